@@ -1,0 +1,191 @@
+//! Replacement in one step: who reads meanwhile sees the old or the new, never nothing.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::io::{self, Write};
+
+use skill::{RelPath, SKILL_FILE};
+
+use crate::{AbsPath, Entry, FsError, Kind, Root, WalkLimits, sys, walk};
+
+/// What writing a file did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It had these bytes already; nothing was written.
+    Unchanged,
+    /// There was none before.
+    Created,
+    /// It had other bytes before.
+    Replaced,
+}
+
+/// What replacing a folder did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// There was none before; the staged folder was moved.
+    Created,
+    /// The two folders changed places: the staged path now holds the old one.
+    Exchanged,
+    /// The file system cannot exchange folders, so the files were moved one by one, SKILL.md last.
+    /// What is left at the staged path is empty folders.
+    FileByFile,
+}
+
+/// How a folder is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// In one step.
+    Exchange,
+    /// Each file in one step, for file systems that cannot do better.
+    FileByFile,
+}
+
+/// Writes `bytes` to `path` through a file beside it, unless they are there already.
+pub fn write_file(path: &AbsPath, bytes: &[u8]) -> Result<Written, FsError> {
+    let failed = |source| FsError::io(path.as_str(), source);
+    let written = match fs::read(path.as_path()) {
+        Ok(old) if old == bytes => return Ok(Written::Unchanged),
+        Ok(_) => Written::Replaced,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Written::Created,
+        Err(error) => return Err(failed(error)),
+    };
+    let folder = path.parent().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".csk-").suffix(".tmp");
+    let permissions = match fs::metadata(path.as_path()) {
+        Ok(metadata) => Some(metadata.permissions()),
+        Err(_) => plain_permissions(),
+    };
+    if let Some(permissions) = permissions {
+        builder.permissions(permissions);
+    }
+    let mut file = builder.tempfile_in(folder.as_path()).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.persist(path.as_path()).map_err(|error| failed(error.error))?;
+    Ok(written)
+}
+
+/// Puts the folder `staged` where `target` is. Both must be on one file system.
+///
+/// A concurrent reader of `target` finds every file it looks for, old or new. Whatever is at `staged`
+/// afterwards is not needed any more; the caller deletes it when it is done.
+pub fn replace_folder(staged: &AbsPath, target: &AbsPath) -> Result<Replaced, FsError> {
+    replace_folder_by(Method::Exchange, staged, target)
+}
+
+/// As [`replace_folder`], by a method of the caller's choice.
+pub fn replace_folder_by(
+    method: Method,
+    staged: &AbsPath,
+    target: &AbsPath,
+) -> Result<Replaced, FsError> {
+    if method == Method::FileByFile && is_folder(target)? {
+        return file_by_file(staged, target);
+    }
+    let failed = |source| FsError::io(target.as_str(), source);
+    match sys::exchange(staged.as_path(), target.as_path()) {
+        Ok(()) => Ok(Replaced::Exchanged),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match sys::rename_new(staged.as_path(), target.as_path()) {
+                Err(error) if cannot_exchange(&error) => {
+                    fs::rename(staged.as_path(), target.as_path()).map_err(failed)?;
+                }
+                done => done.map_err(failed)?,
+            }
+            Ok(Replaced::Created)
+        }
+        Err(error) if cannot_exchange(&error) => match is_folder(target)? {
+            true => file_by_file(staged, target),
+            false => fs::rename(staged.as_path(), target.as_path())
+                .map(|()| Replaced::Created)
+                .map_err(failed),
+        },
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Returns true for the answers of file systems that cannot exchange: a container's lower layer says
+/// `EXDEV`, others that they do not know the flag.
+fn cannot_exchange(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::CrossesDevices | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
+}
+
+fn file_by_file(staged: &AbsPath, target: &AbsPath) -> Result<Replaced, FsError> {
+    let new = walk(&Root::open(staged)?, &WalkLimits::SKILL)?;
+    let old = walk(&Root::open(target)?, &WalkLimits::SKILL)?;
+    let kind_of = |entries: &[Entry], path: &RelPath| {
+        entries
+            .binary_search_by(|entry| entry.path.cmp(path))
+            .ok()
+            .map(|at| entries[at].kind == Kind::Folder)
+    };
+    let place = |path: &RelPath| target.join(path.as_str());
+    for folder in new.iter().filter(|entry| entry.kind == Kind::Folder) {
+        if kind_of(&old, &folder.path) == Some(false) {
+            remove_file(&place(&folder.path))?;
+        }
+        let at = place(&folder.path);
+        fs::create_dir_all(at.as_path()).map_err(|source| FsError::io(at.as_str(), source))?;
+    }
+    let (last, files): (Vec<&Entry>, Vec<&Entry>) = new
+        .iter()
+        .filter(|entry| entry.kind != Kind::Folder)
+        .partition(|entry| entry.path.as_str() == SKILL_FILE);
+    for file in files.into_iter().chain(last) {
+        let at = place(&file.path);
+        if kind_of(&old, &file.path) == Some(true) {
+            remove_tree(&at)?;
+        }
+        let from = staged.join(file.path.as_str());
+        fs::rename(from.as_path(), at.as_path())
+            .map_err(|source| FsError::io(at.as_str(), source))?;
+    }
+    // Deepest first, so that a folder is empty when its turn comes.
+    for gone in old.iter().rev().filter(|entry| kind_of(&new, &entry.path).is_none()) {
+        let at = place(&gone.path);
+        match gone.kind {
+            Kind::Folder => remove_tree(&at)?,
+            Kind::File { .. } | Kind::Link(_) | Kind::Other(_) => remove_file(&at)?,
+        }
+    }
+    Ok(Replaced::FileByFile)
+}
+
+fn is_folder(path: &AbsPath) -> Result<bool, FsError> {
+    match fs::symlink_metadata(path.as_path()) {
+        Ok(metadata) => Ok(metadata.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(FsError::io(path.as_str(), error)),
+    }
+}
+
+fn remove_file(path: &AbsPath) -> Result<(), FsError> {
+    ignore_missing(fs::remove_file(path.as_path()), path)
+}
+
+fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
+    ignore_missing(fs::remove_dir_all(path.as_path()), path)
+}
+
+fn ignore_missing(result: io::Result<()>, path: &AbsPath) -> Result<(), FsError> {
+    match result.map_err(|source| FsError::io(path.as_str(), source)) {
+        // Its folder went before it, or became a file.
+        Ok(()) | Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns what a new file gets: everything the user's umask leaves of 0666.
+#[cfg(unix)]
+fn plain_permissions() -> Option<fs::Permissions> {
+    Some(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn plain_permissions() -> Option<fs::Permissions> {
+    None
+}

@@ -1,0 +1,27 @@
+//! The file system as a skill's files need it: nothing is followed out of a folder, every walk has
+//! limits with names, and what replaces something does so in one step.
+//!
+//! * [`Root`]: confined reads below a folder
+//! * [`walk`]: every entry of one skill, bounded; [`find_skills`]: every skill below a folder
+//! * [`content_digest`], [`bundle_digest`]: the two digests of a folder
+//! * [`write_file`], [`replace_folder`]: replacement that a reader never sees half done
+//! * [`Lock`]: one writer at a time
+
+mod abs_path;
+mod atomic;
+mod digest;
+mod error;
+mod find;
+mod lock;
+mod root;
+mod sys;
+mod walk;
+
+pub use abs_path::{AbsPath, AbsPathError};
+pub use atomic::{Method, Replaced, Written, replace_folder, replace_folder_by, write_file};
+pub use digest::{bundle_digest, content_digest};
+pub use error::FsError;
+pub use find::{FindLimits, Found, SkillFolder, find_skills};
+pub use lock::{Lock, LockError};
+pub use root::{Root, SkillFile};
+pub use walk::{Entry, Kind, WalkLimits, walk};

@@ -1,0 +1,125 @@
+//! What all Unix systems share: folders as descriptors, one name at a time, no link followed.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, RenameFlags};
+use rustix::io::Errno;
+use skill::RelPath;
+
+use super::{Stat, Type};
+
+/// An open folder. What is reached through it stays the same folder, whatever its path becomes.
+#[derive(Debug)]
+pub(crate) struct Folder(pub(super) OwnedFd);
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+const FOLDER: OFlags = READ.union(OFlags::DIRECTORY);
+/// `NONBLOCK` so that opening a FIFO returns; `NOCTTY` so that a terminal stays nobody's.
+pub(super) const FILE: OFlags = READ.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+impl Folder {
+    /// Opens a folder the caller was told to use; links on the way are followed.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
+    }
+
+    /// Opens a folder inside this one; a link is refused.
+    pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
+        Ok(Self(rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?))
+    }
+
+    /// Lists the names in this folder, in no order.
+    pub(crate) fn list(&self) -> io::Result<Vec<(Vec<u8>, Option<Type>)>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name: &CStr = entry.file_name();
+            if name != c"." && name != c".." {
+                names.push((name.to_bytes().to_vec(), type_of(entry.file_type())));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Describes the entry `name`; a link is described, not followed.
+    pub(crate) fn stat(&self, name: &str) -> io::Result<Stat> {
+        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = FileType::from_raw_mode(stat.st_mode as RawMode);
+        Ok(Stat {
+            kind: type_of(kind).unwrap_or(Type::Other("something unknown")),
+            size: stat.st_size.cast_unsigned(),
+            executable: stat.st_mode & 0o100 != 0,
+        })
+    }
+
+    /// Returns where the link `name` points, as bytes.
+    pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
+        Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
+    }
+}
+
+/// Opens a file one name at a time and refuses every link on the way.
+pub(super) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
+    let mut parts: Vec<&str> = path.parts().collect();
+    let last = parts.pop().unwrap_or_default();
+    let mut current: Option<Folder> = None;
+    for part in parts {
+        current = Some(current.as_ref().unwrap_or(folder).folder(part)?);
+    }
+    let holder = current.as_ref().unwrap_or(folder);
+    Ok(File::from(rustix::fs::openat(&holder.0, last, FILE | OFlags::NOFOLLOW, Mode::empty())?))
+}
+
+fn type_of(kind: FileType) -> Option<Type> {
+    Some(match kind {
+        FileType::RegularFile => Type::File,
+        FileType::Directory => Type::Folder,
+        FileType::Symlink => Type::Link,
+        FileType::Fifo => Type::Other("a FIFO"),
+        FileType::Socket => Type::Other("a socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => Type::Other("a device"),
+        FileType::Unknown => return None,
+    })
+}
+
+/// Exchanges two paths in one step.
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+/// Renames `from` to `to`, unless there is something.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+/// Returns true if a process with that number lives.
+pub(crate) fn is_process_alive(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
+        return false;
+    };
+    !matches!(rustix::process::test_kill_process(pid), Err(Errno::SRCH))
+}
+
+/// Returns true if `path` is still the open `file`.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    let open = rustix::fs::fstat(file)?;
+    match rustix::fs::stat(path) {
+        Ok(named) => Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns true if a link was refused because it leads out, in a circle, or is a link at all.
+pub(crate) fn is_refused_link(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::XDEV | Errno::LOOP))
+}
+
+/// Returns true if there is something that cannot be opened as a file: a socket, a dead device.
+pub(crate) fn is_not_openable(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NXIO | Errno::NODEV))
+}

@@ -1,0 +1,98 @@
+//! Systems without descriptors for folders (Windows): by path, refusing every link seen. Not run.
+//!
+//! Between looking and opening a path can change hands; the documentation says so.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use skill::RelPath;
+
+use super::{Stat, Type};
+
+/// A folder, by its path.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if fs::metadata(path)?.is_dir() {
+            Ok(Self(path.to_owned()))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    }
+
+    pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
+        let path = self.0.join(name);
+        if fs::symlink_metadata(&path)?.is_dir() {
+            Ok(Self(path))
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
+        }
+    }
+
+    pub(crate) fn list(&self) -> io::Result<Vec<(Vec<u8>, Option<Type>)>> {
+        let names = fs::read_dir(&self.0)?;
+        names.map(|entry| Ok((entry?.file_name().into_encoded_bytes(), None))).collect()
+    }
+
+    pub(crate) fn stat(&self, name: &str) -> io::Result<Stat> {
+        let metadata = fs::symlink_metadata(self.0.join(name))?;
+        let kind = match metadata.file_type() {
+            kind if kind.is_symlink() => Type::Link,
+            kind if kind.is_dir() => Type::Folder,
+            kind if kind.is_file() => Type::File,
+            _ => Type::Other("something unknown"),
+        };
+        Ok(Stat { kind, size: metadata.len(), executable: false })
+    }
+
+    pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
+        Ok(fs::read_link(self.0.join(name))?.into_os_string().into_encoded_bytes())
+    }
+}
+
+/// Opens a file below `folder`, refusing every link on the way.
+pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {
+    let mut full = folder.0.clone();
+    for part in path.parts() {
+        full.push(part);
+        if fs::symlink_metadata(&full)?.is_symlink() {
+            return Err(io::ErrorKind::CrossesDevices.into());
+        }
+    }
+    File::open(full)
+}
+
+/// Two paths cannot be exchanged here in one step.
+pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Renames `from` to `to`, unless there is something.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::exists(to)? { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(from, to) }
+}
+
+/// Nothing tells here whether a process lives, so it counts as alive.
+pub(crate) fn is_process_alive(_: u32) -> bool {
+    true
+}
+
+/// An open file cannot be replaced here.
+pub(crate) fn is_same_file(_: &File, path: &Path) -> io::Result<bool> {
+    fs::exists(path)
+}
+
+/// Returns true if a link was refused.
+pub(crate) fn is_refused_link(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}
+
+/// Every file can be opened here.
+pub(crate) fn is_not_openable(_: &io::Error) -> bool {
+    false
+}

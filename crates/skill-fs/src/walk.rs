@@ -1,0 +1,126 @@
+//! Every entry of one skill, in order and within limits.
+
+use skill::RelPath;
+
+use crate::sys::{Folder, Type};
+use crate::{FsError, Root};
+
+/// What bounds a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WalkLimits {
+    /// How many folders deep.
+    pub depth: usize,
+    /// How many entries, folders included.
+    pub entries: usize,
+}
+
+impl WalkLimits {
+    /// What one skill may have.
+    pub const SKILL: Self = Self { depth: 32, entries: 200_000 };
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: RelPath,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File {
+        /// Its length in bytes.
+        size: u64,
+        /// Whether its owner may execute it.
+        executable: bool,
+    },
+    /// A symbolic link and where it points, as written.
+    Link(String),
+    /// A FIFO, socket or device.
+    Other(&'static str),
+}
+
+/// Returns every entry below `root`, sorted by path. No link is followed.
+pub fn walk(root: &Root, limits: &WalkLimits) -> Result<Vec<Entry>, FsError> {
+    let mut walk = Walk { root, limits, entries: Vec::new() };
+    walk.folder(&root.folder, None, 1)?;
+    walk.entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+    Ok(walk.entries)
+}
+
+struct Walk<'a> {
+    root: &'a Root,
+    limits: &'a WalkLimits,
+    entries: Vec<Entry>,
+}
+
+impl Walk<'_> {
+    fn folder(
+        &mut self,
+        folder: &Folder,
+        at: Option<&RelPath>,
+        depth: usize,
+    ) -> Result<(), FsError> {
+        let shown = at.map_or(self.root.path().to_string(), |at| {
+            self.root.path().join(at.as_str()).to_string()
+        });
+        if depth > self.limits.depth {
+            return Err(FsError::Limit {
+                path: shown,
+                what: "folders inside each other",
+                limit: self.limits.depth,
+            });
+        }
+        for (name, _) in folder.list().map_err(|source| FsError::io(&shown, source))? {
+            if self.entries.len() >= self.limits.entries {
+                let path = self.root.path().to_string();
+                return Err(FsError::Limit { path, what: "entries", limit: self.limits.entries });
+            }
+            let bad = || FsError::BadName {
+                folder: shown.clone(),
+                name: String::from_utf8_lossy(&name).into_owned(),
+            };
+            let name = std::str::from_utf8(&name).map_err(|_| bad())?;
+            let path = match at {
+                Some(at) => at.join(name),
+                None => RelPath::new(name),
+            };
+            let path = path.map_err(|_| bad())?;
+            let kind = self.kind(folder, name, &path)?;
+            let descend = kind == Kind::Folder;
+            self.entries.push(Entry { path: path.clone(), kind });
+            if descend {
+                let inner = folder.folder(name).map_err(|source| self.io(&path, source))?;
+                self.folder(&inner, Some(&path), depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kind(&self, folder: &Folder, name: &str, path: &RelPath) -> Result<Kind, FsError> {
+        let stat = folder.stat(name).map_err(|source| self.io(path, source))?;
+        Ok(match stat.kind {
+            Type::Folder => Kind::Folder,
+            Type::File => Kind::File { size: stat.size, executable: stat.executable },
+            Type::Other(kind) => Kind::Other(kind),
+            Type::Link => {
+                let target = folder.read_link(name).map_err(|source| self.io(path, source))?;
+                let bad = |bytes: Vec<u8>| FsError::BadName {
+                    folder: path.to_string(),
+                    name: String::from_utf8_lossy(&bytes).into_owned(),
+                };
+                Kind::Link(String::from_utf8(target).map_err(|error| bad(error.into_bytes()))?)
+            }
+        })
+    }
+
+    fn io(&self, path: &RelPath, source: std::io::Error) -> FsError {
+        FsError::io(self.root.path().join(path.as_str()).as_str(), source)
+    }
+}

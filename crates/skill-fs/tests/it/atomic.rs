@@ -1,0 +1,113 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use skill_fs::{Method, Replaced, Written, replace_folder, replace_folder_by, write_file};
+use testkit::{TestEnv, write_tree};
+
+use crate::abs;
+
+#[test]
+fn a_file_is_written_only_when_it_differs() {
+    let env = TestEnv::new();
+    let path = abs(env.path("f.json"));
+    assert_eq!(write_file(&path, b"one").unwrap(), Written::Created);
+    let first = fs::metadata(path.as_path()).unwrap();
+    assert_eq!(write_file(&path, b"one").unwrap(), Written::Unchanged);
+    let second = fs::metadata(path.as_path()).unwrap();
+    assert_eq!((first.ino(), first.mtime_nsec()), (second.ino(), second.mtime_nsec()));
+    fs::set_permissions(path.as_path(), PermissionsExt::from_mode(0o640)).unwrap();
+    assert_eq!(write_file(&path, b"two").unwrap(), Written::Replaced);
+    assert_eq!(fs::read(path.as_path()).unwrap(), b"two");
+    assert_eq!(fs::metadata(path.as_path()).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::read_dir(env.work()).unwrap().count(), 1, "no file is left beside it");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_loses_nothing() {
+    let env = TestEnv::with("//- /folder/x\n");
+    let error = write_file(&abs(env.path("folder")), b"two").unwrap_err().to_string();
+    assert!(error.contains("/folder"), "{error}");
+    assert!(write_file(&abs(env.path("none/f")), b"x").is_err());
+    assert_eq!(env.run("find", ". -type f").stdout, "./folder/x\n");
+}
+
+fn listing(env: &TestEnv, folder: &str) -> String {
+    let files = env.run_args(
+        "sh",
+        &["-c", &format!("cd {folder} && find . ! -type d | sort | xargs grep -H ''")],
+    );
+    files.stdout
+}
+
+const OLD: &str = "//- /t/SKILL.md\nold\n//- /t/gone/deep/x\nold\n//- /t/kept/a\nold\n//- /t/turn/into-file\nold\n//- /t/turn2\nold\n";
+const NEW: &str = "//- /s/SKILL.md\nnew\n//- /s/kept/a\nnew\n//- /s/kept/b\nnew\n//- /s/turn\nnew\n//- /s/turn2/into-folder\nnew\n";
+
+#[test]
+fn a_folder_is_replaced_whole_by_either_method() {
+    for (method, replaced) in
+        [(Method::Exchange, Replaced::Exchanged), (Method::FileByFile, Replaced::FileByFile)]
+    {
+        let env = TestEnv::with(OLD);
+        write_tree(&env.work(), NEW);
+        symlink("kept/a", env.path("s/link")).unwrap();
+        let new = listing(&env, "s");
+        let (staged, target) = (abs(env.path("s")), abs(env.path("t")));
+        assert_eq!(replace_folder_by(method, &staged, &target).unwrap(), replaced);
+        assert_eq!(listing(&env, "t"), new, "{method:?}");
+        assert_eq!(fs::read_link(env.path("t/link")).unwrap().to_str(), Some("kept/a"));
+        assert!(!env.path("t/gone").exists());
+    }
+}
+
+#[test]
+fn a_folder_that_was_not_there_is_created() {
+    for method in [Method::Exchange, Method::FileByFile] {
+        let env = TestEnv::with(NEW);
+        let replaced = replace_folder_by(method, &abs(env.path("s")), &abs(env.path("t"))).unwrap();
+        assert_eq!(replaced, Replaced::Created);
+        assert_eq!(fs::read(env.path("t/SKILL.md")).unwrap(), b"new\n");
+        assert!(!env.path("s").exists());
+    }
+}
+
+#[test]
+fn a_reader_never_finds_the_skill_missing() {
+    for method in [Method::Exchange, Method::FileByFile] {
+        let env = TestEnv::with("//- /t/SKILL.md\n0\n");
+        let file = env.path("t/SKILL.md");
+        let done = AtomicBool::new(false);
+        let reads = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut reads = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let text =
+                        fs::read_to_string(&file).expect("the file is there at every moment");
+                    assert!(text.ends_with('\n'), "half a file: {text:?}");
+                    reads += 1;
+                }
+                reads
+            });
+            for number in 1..=300 {
+                write_tree(
+                    &env.work(),
+                    &format!("//- /s/SKILL.md\n{number}\n//- /s/a/{number}\nx\n"),
+                );
+                replace_folder_by(method, &abs(env.path("s")), &abs(env.path("t"))).unwrap();
+                fs::remove_dir_all(env.path("s")).unwrap();
+            }
+            done.store(true, Ordering::Relaxed);
+            reader.join().unwrap()
+        });
+        assert!(reads > 0);
+        assert_eq!(fs::read_to_string(env.path("t/SKILL.md")).unwrap(), "300\n");
+        assert_eq!(fs::read_dir(env.path("t/a")).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_missing_staged_folder_leaves_the_old_one() {
+    let env = TestEnv::with(OLD);
+    assert!(replace_folder(&abs(env.path("s")), &abs(env.path("t"))).is_err());
+    assert_eq!(fs::read(env.path("t/SKILL.md")).unwrap(), b"old\n");
+}

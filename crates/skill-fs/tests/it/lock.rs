@@ -1,0 +1,130 @@
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use skill_fs::{AbsPath, Lock, LockError};
+use testkit::TestEnv;
+
+use crate::abs;
+
+const SHORT: Duration = Duration::from_millis(60);
+const LONG: Duration = Duration::from_secs(30);
+
+fn lock_path(env: &TestEnv) -> AbsPath {
+    abs(env.path(".lock"))
+}
+
+/// Returns the number of a process that has ended.
+fn dead_pid() -> u32 {
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    child.id()
+}
+
+fn write_foreign(env: &TestEnv, pid: u32, age: Duration) {
+    env.write(".lock", format!("{{\"pid\": {pid}, \"created_at\": 1767225600.25}}").as_bytes());
+    let file = fs::File::options().write(true).open(env.path(".lock")).unwrap();
+    file.set_modified(SystemTime::now() - age).unwrap();
+}
+
+#[test]
+fn a_held_lock_is_named_and_let_go_on_drop() {
+    let env = TestEnv::new();
+    let path = lock_path(&env);
+    let lock = Lock::acquire(&path, SHORT).unwrap();
+    let body = fs::read_to_string(path.as_path()).unwrap();
+    assert!(
+        body.contains("\"kind\":\"flock\"")
+            && body.contains(&format!("\"pid\":{}", std::process::id())),
+        "{body}"
+    );
+    let start = Instant::now();
+    let error = Lock::acquire(&path, SHORT).unwrap_err();
+    assert!(start.elapsed() >= SHORT);
+    assert!(
+        matches!(error, LockError::Held { pid: Some(pid), created_at: Some(_), .. } if pid == std::process::id())
+    );
+    drop(lock);
+    assert!(!path.as_path().exists());
+    Lock::acquire(&path, SHORT).unwrap();
+}
+
+#[test]
+fn the_message_is_the_one_scripts_know() {
+    let held = LockError::Held { path: "/h/.lock".into(), pid: Some(7), created_at: Some(9) };
+    assert_eq!(
+        held.to_string(),
+        "another csk process holds lock at /h/.lock; pid=7 created_at=9; remove it only after verifying the process is stale"
+    );
+    let unknown = LockError::Held { path: "/h/.lock".into(), pid: None, created_at: None };
+    assert!(unknown.to_string().contains("pid=unknown created_at=unknown"));
+}
+
+#[test]
+fn a_lock_left_by_a_process_of_ours_that_died_is_free() {
+    let env = TestEnv::new();
+    for body in
+        ["", &format!("{{\"created_at\":1,\"kind\":\"flock\",\"pid\":{}}}", std::process::id())]
+    {
+        env.write(".lock", body.as_bytes());
+        Lock::acquire(&lock_path(&env), SHORT).unwrap();
+    }
+}
+
+#[test]
+fn the_lock_of_another_implementation_is_respected() {
+    let env = TestEnv::new();
+    let hour = Duration::from_secs(3600);
+    for (pid, age, held) in [
+        (std::process::id(), hour, true),   // Its process lives.
+        (dead_pid(), Duration::ZERO, true), // It is young.
+        (dead_pid(), hour, false),          // Neither.
+    ] {
+        write_foreign(&env, pid, age);
+        let result = Lock::acquire(&lock_path(&env), SHORT);
+        assert_eq!(result.is_err(), held, "pid {pid}, {age:?}: {result:?}");
+        if let Err(error) = result {
+            assert!(
+                error.to_string().contains(&format!("pid={pid} created_at=1767225600;")),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn text_that_is_no_body_counts_as_held_while_it_is_young() {
+    let env = TestEnv::new();
+    env.write(".lock", b"something else");
+    let error = Lock::acquire(&lock_path(&env), SHORT).unwrap_err();
+    assert!(matches!(error, LockError::Held { pid: None, .. }), "{error}");
+}
+
+#[test]
+fn a_lock_that_cannot_be_made_is_an_error_at_once() {
+    let env = TestEnv::new();
+    let start = Instant::now();
+    let error = Lock::acquire(&abs(env.path("none/.lock")), LONG).unwrap_err();
+    assert!(matches!(error, LockError::File(_)), "{error}");
+    assert!(start.elapsed() < LONG);
+}
+
+#[test]
+fn only_one_of_many_is_inside_at_a_time() {
+    let env = TestEnv::new();
+    let path = lock_path(&env);
+    let counter = env.path("counter");
+    fs::write(&counter, "0").unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let _lock = Lock::acquire(&path, LONG).unwrap();
+                    let number: u32 = fs::read_to_string(&counter).unwrap().parse().unwrap();
+                    fs::write(&counter, (number + 1).to_string()).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_to_string(&counter).unwrap(), "40");
+}

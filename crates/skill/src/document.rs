@@ -1,0 +1,181 @@
+//! Bytes of a SKILL.md in, a [`Document`] and every problem out.
+
+use std::ops::Range;
+
+use crate::characters::{is_bidi, is_tag, suspicious};
+use crate::frontmatter::{self, Frontmatter};
+use crate::yaml;
+use crate::{Body, Code, Diagnostic, Position, RelPath, Report, Source, Span, Strictness, fence};
+use crate::{MAX_BODY_LINES, MAX_BODY_TOKENS, RelPathError, Value};
+
+/// The name of a skill's file.
+pub const SKILL_FILE: &str = "SKILL.md";
+/// The name that is accepted as well.
+pub const SKILL_FILE_FALLBACK: &str = "skill.md";
+/// The largest SKILL.md that is read. The largest of 5,946 real ones is a tenth of it.
+pub const MAX_SKILL_FILE_BYTES: u64 = 1 << 20;
+/// Folders of a skill that hold its material (F9). A SKILL.md in there is a template, not a skill.
+pub const RESOURCE_FOLDERS: &[&str] = &[
+    ".skill_triggers",
+    "agents",
+    "assets",
+    "data",
+    "examples",
+    "locales",
+    "references",
+    "scripts",
+    "templates",
+    "wasm",
+];
+
+/// How many characters of one kind are reported one by one.
+const MAX_CHARACTER_REPORTS: usize = 10;
+
+/// A file to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The file as diagnostics name it.
+    pub file: &'a str,
+    /// The name of its folder; `None` where there is none to compare the name with.
+    pub directory: Option<&'a str>,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// A skill's file, read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// What it says about itself.
+    pub frontmatter: Frontmatter,
+    /// Its instructions.
+    pub body: Body,
+}
+
+/// The result of reading a file: the document unless it is refused, and every problem in order.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// Absent exactly when a diagnostic is an error.
+    pub document: Option<Document>,
+    /// Everything found, in the order of the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a SKILL.md.
+pub fn parse(input: &Input<'_>, strictness: Strictness) -> Parsed {
+    let text = match std::str::from_utf8(input.bytes) {
+        Ok(text) => text,
+        Err(error) => return not_utf8(input, strictness, error.valid_up_to()),
+    };
+    let source = Source::new(text);
+    let mut report = Report::new(input.file, &source, strictness);
+    let document = read(input, text, &mut report);
+    let document = document.filter(|_| !report.has_error());
+    Parsed { document, diagnostics: report.finish() }
+}
+
+/// Returns the frontmatter of `text` as it was written, whatever fields it has: what the JSON Schema of
+/// frontmatter judges. `None` where there is no mapping to be read.
+pub fn raw_frontmatter(text: &str) -> Option<Value> {
+    let source = Source::new(text);
+    let mut report = Report::new("", &source, Strictness::Lenient);
+    let parts = fence::split(text, &mut report)?;
+    let mapping = yaml::read(text, parts.frontmatter, &mut report)?;
+    Some(Value::Map(
+        mapping.entries.into_iter().map(|entry| (entry.key, entry.value.to_value())).collect(),
+    ))
+}
+
+fn read(input: &Input<'_>, text: &str, report: &mut Report<'_>) -> Option<Document> {
+    if text.len() as u64 > MAX_SKILL_FILE_BYTES {
+        let message =
+            format!("the file has {} bytes; at most {MAX_SKILL_FILE_BYTES} are read", text.len());
+        report.add(Code::FileTooLarge, 0..0, message);
+        return None;
+    }
+    let parts = fence::split(text, report);
+    check_characters(text, parts.as_ref().map(|parts| &parts.frontmatter), report);
+    let parts = parts.filter(|_| !report.has_characters_error())?;
+    let mapping = yaml::read(text, parts.frontmatter.clone(), report)?;
+    let fence = text[..parts.frontmatter.start].trim_end().len();
+    let place = frontmatter::Place {
+        text,
+        fence: fence.saturating_sub(3)..fence,
+        directory: input.directory,
+    };
+    let frontmatter = frontmatter::read(&place, mapping, report);
+    let body = Body::new(text, parts.body.clone());
+    check_body(&body, &parts.body, report);
+    Some(Document { frontmatter, body })
+}
+
+fn not_utf8(input: &Input<'_>, strictness: Strictness, valid: usize) -> Parsed {
+    // The text before the bad byte is text: it gives the line and the column.
+    let before = String::from_utf8_lossy(&input.bytes[..valid]);
+    let at = Source::new(&before).span(valid..valid).start;
+    let message = format!("byte {:#04x} at offset {valid} is not valid UTF-8", input.bytes[valid]);
+    let end = Position { offset: valid + 1, column: at.column + 1, ..at };
+    let diagnostic = Diagnostic::of_file(Code::NotUtf8, strictness, input.file, message)
+        .map(|diagnostic| Diagnostic { span: Some(Span { start: at, end }), ..diagnostic })
+        .map(|diagnostic| diagnostic.with_hint("save the file as UTF-8"));
+    Parsed { document: None, diagnostics: diagnostic.into_iter().collect() }
+}
+
+fn check_characters(text: &str, frontmatter: Option<&Range<usize>>, report: &mut Report<'_>) {
+    let mut reported = 0;
+    for (at, character) in suspicious(text) {
+        reported += 1;
+        if reported > MAX_CHARACTER_REPORTS {
+            return;
+        }
+        let inside = frontmatter.is_some_and(|range| range.contains(&at));
+        let name = format!("U+{:04X}", character as u32);
+        let (code, message) = match character {
+            '\0' => (Code::NulCharacter, "the file holds a NUL character".to_owned()),
+            _ if is_bidi(character) => (
+                Code::HiddenCharacter,
+                format!("{name} changes the direction of the text around it"),
+            ),
+            _ if is_tag(character) => {
+                (Code::HiddenCharacter, format!("{name} is an invisible copy of a letter"))
+            }
+            _ if inside => {
+                (Code::ControlCharacter, format!("control character {name} in the frontmatter"))
+            }
+            _ => (Code::BodyControlCharacter, format!("control character {name} in the body")),
+        };
+        report.add_with_hint(code, at..at + character.len_utf8(), message, "remove it");
+    }
+}
+
+fn check_body(body: &Body, range: &Range<usize>, report: &mut Report<'_>) {
+    let (lines, tokens) = (body.lines(), body.tokens());
+    if lines == 0 {
+        let message = "there are no instructions after the frontmatter";
+        report.add(Code::BodyEmpty, range.start..range.start, message);
+    } else if lines > MAX_BODY_LINES || tokens > MAX_BODY_TOKENS {
+        let message = format!(
+            "the body has {lines} lines, about {tokens} tokens; up to {MAX_BODY_LINES} lines and {MAX_BODY_TOKENS} tokens are advised"
+        );
+        let hint = "move details into files under `references/`; they are read only when needed";
+        report.add_with_hint(Code::BodyLong, body.start..body.start, message, hint);
+    }
+    for reference in body.references() {
+        let path = reference.path.trim_start_matches("./");
+        match RelPath::new(path.trim_end_matches('/')) {
+            Ok(inside) if inside.parts().count() > 2 => {
+                let message =
+                    format!("`{path}` is more than one folder deep; one level is recommended");
+                report.add(Code::ReferenceDeep, reference.range, message);
+            }
+            Ok(_) => {}
+            Err(
+                RelPathError::Absolute(_) | RelPathError::Parent(_) | RelPathError::Character(_),
+            ) => {
+                let message = format!("`{path}` leads out of the skill");
+                let hint = "copy the file into the skill and link to it by its path from SKILL.md";
+                report.add_with_hint(Code::ReferenceEscapes, reference.range, message, hint);
+            }
+            Err(RelPathError::Empty | RelPathError::EmptyPart(_)) => {}
+        }
+    }
+}

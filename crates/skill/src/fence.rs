@@ -1,0 +1,127 @@
+//! Splits a SKILL.md into frontmatter and body at its two `---` lines.
+//!
+//! A fence is a whole line, so `---` inside a value cuts nothing off.
+
+use std::ops::Range;
+
+use crate::{Code, Report};
+
+/// Where the two parts of the file are.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The YAML between the fences.
+    pub(crate) frontmatter: Range<usize>,
+    /// All after the closing fence.
+    pub(crate) body: Range<usize>,
+}
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Finds the parts; what stands in the way is reported.
+pub(crate) fn split(text: &str, report: &mut Report<'_>) -> Option<Parts> {
+    let mut start = 0;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        start = BYTE_ORDER_MARK.len();
+        let hint = "save the file as UTF-8 without a byte order mark";
+        report.add_with_hint(
+            Code::ByteOrderMark,
+            0..0,
+            "the file starts with a byte order mark",
+            hint,
+        );
+    }
+    let lead = lead_in(&text[start..]);
+    let Some(opening) = first_line(text, start + lead).filter(|line| is_fence(line)) else {
+        let range = start..start + text[start..].lines().next().map_or(0, str::len);
+        let found = match text[start..].trim().lines().next() {
+            None => "the file is empty".to_owned(),
+            Some(line) => {
+                format!("the file starts with `{}`, not with frontmatter", shortened(line))
+            }
+        };
+        let hint =
+            "start the file with a line `---`, then `name:` and `description:`, then a line `---`";
+        report.add_with_hint(Code::NoFrontmatter, range, found, hint);
+        return None;
+    };
+    if lead > 0 {
+        let message = "blank lines or comments stand before the frontmatter";
+        report.add_with_hint(
+            Code::TextBeforeFrontmatter,
+            start..start,
+            message,
+            "make `---` the first line of the file",
+        );
+    }
+    let inside = start + lead + opening.len();
+    let Some(closing) = lines(text, inside).find(|line| is_fence(&text[line.clone()])) else {
+        report_unclosed(text, start + lead, inside, report);
+        return None;
+    };
+    Some(Parts { frontmatter: inside..closing.start, body: closing.end..text.len() })
+}
+
+/// Returns the length of the blank lines and comments before the first fence, 0 if anything else is there.
+fn lead_in(text: &str) -> usize {
+    let mut at = 0;
+    let mut in_comment = false;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim();
+        if in_comment {
+            in_comment = !content.contains("-->");
+        } else if let Some(rest) = content.strip_prefix("<!--") {
+            in_comment = !rest.contains("-->");
+        } else if is_fence(line) {
+            return at;
+        } else if !content.is_empty() && !content.starts_with('#') {
+            return 0;
+        }
+        at += line.len();
+    }
+    0
+}
+
+fn report_unclosed(text: &str, opening: usize, inside: usize, report: &mut Report<'_>) {
+    let message = "the frontmatter is opened here and never closed";
+    let nearly = lines(text, inside).find(|line| {
+        let content = text[line.clone()].trim();
+        matches!(content, "..." | "—" | "–" | "***")
+            || (content.len() >= 2 && content.chars().all(|c| "-–—".contains(c)))
+    });
+    let hint = match nearly {
+        Some(line) => {
+            let at = text[..line.start].matches('\n').count() + 1;
+            format!(
+                "line {at} is `{}`; it must be exactly `---`, at the start of the line",
+                text[line].trim_end()
+            )
+        }
+        None => "add a line `---` after the last field".to_owned(),
+    };
+    report.add_with_hint(Code::FrontmatterUnclosed, opening..opening + 3, message, hint);
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_end() == "---"
+}
+
+fn first_line(text: &str, start: usize) -> Option<&str> {
+    text.get(start..)?.split_inclusive('\n').next()
+}
+
+fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut at = start;
+    text[start..].split_inclusive('\n').map(move |line| {
+        let range = at..at + line.len();
+        at = range.end;
+        range
+    })
+}
+
+fn shortened(line: &str) -> String {
+    let mut shown: String = line.chars().take(40).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    shown
+}

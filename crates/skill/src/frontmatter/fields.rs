@@ -1,0 +1,203 @@
+//! Takes fields out of frontmatter one by one, each read as the type it should have.
+
+use std::ops::Range;
+
+use crate::nearest::nearest;
+use crate::value::other_reading;
+use crate::yaml::{Data, Entry, Node};
+use crate::{AllowedTools, Code, Report, ToolRule, Value};
+
+/// The value was there and of the wrong kind; it has been reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+/// A field that was there.
+pub(super) type Read<T> = Option<Result<T, Unreadable>>;
+
+pub(super) struct Fields<'r, 'a> {
+    pub(super) entries: Vec<Entry>,
+    pub(super) report: &'r mut Report<'a>,
+}
+
+impl Fields<'_, '_> {
+    /// Removes the field `key` and returns it.
+    pub(super) fn take(&mut self, key: &str) -> Option<Entry> {
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// Reads text; an empty value counts as absent.
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        let entry = self.take(key)?;
+        self.text_of(&entry).map(|(text, _)| text)
+    }
+
+    /// Reads the text of `entry` and where it stands.
+    pub(super) fn text_of(&mut self, entry: &Entry) -> Option<(String, Range<usize>)> {
+        match &entry.value.data {
+            Data::Null => None,
+            Data::Text { text, .. } => {
+                self.note_other_reading(&entry.key, &entry.value);
+                Some((text.trim().to_owned(), entry.value.range.clone()))
+            }
+            Data::List(_) | Data::Map(_) => {
+                self.wrong_type(&entry.key, &entry.value, "text");
+                None
+            }
+        }
+    }
+
+    /// Says where an unquoted scalar is a number, a date or a boolean to other readers.
+    pub(super) fn note_other_reading(&mut self, key: &str, node: &Node) {
+        let Data::Text { text, plain: true } = &node.data else { return };
+        if let Some(seen) = other_reading(text) {
+            let message = format!("`{key}` is text here, but {seen} to other YAML readers");
+            let hint = format!("write `{key}: \"{text}\"`");
+            self.report.add_with_hint(Code::NotAString, node.range.clone(), message, hint);
+        }
+    }
+
+    /// Reads true or false, in any of the spellings seen in the wild.
+    pub(super) fn boolean(&mut self, key: &str) -> Read<bool> {
+        let entry = self.take(key)?;
+        let text = match &entry.value.data {
+            Data::Null => return None,
+            Data::Text { text, .. } => text.trim().to_ascii_lowercase(),
+            Data::List(_) | Data::Map(_) => String::new(),
+        };
+        match text.as_str() {
+            "true" | "yes" | "on" | "1" => Some(Ok(true)),
+            "false" | "no" | "off" | "0" => Some(Ok(false)),
+            _ => {
+                let message = format!("`{key}` is {}; expected true or false", shown(&entry.value));
+                self.report.add(Code::BadBoolean, entry.value.range, message);
+                Some(Err(Unreadable))
+            }
+        }
+    }
+
+    /// Reads one of a few words.
+    pub(super) fn choice<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Read<T> {
+        let entry = self.take(key)?;
+        match entry.value.data {
+            Data::Null => None,
+            _ => Some(self.one_of(key, &entry.value, words)),
+        }
+    }
+
+    /// Reads a list of a few words; a single word is a list of one.
+    pub(super) fn choices<T: Copy>(&mut self, key: &str, words: &[(&str, T)]) -> Read<Vec<T>> {
+        let entry = self.take(key)?;
+        let items = match &entry.value.data {
+            Data::Null => return None,
+            Data::List(items) => items.as_slice(),
+            Data::Text { .. } | Data::Map(_) => std::slice::from_ref(&entry.value),
+        };
+        // Every item is looked at, so that every wrong one is reported.
+        let read: Vec<Result<T, Unreadable>> =
+            items.iter().map(|item| self.one_of(key, item, words)).collect();
+        Some(read.into_iter().collect())
+    }
+
+    /// Reads a list of texts; text is split at commas.
+    pub(super) fn texts(&mut self, key: &str) -> Vec<String> {
+        let Some(entry) = self.take(key) else { return Vec::new() };
+        match &entry.value.data {
+            Data::Null => Vec::new(),
+            Data::Text { text, .. } => text
+                .split(',')
+                .map(|part| part.trim().to_owned())
+                .filter(|part| !part.is_empty())
+                .collect(),
+            Data::List(items) => {
+                items.iter().filter_map(|item| self.item_text(key, item)).collect()
+            }
+            Data::Map(_) => {
+                self.wrong_type(key, &entry.value, "a list of texts");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reads the rules of a list of tools. What cannot be read stays as a rule that matches nothing.
+    pub(super) fn tool_rules(&mut self, key: &str, node: &Node) -> AllowedTools {
+        let tools = match &node.data {
+            Data::Null => AllowedTools::default(),
+            Data::Text { text, .. } => AllowedTools::from_text(text),
+            Data::List(items) => {
+                let texts: Vec<String> = items
+                    .iter()
+                    .map(|item| self.item_text(key, item).unwrap_or_default())
+                    .collect();
+                AllowedTools::from_items(texts.iter().map(String::as_str))
+            }
+            Data::Map(_) => {
+                self.wrong_type(key, node, "a list of tools");
+                return AllowedTools { rules: vec![ToolRule::Malformed(String::new())] };
+            }
+        };
+        for text in tools.malformed().filter(|text| !text.is_empty()) {
+            let message =
+                format!("`{text}` in `{key}` is not a rule; expected `Tool` or `Tool(specifier)`");
+            let hint = "close every parenthesis and put no space before it; until then the rule matches nothing";
+            self.report.add_with_hint(Code::ToolRuleMalformed, node.range.clone(), message, hint);
+        }
+        tools
+    }
+
+    pub(super) fn wrong_type(&mut self, key: &str, node: &Node, expected: &str) {
+        let message = format!("`{key}` is {}; expected {expected}", node.kind());
+        self.report.add(Code::WrongType, node.range.clone(), message);
+    }
+
+    /// Takes everything that is left.
+    pub(super) fn rest(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    fn item_text(&mut self, key: &str, item: &Node) -> Option<String> {
+        if let Data::Text { text, .. } = &item.data {
+            return Some(text.trim().to_owned());
+        }
+        let message = format!("an item of `{key}` is {}; expected text", item.kind());
+        self.report.add(Code::WrongType, item.range.clone(), message);
+        None
+    }
+
+    fn one_of<T: Copy>(
+        &mut self,
+        key: &str,
+        node: &Node,
+        words: &[(&str, T)],
+    ) -> Result<T, Unreadable> {
+        let text = match &node.data {
+            Data::Text { text, .. } => text.trim(),
+            Data::Null | Data::List(_) | Data::Map(_) => "",
+        };
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Ok(*value);
+        }
+        let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        let message = format!("`{key}` is {}; expected {}", shown(node), known.join(", "));
+        match nearest(text, words.iter().map(|(word, _)| *word)) {
+            Some(word) => {
+                self.report.add_with_hint(
+                    Code::BadValue,
+                    node.range.clone(),
+                    message,
+                    format!("did you mean `{word}`?"),
+                );
+            }
+            None => self.report.add(Code::BadValue, node.range.clone(), message),
+        }
+        Err(Unreadable)
+    }
+}
+
+/// Returns a short form of `node` for messages.
+fn shown(node: &Node) -> String {
+    match node.to_value() {
+        Value::Text { text, .. } => format!("`{}`", text.chars().take(40).collect::<String>()),
+        Value::Null | Value::List(_) | Value::Map(_) => node.kind().to_owned(),
+    }
+}

@@ -1,0 +1,56 @@
+//! What a skill is, as text and values: no files, no clock, no environment.
+//!
+//! [`parse`] turns the bytes of a `SKILL.md` into a [`Document`] and a list of [`Diagnostic`]s: every
+//! problem at once, each with its line and column. The same parser serves two levels of strictness
+//! ([`Strictness`]): `Strict` for publishing a skill, `Lenient` for using one that exists.
+//!
+//! ```
+//! use skill::{Input, Strictness, parse};
+//!
+//! let text = b"---\nname: pdf\ndescription: Extracts text from PDFs.\n---\n# Steps\n";
+//! let parsed = parse(&Input { file: "pdf/SKILL.md", directory: Some("pdf"), bytes: text }, Strictness::Strict);
+//! assert!(parsed.diagnostics.is_empty());
+//! assert_eq!(parsed.document.expect("it is valid").frontmatter.name, "pdf");
+//! ```
+
+mod allowed_tools;
+mod body;
+mod characters;
+mod code;
+mod diagnostic;
+mod digest;
+mod document;
+mod fence;
+mod field;
+mod frontmatter;
+mod name;
+mod nearest;
+mod rel_path;
+mod report;
+mod schema;
+mod source;
+mod value;
+mod yaml;
+
+pub use allowed_tools::{AllowedTools, ToolRule};
+pub use body::{Body, MAX_BODY_LINES, MAX_BODY_TOKENS, Reference};
+pub use characters::is_unsafe_to_show;
+pub use code::Code;
+pub use diagnostic::{Diagnostic, Position, Severity, Span, Strictness};
+pub use digest::{BundleHasher, ContentHasher, Digest, DigestError, EntryKind, MARKER_FILE};
+pub use document::{
+    Document, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
+    SKILL_FILE_FALLBACK, parse, raw_frontmatter,
+};
+pub use field::{FIELDS, Field, Owner};
+pub use frontmatter::{
+    Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,
+    MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,
+};
+pub use name::{MAX_NAME, NameError, SkillName};
+pub use nearest::nearest;
+pub use rel_path::{RelPath, RelPathError};
+pub use report::Report;
+pub use schema::frontmatter_schema;
+pub use source::Source;
+pub use value::Value;

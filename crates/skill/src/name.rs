@@ -1,0 +1,184 @@
+//! The name of a skill as the standard defines it (F2).
+
+use std::fmt;
+
+use unicode_normalization::{UnicodeNormalization, is_nfkc};
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
+use crate::Code;
+
+/// The most characters a name may have.
+pub const MAX_NAME: usize = 64;
+
+/// A valid skill name: NFKC, 1 to 64 lower-case letters, digits and single inner hyphens.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillName(String);
+
+/// Why a text is not a skill name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing there.
+    #[error("the name is empty")]
+    Empty,
+    /// More than [`MAX_NAME`] characters.
+    #[error("the name has {length} characters, more than {MAX_NAME}")]
+    TooLong {
+        /// How many it has.
+        length: usize,
+    },
+    /// Capital letters.
+    #[error("the name holds capital letters")]
+    NotLowercase,
+    /// A hyphen at an end, or two in a row.
+    #[error("the name starts or ends with a hyphen, or holds two in a row")]
+    Hyphens,
+    /// Something that is neither letter, digit nor hyphen.
+    #[error("the name holds {found:?}; only letters, digits and hyphens are allowed")]
+    Character {
+        /// The first such character.
+        found: char,
+    },
+}
+
+impl NameError {
+    /// Returns the rule that the name breaks.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Empty => Code::NameMissing,
+            Self::TooLong { .. } => Code::NameTooLong,
+            Self::NotLowercase => Code::NameNotLowercase,
+            Self::Hyphens => Code::NameHyphens,
+            Self::Character { .. } => Code::NameCharacters,
+        }
+    }
+}
+
+impl SkillName {
+    /// Checks `text` (trimmed and normalised first) and returns every rule it breaks.
+    pub fn parse(text: &str) -> Result<Self, Vec<NameError>> {
+        let name = normalised(text);
+        let errors = problems(&name);
+        if errors.is_empty() { Ok(Self(name)) } else { Err(errors) }
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Returns `text` trimmed and in NFKC, the form in which names are compared.
+pub(crate) fn normalised(text: &str) -> String {
+    let text = text.trim();
+    if is_nfkc(text) { text.to_owned() } else { text.nfkc().collect() }
+}
+
+/// Returns a valid name near to `text`, to suggest it.
+pub(crate) fn suggestion(text: &str) -> Option<SkillName> {
+    let spaced: String = normalised(text)
+        .to_lowercase()
+        .chars()
+        .map(|c| if is_word(c) || is_mark(c) { c } else { '-' })
+        .collect();
+    let joined: Vec<&str> = spaced.split('-').filter(|part| !part.is_empty()).collect();
+    SkillName::parse(&joined.join("-")).ok()
+}
+
+fn problems(name: &str) -> Vec<NameError> {
+    if name.is_empty() {
+        return vec![NameError::Empty];
+    }
+    let mut errors = Vec::new();
+    let length = name.chars().count();
+    if length > MAX_NAME {
+        errors.push(NameError::TooLong { length });
+    }
+    if name.to_lowercase() != name {
+        errors.push(NameError::NotLowercase);
+    }
+    if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
+        errors.push(NameError::Hyphens);
+    }
+    // A combining mark belongs to the letter before it (`हिंदी`); alone it is no part of a word.
+    let mut inside_word = false;
+    for found in name.chars() {
+        let fits = found == '-' || is_word(found) || (inside_word && is_mark(found));
+        if !fits {
+            errors.push(NameError::Character { found });
+            break;
+        }
+        inside_word = found != '-';
+    }
+    errors
+}
+
+fn is_word(character: char) -> bool {
+    matches!(
+        character.general_category_group(),
+        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number
+    )
+}
+
+fn is_mark(character: char) -> bool {
+    character.general_category_group() == GeneralCategoryGroup::Mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_judged_by_every_rule() {
+        for (text, broken) in [
+            ("pdf", ""),
+            ("pdf-2-text", ""),
+            ("技能", ""),
+            ("мой-навык", ""),
+            ("हिंदी", ""),
+            ("ｐｄｆ", ""),
+            ("  pdf ", ""),
+            ("", "name-missing"),
+            (" ", "name-missing"),
+            ("PDF", "name-not-lowercase"),
+            ("НАВЫК", "name-not-lowercase"),
+            ("-pdf", "name-hyphens"),
+            ("pdf-", "name-hyphens"),
+            ("pdf--x", "name-hyphens"),
+            ("my skill", "name-characters"),
+            ("my_skill", "name-characters"),
+            ("../etc", "name-characters"),
+            ("\u{301}a", "name-characters"),
+            ("a-\u{301}b", "name-characters"),
+            ("📄", "name-characters"),
+            ("My--Skill!", "name-not-lowercase name-hyphens name-characters"),
+        ] {
+            let errors = SkillName::parse(text).err().unwrap_or_default();
+            let codes: Vec<&str> = errors.iter().map(|error| error.code().as_str()).collect();
+            assert_eq!(codes.join(" "), broken, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sixty_four_characters_are_enough() {
+        assert!(SkillName::parse(&"я".repeat(64)).is_ok());
+        assert_eq!(SkillName::parse(&"я".repeat(65)), Err(vec![NameError::TooLong { length: 65 }]));
+    }
+
+    #[test]
+    fn a_near_name_is_suggested() {
+        for (text, near) in [
+            ("My Skill", Some("my-skill")),
+            ("a__b", Some("a-b")),
+            ("ns:Tool.x", Some("ns-tool-x")),
+        ] {
+            assert_eq!(suggestion(text).as_ref().map(SkillName::as_str), near, "{text}");
+        }
+        assert_eq!(suggestion("!!!"), None);
+    }
+}

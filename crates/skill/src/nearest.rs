@@ -1,0 +1,36 @@
+//! Finds the word that was probably meant.
+
+/// Returns the candidate nearest to `word`, if one is near enough to be a slip of the keyboard.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let allowed = match word.chars().count() {
+        0..=2 => return None,
+        3..=5 => 1,
+        6..=9 => 2,
+        _ => 3,
+    };
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_is_found_and_another_word_is_not() {
+        for (word, found) in [
+            ("descripton", Some("description")),
+            ("Name", Some("name")),
+            ("nmae", Some("name")),
+            ("version", None),
+            ("me", None),
+        ] {
+            assert_eq!(nearest(word, ["name", "description"]), found, "{word}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The JSON Schema of frontmatter, from the same tables and limits that the parser uses.
+//!
+//! It says what strict reading accepts, as far as a schema can: the folder's name, duplicate keys and
+//! the YAML itself are out of its reach. Scalars are judged as editors read them, so a number or a
+//! boolean stands wherever the parser takes its text.
+
+use serde_json::{Map, Value, json};
+
+use crate::{FIELDS, MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME};
+
+/// Returns the schema.
+pub fn frontmatter_schema() -> Value {
+    let accepted = FIELDS.iter().filter(|field| field.owner.is_accepted());
+    let properties: Map<String, Value> =
+        accepted.map(|field| (field.name.to_owned(), property(field.name))).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Frontmatter of a SKILL.md",
+        "description": "What `openskills validate` accepts between the two `---` lines of a SKILL.md.",
+        "type": "object",
+        "required": ["name", "description"],
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn property(name: &str) -> Value {
+    match name {
+        "name" => json!({
+            "description": "Lower-case letters, digits and single inner hyphens; the same as the folder's name.",
+            "type": SCALAR,
+            "maxLength": MAX_NAME,
+            "pattern": NAME,
+            "not": { "type": "string", "pattern": "\\p{Lu}|\\p{Lt}" },
+        }),
+        "description" => json!({
+            "description": "What the skill does and when to use it.",
+            "type": SCALAR,
+            "pattern": format!("^\\s*\\S(?:[\\s\\S]{{0,{}}}\\S)?\\s*$", MAX_DESCRIPTION - 2),
+            "not": { "type": "string", "pattern": "<(?:/?[A-Za-z!?])[^<>]*>" },
+        }),
+        "license" => described("The licence, as free text.", &text()),
+        "compatibility" => json!({
+            "description": "What the skill needs around it.",
+            "type": SCALAR,
+            "pattern": format!("^\\s*\\S(?:[\\s\\S]{{0,{}}}\\S)?\\s*$", MAX_COMPATIBILITY - 2),
+        }),
+        "metadata" => json!({
+            "description": "Free key-value data. The standard asks for text values; more is kept.",
+            "type": ["object", "null"],
+        }),
+        "allowed-tools" => described("The tools the skill may use; empty means none.", &tools()),
+        "disallowed-tools" => described("Tools taken away.", &tools()),
+        "disable-model-invocation" => described("Hides the skill from the model.", &boolean()),
+        "user-invocable" => described("Shows the skill in the slash menu.", &boolean()),
+        "background" => described("Runs in the background.", &boolean()),
+        "attach" => described("Attaches the libraries instead of only loading them.", &boolean()),
+        "argument-hint" => json!({ "type": ["string", "number", "boolean", "null", "array"] }),
+        "arguments" => json!({
+            "description": "Names of positional arguments, or a mapping with a JSON Schema.",
+            "anyOf": [texts(), { "type": "object", "required": ["schema"] }],
+        }),
+        "context" => words(&["fork"]),
+        "shell" => words(&["bash", "powershell"]),
+        "model_invocation" => words(&["auto", "user-only", "disabled"]),
+        "trust" => words(&["local", "project", "user", "package", "managed"]),
+        "interaction" => words(&["returning", "conversational", "oneshot"]),
+        "skill_format" => words(&["corteza.skill/v1"]),
+        "hooks" => json!({ "description": "Lifecycle hooks.", "type": ["object", "null"] }),
+        "paths" | "library_depends" => texts(),
+        "side_effects" => side_effects(),
+        "tools" => json!({
+            "description": "Tools allowed and denied at dispatch.",
+            "type": "object",
+            "additionalProperties": false,
+            "properties": { "allow": tools(), "deny": tools() },
+        }),
+        "generated_from" => json!({
+            "description": "What a derived bundle was made from.",
+            "type": ["object", "null"],
+            "required": ["package"],
+            "properties": { "package": { "type": SCALAR, "minLength": 1 } },
+        }),
+        _ => text(),
+    }
+}
+
+/// The types a YAML scalar may have to a reader that is not ours.
+const SCALAR: [&str; 3] = ["string", "number", "boolean"];
+
+/// Words of letters, digits and the marks on them, joined by single hyphens.
+const NAME: &str =
+    "^\\s*[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:-[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*)*\\s*$";
+
+/// One rule of a list of tools: a name, perhaps with a specifier in parentheses.
+const TOOL_RULE: &str = "^\\s*[^\\s(),]+(?:\\([\\s\\S]*[^\\s()][\\s\\S]*\\))?\\s*$";
+
+fn described(description: &str, schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    schema["description"] = description.into();
+    schema
+}
+
+fn text() -> Value {
+    json!({ "type": ["string", "number", "boolean", "null"] })
+}
+
+fn texts() -> Value {
+    json!({ "anyOf": [text(), { "type": "array", "items": { "type": SCALAR } }] })
+}
+
+fn tools() -> Value {
+    json!({ "anyOf": [
+        { "type": "null" },
+        { "type": "string", "pattern": "^(?:[\\s,]*[^\\s(),]+(?:\\((?:[^()]|\\([^()]*\\))+\\))?(?=[\\s,]|$))*[\\s,]*$" },
+        { "type": "array", "items": { "type": "string", "pattern": TOOL_RULE } },
+    ] })
+}
+
+fn boolean() -> Value {
+    json!({ "anyOf": [
+        { "type": ["boolean", "null"] },
+        { "enum": [0, 1] },
+        { "type": "string", "pattern": "^\\s*(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|[Yy][Ee][Ss]|[Nn][Oo]|[Oo][Nn]|[Oo][Ff][Ff]|0|1)\\s*$" },
+    ] })
+}
+
+fn words(words: &[&str]) -> Value {
+    let mut words: Vec<Value> = words.iter().map(|word| (*word).into()).collect();
+    words.push(Value::Null);
+    json!({ "enum": words })
+}
+
+fn side_effects() -> Value {
+    let words = ["none", "filesystem", "network", "session", "external"];
+    json!({
+        "description": "What the skill changes. Absent means unknown.",
+        "anyOf": [
+            { "type": "null" },
+            { "enum": words },
+            { "type": "array", "items": { "const": "none" } },
+            { "type": "array", "items": { "enum": words[1..] } },
+        ],
+    })
+}

@@ -1,0 +1,139 @@
+//! A YAML value without its place in the file, scalars as they were written.
+
+use serde_json::{Map, Number, Value as Json};
+
+/// A value whose scalars keep their text: `1.10` stays `1.10`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing, `~` or `null`.
+    Null,
+    /// Any scalar.
+    Text {
+        /// Its text, quotes and escapes resolved.
+        text: String,
+        /// Written without quotes, so other readers may see a number or a boolean.
+        plain: bool,
+    },
+    /// A sequence.
+    List(Vec<Self>),
+    /// A mapping, in the order of the file.
+    Map(Vec<(String, Self)>),
+}
+
+impl Value {
+    /// Returns the JSON form. An unquoted scalar becomes a number or a boolean only where JSON writes it
+    /// with the very same characters, so that nothing is lost: `3` and `true` do, `1.10` and `007` do not.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Self::Null => Json::Null,
+            Self::Text { text, plain } => {
+                plain.then(|| same_in_json(text)).flatten().unwrap_or_else(|| text.as_str().into())
+            }
+            Self::List(items) => items.iter().map(Self::to_json).collect(),
+            Self::Map(entries) => {
+                let entries = entries.iter().map(|(key, value)| (key.clone(), value.to_json()));
+                Json::Object(entries.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Returns the text of a scalar, or the JSON of anything else.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Text { text, .. } => text.clone(),
+            Self::List(_) | Self::Map(_) => self.to_json().to_string(),
+        }
+    }
+
+    /// Returns the value of `key`, if this is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Map(entries) => {
+                entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+            }
+            Self::Null | Self::Text { .. } | Self::List(_) => None,
+        }
+    }
+}
+
+fn same_in_json(text: &str) -> Option<Json> {
+    match text {
+        "true" => Some(Json::Bool(true)),
+        "false" => Some(Json::Bool(false)),
+        _ => {
+            let number: Number = text.parse().ok()?;
+            (number.to_string() == text).then_some(Json::Number(number))
+        }
+    }
+}
+
+/// Returns what other YAML readers would make of an unquoted `text`, if not text.
+pub(crate) fn other_reading(text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let digits = text.trim_start_matches(['+', '-']);
+    match lower.as_str() {
+        "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" => return Some("a boolean"),
+        ".inf" | "-.inf" | "+.inf" | ".nan" => return Some("a number"),
+        _ => {}
+    }
+    let starts_as_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if !starts_as_number || !digits.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    if is_date(text) {
+        return Some("a date");
+    }
+    let radix = lower.starts_with("0x") || lower.starts_with("0o");
+    let plain_number = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '_'));
+    (plain_number && digits.matches('.').count() <= 1 || radix || text.parse::<f64>().is_ok())
+        .then_some("a number")
+}
+
+fn is_date(text: &str) -> bool {
+    let day = text.get(..10).unwrap_or("");
+    let shape: String = day.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape == "0000-00-00" && text[10..].chars().next().is_none_or(|c| matches!(c, 'T' | 't' | ' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scalar_turns_into_json_only_when_nothing_is_lost() {
+        for (text, json) in [
+            ("3", "3"),
+            ("true", "true"),
+            ("1.5", "1.5"),
+            ("1.10", "\"1.10\""),
+            ("007", "\"007\""),
+            ("yes", "\"yes\""),
+            ("1e3", "\"1e3\""),
+            ("99999999999999999999999", "\"99999999999999999999999\""),
+        ] {
+            assert_eq!(Value::Text { text: text.into(), plain: true }.to_json().to_string(), json);
+        }
+        assert_eq!(Value::Text { text: "3".into(), plain: false }.to_json().to_string(), "\"3\"");
+    }
+
+    #[test]
+    fn other_readers_are_foreseen() {
+        for (text, seen) in [
+            ("1.0", Some("a number")),
+            ("-12", Some("a number")),
+            ("1_000", Some("a number")),
+            ("0x1f", Some("a number")),
+            ("1e5", Some("a number")),
+            ("2026-01-15", Some("a date")),
+            ("Yes", Some("a boolean")),
+            ("1.0.0", None),
+            ("3d-print", None),
+            ("v1", None),
+            (".", None),
+            ("MIT", None),
+        ] {
+            assert_eq!(other_reading(text), seen, "{text}");
+        }
+    }
+}

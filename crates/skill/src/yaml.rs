@@ -1,0 +1,141 @@
+//! YAML of a stranger into a tree with places: bounded, and all problems at once.
+//!
+//! [`read`] takes the quick way first, one pass of the event parser. Only when that fails does it look
+//! at each top-level entry by itself ([`entries`]), so that every broken line is named and the ones
+//! that only lack quotes can still be used.
+
+mod entries;
+mod events;
+
+use std::ops::Range;
+
+use crate::{Code, Report, Value};
+
+/// The deepest nesting that is read.
+pub(crate) const MAX_DEPTH: usize = 64;
+/// The most values that are read, aliases expanded.
+pub(crate) const MAX_NODES: usize = 10_000;
+/// The most bytes of frontmatter that are read.
+pub(crate) const MAX_BYTES: usize = 64 << 10;
+/// The most text that aliases may add.
+pub(crate) const MAX_ALIAS_BYTES: usize = 1 << 20;
+
+/// A value and where it stands in the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) range: Range<usize>,
+    pub(crate) data: Data,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Data {
+    Null,
+    Text { text: String, plain: bool },
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+/// One `key: value` of a mapping.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_range: Range<usize>,
+    pub(crate) value: Node,
+}
+
+impl Node {
+    /// Returns the value without its place.
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.data {
+            Data::Null => Value::Null,
+            Data::Text { text, plain } => Value::Text { text: text.clone(), plain: *plain },
+            Data::List(items) => Value::List(items.iter().map(Self::to_value).collect()),
+            Data::Map(entries) => Value::Map(
+                entries.iter().map(|entry| (entry.key.clone(), entry.value.to_value())).collect(),
+            ),
+        }
+    }
+
+    /// Returns the word for what this is.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.data {
+            Data::Null => "nothing",
+            Data::Text { .. } => "text",
+            Data::List(_) => "a list",
+            Data::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// A problem found in YAML, before it is known whose file it is.
+#[derive(Debug, Clone)]
+struct Problem {
+    code: Code,
+    range: Range<usize>,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Problem {
+    fn new(code: Code, range: Range<usize>, message: impl Into<String>) -> Self {
+        Self { code, range, message: message.into(), hint: None }
+    }
+
+    fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    fn report(self, report: &mut Report<'_>) {
+        match self.hint {
+            Some(hint) => report.add_with_hint(self.code, self.range, self.message, hint),
+            None => report.add(self.code, self.range, self.message),
+        }
+    }
+}
+
+/// The entries of a mapping, and the keys whose values could not be read at all.
+#[derive(Debug, Default)]
+pub(crate) struct Mapping {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) broken: Vec<String>,
+}
+
+/// Reads the mapping in `text[range]`. `None` means that nothing of it can be used; the report says why.
+pub(crate) fn read(text: &str, range: Range<usize>, report: &mut Report<'_>) -> Option<Mapping> {
+    if range.len() > MAX_BYTES {
+        let message = format!("the frontmatter has {} bytes, more than {MAX_BYTES}", range.len());
+        let hint = "move the data into a file of the skill, for example under `assets/`";
+        report.add_with_hint(Code::YamlTooBig, range.start..range.start, message, hint);
+        return None;
+    }
+    let (node, problems) = match events::read(&text[range.clone()], range.start) {
+        Ok(read) => read,
+        Err(problem) if problem.code == Code::YamlTooDeep || problem.code == Code::YamlTooBig => {
+            problem.report(report);
+            return None;
+        }
+        Err(whole) => {
+            let (mapping, problems) = entries::read(text, range, whole);
+            problems.into_iter().for_each(|problem| problem.report(report));
+            return Some(mapping);
+        }
+    };
+    problems.into_iter().for_each(|problem| problem.report(report));
+    let Some(node) = node else { return Some(Mapping::default()) };
+    let kind = node.kind();
+    match node.data {
+        Data::Null => Some(Mapping::default()),
+        Data::Map(entries) => Some(Mapping { entries, broken: Vec::new() }),
+        Data::Text { .. } | Data::List(_) => {
+            let message = format!("the frontmatter is {kind}; expected `key: value` lines");
+            report.add_with_hint(
+                Code::NotAMapping,
+                node.range,
+                message,
+                "write at least `name:` and `description:`",
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The tests of the skill format.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod codes;
+mod corpus;
+mod diagnostics;
+mod properties;
+mod schema;
+mod typed;

@@ -1,0 +1,109 @@
+//! The schema of frontmatter gives the verdicts of the parser, as far as a schema can.
+
+use std::sync::LazyLock;
+
+use expect_test::expect_file;
+use jsonschema::Validator;
+use proptest::prelude::*;
+use skill::{Code, Input, Severity, Strictness, frontmatter_schema, parse, raw_frontmatter};
+
+use crate::corpus::cases;
+
+static VALIDATOR: LazyLock<Validator> =
+    LazyLock::new(|| jsonschema::validator_for(&frontmatter_schema()).unwrap());
+
+/// Returns true for rules about the data itself. The folder's name, the fences, duplicate keys and
+/// missing quotes are not data: no schema can see them.
+fn is_about_data(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownField
+            | Code::WrongType
+            | Code::BadBoolean
+            | Code::BadValue
+            | Code::NameMissing
+            | Code::NameTooLong
+            | Code::NameNotLowercase
+            | Code::NameHyphens
+            | Code::NameCharacters
+            | Code::DescriptionMissing
+            | Code::DescriptionTooLong
+            | Code::DescriptionXml
+            | Code::CompatibilityEmpty
+            | Code::CompatibilityTooLong
+            | Code::ToolRuleMalformed
+            | Code::SkillFormatUnknown
+    )
+}
+
+/// Returns what the parser and the schema say of the data in `bytes`, if there is any.
+fn verdicts(directory: &str, bytes: &[u8]) -> Option<(bool, bool)> {
+    let instance = raw_frontmatter(std::str::from_utf8(bytes).ok()?)?.to_json();
+    let parsed = parse(&Input { file: "f", directory: Some(directory), bytes }, Strictness::Strict);
+    let errors =
+        || parsed.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    // Where YAML itself is refused, or a key cannot be read, the parser saw less or more than the schema.
+    let yaml = [
+        Code::YamlSyntax,
+        Code::YamlTab,
+        Code::ControlCharacter,
+        Code::NulCharacter,
+        Code::KeyNotText,
+    ];
+    if errors().any(|diagnostic| yaml.contains(&diagnostic.code)) {
+        return None;
+    }
+    Some((
+        !errors().any(|diagnostic| is_about_data(diagnostic.code)),
+        VALIDATOR.is_valid(&instance),
+    ))
+}
+
+#[test]
+fn the_published_schema_is_current() {
+    let text = serde_json::to_string_pretty(&frontmatter_schema()).unwrap() + "\n";
+    expect_file!["../../../../schemas/frontmatter.schema.json"].assert_eq(&text);
+}
+
+#[test]
+fn every_case_gets_the_parsers_verdict_from_the_schema() {
+    let mut compared = 0;
+    for case in cases().iter().filter(|case| case.has_content()) {
+        if let Some((parser, schema)) = verdicts(&case.directory, &case.bytes) {
+            assert_eq!(parser, schema, "{}", case.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "only {compared} cases were compared");
+}
+
+fn file(name: &str, description: &str, tools: &str) -> String {
+    let quote = |text: &str| serde_json::to_string(text).unwrap();
+    let (name, description, tools) = (quote(name), quote(description), quote(tools));
+    format!("---\nname: {name}\ndescription: {description}\nallowed-tools: {tools}\n---\n")
+}
+
+proptest! {
+    #[test]
+    fn names_get_the_same_verdict(name in "[a-cA-Cжञिé0-9_ .-]{0,6}|[a-z]{60,68}") {
+        let text = file(&name, "d", "Read");
+        let (parser, schema) = verdicts(&name, text.as_bytes()).unwrap();
+        prop_assert_eq!(parser, schema, "{}", name);
+    }
+
+    #[test]
+    fn descriptions_get_the_same_verdict(text in "[a <>/!\n]{0,12}", length in prop_oneof![Just(0_usize), 1015..1030_usize]) {
+        let text = file("pdf", &format!("{text}{}", "x".repeat(length)), "Read");
+        let (parser, schema) = verdicts("pdf", text.as_bytes()).unwrap();
+        prop_assert_eq!(parser, schema, "{}", text);
+    }
+
+    #[test]
+    fn tool_rules_get_the_same_verdict(tools in "[AB():* ,]{0,9}") {
+        // Deeper parentheses than one inside another are beyond a regular expression.
+        prop_assume!(tools.matches('(').count() <= 1);
+        let text = file("pdf", "d", &tools);
+        let (parser, schema) = verdicts("pdf", text.as_bytes()).unwrap();
+        prop_assert_eq!(parser, schema, "{}", tools);
+    }
+}

@@ -1,0 +1,130 @@
+//! A folder of its own for each test, with an empty HOME, and programs run in it.
+
+#![expect(clippy::disallowed_methods, reason = "runs programs in a temporary folder")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::tree::write_tree;
+
+/// A temporary folder with `home` and `work` in it. Programs run in `work` and see nothing of the
+/// caller's environment but `PATH`.
+#[derive(Debug)]
+pub struct TestEnv {
+    folder: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a program did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, the temporary folder written as `[ROOT]`.
+    pub stdout: String,
+    /// Standard error, the temporary folder written as `[ROOT]`.
+    pub stderr: String,
+}
+
+impl TestEnv {
+    /// Makes an empty environment.
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("csk-test-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        for name in ["home", "work"] {
+            fs::create_dir(folder.path().join(name)).expect("the folder can be made");
+        }
+        Self { folder, variables: Vec::new() }
+    }
+
+    /// Makes an environment whose work folder holds the files of `literal` (see [`crate::entries`]).
+    pub fn with(literal: &str) -> Self {
+        let env = Self::new();
+        write_tree(&env.work(), literal);
+        env
+    }
+
+    /// Sets an environment variable for programs run from here on.
+    #[must_use]
+    pub fn var(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Returns the folder programs run in, links resolved.
+    pub fn work(&self) -> PathBuf {
+        self.root().join("work")
+    }
+
+    /// Returns the path of `name` in the work folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.work().join(name)
+    }
+
+    /// Writes bytes to a file in the work folder.
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("it is below the root"))
+            .expect("the folder can be made");
+        fs::write(path, bytes).expect("the file can be written");
+    }
+
+    /// Returns the command `program arguments…`, ready to run in the work folder.
+    pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.work()).env_clear().stdin(Stdio::null());
+        command.env("HOME", self.root().join("home"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs `program` with `arguments`, split at white space.
+    pub fn run(&self, program: &str, arguments: &str) -> Run {
+        self.run_args(program, &arguments.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Runs `program` with `arguments` as they are.
+    pub fn run_args(&self, program: &str, arguments: &[&str]) -> Run {
+        let output = self.command(program, arguments).output().expect("the program can be started");
+        let root = self.root();
+        let text = |bytes: &[u8]| {
+            String::from_utf8_lossy(bytes).replace(&*root.to_string_lossy(), "[ROOT]")
+        };
+        Run {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        fs::canonicalize(Path::new(self.folder.path())).expect("the temporary folder exists")
+    }
+}
+
+impl Default for TestEnv {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Run {
+    /// Returns exit code and both streams as one text, to compare with an expectation.
+    pub fn transcript(&self) -> String {
+        let mut text = match self.code {
+            Some(code) => format!("exit {code}\n"),
+            None => "killed\n".to_owned(),
+        };
+        for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            for line in stream.lines() {
+                writeln!(text, "{name}: {line}").expect("writing to text cannot fail");
+            }
+        }
+        text.lines().map(str::trim_end).fold(String::new(), |all, line| all + line + "\n")
+    }
+}

@@ -1,0 +1,12 @@
+//! What tests stand on: an environment of their own, trees of files from one literal, real programs.
+//!
+//! Only ever a dev-dependency. [`tidy`] holds the checks of the repository itself.
+
+mod env;
+mod skip;
+pub mod tidy;
+mod tree;
+
+pub use env::{Run, TestEnv};
+pub use skip::skip;
+pub use tree::{entries, write_tree};

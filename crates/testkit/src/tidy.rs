@@ -1,0 +1,149 @@
+//! The checks of the repository: who may depend on whom, how long a file may be, which licences.
+//!
+//! Each check takes plain data and returns the offences, so that a test can show it failing.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// The most lines a source file may have, tests apart.
+pub const MAX_LINES: usize = 800;
+
+/// The only crates of the workspace that each crate may depend on (`ARCHITECTURE.md` explains why).
+pub const EDGES: &[(&str, &[&str])] = &[
+    ("skill", &[]),
+    ("skill-fs", &["skill"]),
+    ("term", &["skill"]),
+    ("shell", &[]),
+    ("skill-audit", &["skill", "shell"]),
+    ("skill-state", &["skill", "skill-fs", "skill-audit"]),
+    ("skill-pack", &["skill", "skill-fs"]),
+    ("skillify", &["skill", "skill-fs", "skill-pack"]),
+    ("csk-core", &["skill", "skill-fs", "skill-audit", "skill-state"]),
+    ("csk", &["csk-core", "skill", "term"]),
+    ("sandbox", &[]),
+    ("sandbox-wasm", &["sandbox"]),
+    (
+        "openskills-runtime",
+        &[
+            "skill",
+            "skill-fs",
+            "shell",
+            "skill-audit",
+            "skill-state",
+            "skill-pack",
+            "sandbox",
+            "sandbox-wasm",
+        ],
+    ),
+    ("openskills", &["openskills-runtime", "skillify", "skill", "skill-fs", "term"]),
+    ("testkit", &[]),
+];
+
+/// The licences that a dependency may be used under.
+pub const LICENCES: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// One crate of the workspace and what it depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crate {
+    /// Its name.
+    pub name: String,
+    /// Crates of the workspace among its dependencies, with the kind (`normal`, `dev`, `build`).
+    pub edges: Vec<(String, String)>,
+    /// Whether it takes the lints of the workspace.
+    pub lints: bool,
+}
+
+/// Reads the crates of the workspace out of the answer of `cargo metadata`.
+pub fn crates(metadata: &Value, manifests: &BTreeMap<String, String>) -> Vec<Crate> {
+    let packages = || metadata["packages"].as_array().into_iter().flatten();
+    let is_ours = |package: &Value| package["source"].is_null();
+    let ours: Vec<&str> = packages()
+        .filter(|package| is_ours(package))
+        .filter_map(|package| package["name"].as_str())
+        .collect();
+    let read = |package: &Value| {
+        let name = package["name"].as_str().unwrap_or_default().to_owned();
+        let edges =
+            package["dependencies"].as_array().into_iter().flatten().filter_map(|dependency| {
+                let to = dependency["name"].as_str().filter(|to| ours.contains(to))?;
+                Some((to.to_owned(), dependency["kind"].as_str().unwrap_or("normal").to_owned()))
+            });
+        let lints =
+            manifests.get(&name).is_some_and(|text| text.contains("[lints]\nworkspace = true"));
+        Crate { edges: edges.collect(), lints, name }
+    };
+    packages().filter(|package| is_ours(package)).map(read).collect()
+}
+
+/// Returns what is wrong with the edges between `crates`.
+pub fn edge_offences(crates: &[Crate]) -> Vec<String> {
+    let mut offences = Vec::new();
+    for from in crates {
+        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == from.name) else {
+            offences.push(format!("crate `{}` is not in the list of crates", from.name));
+            continue;
+        };
+        if !from.lints {
+            offences
+                .push(format!("crate `{}` does not take the lints of the workspace", from.name));
+        }
+        for (to, kind) in &from.edges {
+            let fits = if to == "testkit" { kind == "dev" } else { allowed.contains(&to.as_str()) };
+            if !fits {
+                offences.push(format!("crate `{}` may not depend on `{to}` ({kind})", from.name));
+            }
+        }
+    }
+    offences
+}
+
+/// Returns the files that are too long. `files` are path and text.
+pub fn size_offences(files: &[(String, String)]) -> Vec<String> {
+    let long =
+        files.iter().filter(|(path, _)| !path.contains("/tests/") && !path.ends_with("/tests.rs"));
+    let long = long.map(|(path, text)| {
+        (path, text.lines().take_while(|line| *line != "#[cfg(test)]").count())
+    });
+    long.filter(|(_, lines)| *lines > MAX_LINES)
+        .map(|(path, lines)| {
+            format!("{path} has {lines} lines without its tests; at most {MAX_LINES} are allowed")
+        })
+        .collect()
+}
+
+/// Returns the dependencies whose licence is not on the list.
+pub fn licence_offences(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    packages
+        .filter_map(|package| {
+            let name = package["name"].as_str().unwrap_or("?");
+            let licence = package["license"].as_str().unwrap_or("");
+            (!is_permitted(licence))
+                .then(|| format!("`{name}` is under `{licence}`, which is not on the list"))
+        })
+        .collect()
+}
+
+fn is_permitted(licence: &str) -> bool {
+    // `MIT/Apache-2.0` is how older manifests write `OR`.
+    let expression =
+        spdx::Expression::parse_mode(&licence.replace('/', " OR "), spdx::ParseMode::LAX);
+    expression.is_ok_and(|expression| {
+        expression.evaluate(|wanted| LICENCES.contains(&wanted.to_string().as_str()))
+    })
+}

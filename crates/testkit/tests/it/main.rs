@@ -1,0 +1,6 @@
+//! The tests of the test kit, and of the repository itself.
+
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+
+mod tidy;
+mod tree;

@@ -1,0 +1,136 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use serde_json::{Value, json};
+use testkit::tidy::{Crate, crates, edge_offences, licence_offences, size_offences};
+
+fn root() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+fn metadata() -> Value {
+    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version=1", "--locked"])
+        .current_dir(root())
+        .output();
+    let output = output.expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo writes JSON")
+}
+
+fn sources(folder: &Path, into: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            into.push((path.to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn crates_depend_only_on_whom_they_may() {
+    let metadata = metadata();
+    let manifests: BTreeMap<String, String> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| {
+            (
+                entry.file_name().into_string().unwrap(),
+                fs::read_to_string(entry.path().join("Cargo.toml")).unwrap(),
+            )
+        })
+        .collect();
+    let crates = crates(&metadata, &manifests);
+    assert!(crates.len() >= 5, "the workspace was not read");
+    assert_eq!(edge_offences(&crates), Vec::<String>::new());
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    assert!(files.len() > 20, "the sources were not read");
+    assert_eq!(size_offences(&files), Vec::<String>::new());
+}
+
+#[test]
+fn every_dependency_has_a_permitted_licence() {
+    assert_eq!(licence_offences(&metadata()), Vec::<String>::new());
+}
+
+#[test]
+fn the_checks_fail_where_they_should() {
+    let one = |name: &str, edges: &[(&str, &str)], lints| Crate {
+        name: name.to_owned(),
+        edges: edges.iter().map(|(to, kind)| ((*to).to_owned(), (*kind).to_owned())).collect(),
+        lints,
+    };
+    let bad = [
+        one("skill", &[("skill-fs", "normal"), ("testkit", "dev")], true),
+        one("term", &[("skill", "normal"), ("testkit", "normal")], true),
+        one("skill-fs", &[("skill", "normal")], false),
+        one("helpers", &[], true),
+    ];
+    assert_eq!(
+        edge_offences(&bad),
+        [
+            "crate `skill` may not depend on `skill-fs` (normal)",
+            "crate `term` may not depend on `testkit` (normal)",
+            "crate `skill-fs` does not take the lints of the workspace",
+            "crate `helpers` is not in the list of crates",
+        ]
+    );
+
+    let long = "x\n".repeat(801);
+    let tested = format!("{}#[cfg(test)]\n{}", "x\n".repeat(100), "x\n".repeat(900));
+    let files = [
+        ("crates/a/src/a.rs", long.clone()),
+        ("crates/a/src/b.rs", tested),
+        ("crates/a/tests/it/c.rs", long),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text));
+    assert_eq!(
+        size_offences(&files),
+        ["crates/a/src/a.rs has 801 lines without its tests; at most 800 are allowed"]
+    );
+
+    let packages = json!({ "packages": [
+        { "name": "good", "license": "MIT OR GPL-3.0" },
+        { "name": "old", "license": "MIT/Apache-2.0" },
+        { "name": "copyleft", "license": "GPL-3.0-only" },
+        { "name": "both", "license": "MIT AND GPL-3.0-only" },
+        { "name": "none", "license": null },
+    ] });
+    assert_eq!(
+        licence_offences(&packages),
+        [
+            "`copyleft` is under `GPL-3.0-only`, which is not on the list",
+            "`both` is under `MIT AND GPL-3.0-only`, which is not on the list",
+            "`none` is under ``, which is not on the list",
+        ]
+    );
+}
+
+#[test]
+fn a_crate_edge_is_read_from_cargo() {
+    let metadata = json!({ "packages": [
+        { "name": "skill", "source": null, "dependencies": [] },
+        { "name": "term", "source": null, "dependencies": [
+            { "name": "skill", "kind": null }, { "name": "serde", "kind": null }, { "name": "skill", "kind": "dev" },
+        ] },
+        { "name": "serde", "source": "registry", "dependencies": [] },
+    ] });
+    let manifests = BTreeMap::from([("term".to_owned(), "[lints]\nworkspace = true\n".to_owned())]);
+    let edges =
+        vec![("skill".to_owned(), "normal".to_owned()), ("skill".to_owned(), "dev".to_owned())];
+    let term = Crate { name: "term".to_owned(), edges, lints: true };
+    assert_eq!(
+        crates(&metadata, &manifests).into_iter().find(|found| found.name == "term"),
+        Some(term)
+    );
+}
