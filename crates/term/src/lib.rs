@@ -1,1 +1,15 @@
-//! stub
+//! What both programs show people, and how.
+//!
+//! Text of a skill is a stranger's text: everything that is shown goes through [`safe_line`] or
+//! [`safe_text`], so that it can neither steer the terminal nor pretend to be something else.
+
+mod json;
+mod safe;
+pub mod sarif;
+mod snippet;
+mod ui;
+
+pub use json::DiagnosticJson;
+pub use safe::{safe_line, safe_text};
+pub use snippet::{Palette, render};
+pub use ui::{ColorChoice, Ui};

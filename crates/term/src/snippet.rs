@@ -1,0 +1,259 @@
+//! A diagnostic as people read it: what, where, the line, a mark under it, and what to do.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use skill::{Diagnostic, Severity, Source, Span};
+use unicode_width::UnicodeWidthStr;
+
+use crate::safe_line;
+
+/// With or without color.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    /// No escape sequences.
+    Plain,
+    /// ANSI colors.
+    Color,
+}
+
+/// The most columns of a line that are shown; more is cut around the mark.
+const MAX_WIDTH: usize = 120;
+/// How much is shown before the mark of a line that is cut.
+const LEAD: usize = 40;
+/// A tab, as shown.
+const TAB: &str = "    ";
+
+/// Returns the text for `diagnostic`. With `source` the line itself is shown.
+pub fn render(diagnostic: &Diagnostic, source: Option<&Source<'_>>, palette: Palette) -> String {
+    let paint = |style: Style, text: &str| match palette {
+        Palette::Plain => text.to_owned(),
+        Palette::Color => format!("{style}{text}{style:#}"),
+    };
+    let bold = Style::new().bold();
+    let frame = bold.fg_color(Some(AnsiColor::Blue.into()));
+    let level = bold.fg_color(Some(level_color(diagnostic.severity).into()));
+
+    let title = format!("{}[{}]", diagnostic.severity.as_str(), diagnostic.code);
+    let mut text = format!(
+        "{}{}\n",
+        paint(level, &title),
+        paint(bold, &format!(": {}", safe_line(&diagnostic.message)))
+    );
+    let file = safe_line(&diagnostic.file);
+    let excerpt =
+        diagnostic.span.zip(source).map(|(span, source)| (span, Excerpt::new(span, source)));
+    let width = excerpt.as_ref().map_or(0, |(span, _)| span.start.line.to_string().len());
+    let arrow = paint(frame, &format!("{}-->", " ".repeat(width)));
+    let place = diagnostic.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
+    push(&mut text, &format!("{arrow} {file}{}", place.unwrap_or_default()));
+    let bar = paint(frame, &format!("{} |", " ".repeat(width)));
+    if let Some((span, excerpt)) = excerpt {
+        push(&mut text, &bar);
+        push(
+            &mut text,
+            &format!("{} {}", paint(frame, &format!("{} |", span.start.line)), excerpt.line),
+        );
+        let mark = paint(level, &"^".repeat(excerpt.mark.max(1)));
+        push(&mut text, &format!("{bar} {}{mark}", " ".repeat(excerpt.indent)));
+    }
+    if let Some(hint) = &diagnostic.hint {
+        let label = format!(
+            "{} {}",
+            paint(frame, &format!("{} =", " ".repeat(width))),
+            paint(bold, "hint")
+        );
+        push(&mut text, &format!("{label}: {}", safe_line(hint)));
+    }
+    text
+}
+
+fn push(text: &mut String, line: &str) {
+    writeln!(text, "{}", line.trim_end()).expect("writing to text cannot fail");
+}
+
+fn level_color(severity: Severity) -> AnsiColor {
+    match severity {
+        Severity::Error => AnsiColor::Red,
+        Severity::Warning => AnsiColor::Yellow,
+        Severity::Note => AnsiColor::Cyan,
+    }
+}
+
+/// A line and where the mark under it goes, in columns.
+struct Excerpt {
+    line: String,
+    indent: usize,
+    mark: usize,
+}
+
+impl Excerpt {
+    fn new(span: Span, source: &Source<'_>) -> Self {
+        let characters: Vec<char> = source.line(span.start.line).chars().collect();
+        let start = (span.start.column - 1).min(characters.len());
+        let end =
+            if span.end.line == span.start.line { span.end.column - 1 } else { characters.len() };
+        let end = end.clamp(start, characters.len());
+        let from = if characters.len() > MAX_WIDTH { start.saturating_sub(LEAD) } else { 0 };
+        let to = characters.len().min(from + MAX_WIDTH);
+        let shown = |from: usize, to: usize| show(&characters[from..to.max(from)]);
+        let cut_before = if from > 0 { "…" } else { "" };
+        let cut_after = if to < characters.len() { "…" } else { "" };
+        Self {
+            line: format!("{cut_before}{}{cut_after}", shown(from, to)),
+            indent: cut_before.width() + shown(from, start).width(),
+            mark: shown(start, end.min(to)).width(),
+        }
+    }
+}
+
+fn show(characters: &[char]) -> String {
+    let text: String = characters.iter().collect::<String>().replace('\t', TAB);
+    safe_line(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use skill::{Code, Strictness};
+
+    use super::*;
+
+    fn check(text: &str, at: std::ops::Range<usize>, expected: &Expect) {
+        let source = Source::new(text);
+        let diagnostic = Diagnostic {
+            code: Code::NameCharacters,
+            severity: Severity::Error,
+            file: "pdf/SKILL.md".to_owned(),
+            span: Some(source.span(at)),
+            message: "something is \u{1b}[31mwrong".to_owned(),
+            hint: Some("mend\nit".to_owned()),
+        };
+        expected.assert_eq(&render(&diagnostic, Some(&source), Palette::Plain));
+    }
+
+    #[test]
+    fn the_mark_stands_under_the_place() {
+        check(
+            "---\nname: My Skill\n",
+            10..18,
+            &expect![[r#"
+            error[name-characters]: something is ␛[31mwrong
+             --> pdf/SKILL.md:2:7
+              |
+            2 | name: My Skill
+              |       ^^^^^^^^
+              = hint: mend it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn wide_characters_and_tabs_shift_the_mark() {
+        check(
+            "技能\tx",
+            7..8,
+            &expect![[r#"
+            error[name-characters]: something is ␛[31mwrong
+             --> pdf/SKILL.md:1:4
+              |
+            1 | 技能    x
+              |         ^
+              = hint: mend it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn control_characters_of_the_line_are_made_visible() {
+        check(
+            "a\u{1b}]0;x\u{7}\u{202e}b",
+            11..12,
+            &expect![[r#"
+            error[name-characters]: something is ␛[31mwrong
+             --> pdf/SKILL.md:1:10
+              |
+            1 | a␛]0;x␇�b
+              |          ^
+              = hint: mend it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_mark() {
+        let text = format!("{}HERE{}", "a".repeat(300), "b".repeat(300));
+        check(
+            &text,
+            300..304,
+            &expect![[r#"
+            error[name-characters]: something is ␛[31mwrong
+             --> pdf/SKILL.md:1:301
+              |
+            1 | …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaHEREbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb…
+              |                                          ^^^^
+              = hint: mend it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_place_at_the_end_of_the_file_still_has_a_mark() {
+        check(
+            "abc\n",
+            4..4,
+            &expect![[r#"
+            error[name-characters]: something is ␛[31mwrong
+             --> pdf/SKILL.md:2:1
+              |
+            2 |
+              | ^
+              = hint: mend it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn several_lines_are_marked_to_the_end_of_the_first() {
+        check(
+            "a: b\nc: d\n",
+            3..9,
+            &expect![[r#"
+            error[name-characters]: something is ␛[31mwrong
+             --> pdf/SKILL.md:1:4
+              |
+            1 | a: b
+              |    ^
+              = hint: mend it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_problem_of_a_file_has_no_line() {
+        let diagnostic = Diagnostic::of_file(
+            Code::NoSkillFile,
+            Strictness::Strict,
+            "pdf",
+            "there is no SKILL.md".into(),
+        );
+        expect![[r#"
+            error[no-skill-file]: there is no SKILL.md
+            --> pdf
+        "#]]
+        .assert_eq(&render(&diagnostic.unwrap(), None, Palette::Plain));
+    }
+
+    #[test]
+    fn color_is_only_in_color() {
+        let diagnostic = Diagnostic::of_file(
+            Code::NoSkillFile,
+            Strictness::Strict,
+            "pdf",
+            "there is none".into(),
+        )
+        .unwrap();
+        assert!(render(&diagnostic, None, Palette::Color).contains("\u{1b}["));
+        assert!(!render(&diagnostic, None, Palette::Plain).contains('\u{1b}'));
+    }
+}
