@@ -78,6 +78,21 @@ pub enum FsError {
 }
 
 impl FsError {
+    /// Returns the path that cannot be used.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::NotFound { path }
+            | Self::NotAFolder { path }
+            | Self::NotRegular { path, .. }
+            | Self::Escapes { path }
+            | Self::TooLarge { path, .. }
+            | Self::BadName { folder: path, .. }
+            | Self::Limit { path, .. }
+            | Self::Changed { path }
+            | Self::Io { path, .. } => path,
+        }
+    }
+
     /// Names the path of an IO error, and the class it belongs to.
     pub(crate) fn io(path: impl Into<String>, source: io::Error) -> Self {
         let path = path.into();

@@ -51,7 +51,7 @@ pub struct Found<T> {
 pub fn find_skills<T: Send>(
     path: &AbsPath,
     limits: &FindLimits,
-    visit: impl Fn(&SkillFolder) -> T + Sync,
+    visit: impl Fn(SkillFolder) -> T + Sync,
 ) -> Result<Found<T>, FsError> {
     let search = Search { path, limits, folders: AtomicUsize::new(0), visit };
     let root = Root::open(path)?;
@@ -72,7 +72,7 @@ struct Search<'a, V> {
     visit: V,
 }
 
-impl<T: Send, V: Fn(&SkillFolder) -> T + Sync> Search<'_, V> {
+impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
     fn folder(&self, root: Root, depth: usize) -> Vec<Result<T, FsError>> {
         let shown = || root.path().to_string();
         match self.folders.fetch_add(1, Ordering::Relaxed).cmp(&self.limits.folders) {
@@ -122,7 +122,7 @@ impl<T: Send, V: Fn(&SkillFolder) -> T + Sync> Search<'_, V> {
         if !is_skill {
             return inner;
         }
-        let own = (self.visit)(&SkillFolder { root, file });
+        let own = (self.visit)(SkillFolder { root, file });
         std::iter::once(Ok(own)).chain(inner).collect()
     }
 

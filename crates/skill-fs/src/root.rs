@@ -40,6 +40,11 @@ impl SkillFile {
         }
     }
 
+    /// Returns what a file of that name is to its folder.
+    pub fn named(name: &str) -> Self {
+        Self::pick([name])
+    }
+
     /// Picks the file out of the names in a folder.
     pub(crate) fn pick<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut picked = Self::Missing;

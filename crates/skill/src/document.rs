@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::characters::{is_bidi, is_tag, suspicious};
 use crate::frontmatter::{self, Frontmatter};
 use crate::yaml;
-use crate::{Body, Code, Diagnostic, Position, RelPath, Report, Source, Span, Strictness, fence};
-use crate::{MAX_BODY_LINES, MAX_BODY_TOKENS, RelPathError, Value};
+use crate::{Body, Code, Diagnostic, Position, Report, Source, Span, Strictness, fence};
+use crate::{MAX_BODY_LINES, MAX_BODY_TOKENS, Value};
 
 /// The name of a skill's file.
 pub const SKILL_FILE: &str = "SKILL.md";
@@ -158,24 +158,5 @@ fn check_body(body: &Body, range: &Range<usize>, report: &mut Report<'_>) {
         );
         let hint = "move details into files under `references/`; they are read only when needed";
         report.add_with_hint(Code::BodyLong, body.start..body.start, message, hint);
-    }
-    for reference in body.references() {
-        let path = reference.path.trim_start_matches("./");
-        match RelPath::new(path.trim_end_matches('/')) {
-            Ok(inside) if inside.parts().count() > 2 => {
-                let message =
-                    format!("`{path}` is more than one folder deep; one level is recommended");
-                report.add(Code::ReferenceDeep, reference.range, message);
-            }
-            Ok(_) => {}
-            Err(
-                RelPathError::Absolute(_) | RelPathError::Parent(_) | RelPathError::Character(_),
-            ) => {
-                let message = format!("`{path}` leads out of the skill");
-                let hint = "copy the file into the skill and link to it by its path from SKILL.md";
-                report.add_with_hint(Code::ReferenceEscapes, reference.range, message, hint);
-            }
-            Err(RelPathError::Empty | RelPathError::EmptyPart(_)) => {}
-        }
     }
 }

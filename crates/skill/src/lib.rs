@@ -17,6 +17,7 @@ mod allowed_tools;
 mod body;
 mod characters;
 mod code;
+mod codex;
 mod diagnostic;
 mod digest;
 mod document;
@@ -25,6 +26,7 @@ mod field;
 mod frontmatter;
 mod name;
 mod nearest;
+mod references;
 mod rel_path;
 mod report;
 mod schema;
@@ -33,9 +35,10 @@ mod value;
 mod yaml;
 
 pub use allowed_tools::{AllowedTools, ToolRule};
-pub use body::{Body, MAX_BODY_LINES, MAX_BODY_TOKENS, Reference};
+pub use body::{Body, MAX_BODY_LINES, MAX_BODY_TOKENS};
 pub use characters::is_unsafe_to_show;
 pub use code::Code;
+pub use codex::{CODEX_FILE, CodexFile, read_codex_file};
 pub use diagnostic::{Diagnostic, Position, Severity, Span, Strictness};
 pub use digest::{BundleHasher, ContentHasher, Digest, DigestError, EntryKind, MARKER_FILE};
 pub use document::{
@@ -49,6 +52,7 @@ pub use frontmatter::{
 };
 pub use name::{MAX_NAME, NameError, SkillName};
 pub use nearest::nearest;
+pub use references::{Existence, MAX_SEARCHED_BYTES, Reference, check_references, references};
 pub use rel_path::{RelPath, RelPathError};
 pub use report::Report;
 pub use schema::frontmatter_schema;

@@ -1,5 +1,8 @@
 //! Finds the word that was probably meant.
 
+/// Longer words are no slips of the keyboard, and comparing them costs time.
+const MAX_WORD: usize = 64;
+
 /// Returns the candidate nearest to `word`, if one is near enough to be a slip of the keyboard.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
@@ -7,7 +10,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         0..=2 => return None,
         3..=5 => 1,
         6..=9 => 2,
-        _ => 3,
+        10..=MAX_WORD => 3,
+        _ => return None,
     };
     candidates
         .into_iter()

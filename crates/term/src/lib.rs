@@ -3,12 +3,14 @@
 //! Text of a skill is a stranger's text: everything that is shown goes through [`safe_line`] or
 //! [`safe_text`], so that it can neither steer the terminal nor pretend to be something else.
 
+mod count;
 mod json;
 mod safe;
 pub mod sarif;
 mod snippet;
 mod ui;
 
+pub use count::counted;
 pub use json::DiagnosticJson;
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};

@@ -15,6 +15,9 @@ use crate::{AllowedTools, Code, FIELDS, Owner, Report, Value, field};
 /// The one format of corteza there is.
 const SKILL_FORMAT: &str = "corteza.skill/v1";
 
+/// How many unknown fields are reported one by one.
+const MAX_UNKNOWN_REPORTS: usize = 20;
+
 /// What the entries were found in.
 pub(crate) struct Place<'a> {
     /// The whole file.
@@ -71,19 +74,21 @@ fn report_conflict(frontmatter: &Frontmatter, range: Range<usize>, report: &mut 
     report.add_with_hint(Code::InvocationConflict, range, message, "keep one of them");
 }
 
+/// Says which fields are extensions: one note for each of those who defined them.
 fn note_extensions(entries: &[Entry], report: &mut Report<'_>) {
-    for entry in entries {
-        if is_slip_for_allowed_tools(entry) {
-            continue;
-        }
-        if let Some(owner @ (Owner::ClaudeCode | Owner::Corteza)) = field::owner(&entry.key) {
-            let message = format!(
-                "`{}` is an extension of {}; other validators may refuse it",
-                entry.key,
-                owner.as_str()
-            );
-            report.add(Code::ExtensionField, entry.key_range.clone(), message);
-        }
+    for owner in [Owner::ClaudeCode, Owner::Corteza] {
+        let is_one = |entry: &&Entry| {
+            field::owner(&entry.key) == Some(owner) && !is_slip_for_allowed_tools(entry)
+        };
+        let mut fields = entries.iter().filter(is_one);
+        let Some(first) = fields.next() else { continue };
+        let names = fields
+            .fold(format!("`{}`", first.key), |names, entry| format!("{names}, `{}`", entry.key));
+        let message = format!(
+            "{names}: an extension of {}, which other validators may refuse",
+            owner.as_str()
+        );
+        report.add(Code::ExtensionField, first.key_range.clone(), message);
     }
 }
 
@@ -402,7 +407,12 @@ fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
 
 fn unknown(text: &str, fields: &mut Fields<'_, '_>) -> Vec<Unknown> {
     let rest = fields.rest();
-    for entry in &rest {
+    for (at, entry) in rest.iter().enumerate() {
+        if at == MAX_UNKNOWN_REPORTS {
+            let message = format!("{} more are not fields of a skill", rest.len() - at);
+            fields.report.add(Code::UnknownField, entry.key_range.clone(), message);
+            break;
+        }
         let message = format!("`{}` is not a field of a skill", entry.key);
         fields.report.add_with_hint(
             Code::UnknownField,

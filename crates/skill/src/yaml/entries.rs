@@ -10,6 +10,8 @@ use std::ops::Range;
 use super::{Data, Entry, Mapping, Node, Problem, events};
 use crate::{Code, field};
 
+/// The most entries of one mapping that are looked at by themselves.
+const MAX_ENTRIES: usize = 256;
 /// How deep inside an entry a broken line is still looked for.
 const MAX_DEPTH: usize = 3;
 
@@ -36,7 +38,13 @@ impl Reader<'_> {
     fn entries(&mut self, range: &Range<usize>, depth: usize) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut seen = HashSet::new();
-        for chunk in chunks(self.text, range) {
+        let chunks = chunks(self.text, range);
+        if chunks.len() > MAX_ENTRIES {
+            let message = format!("more than {MAX_ENTRIES} entries, not all of them valid YAML");
+            self.problems.push(Problem::new(Code::YamlSyntax, range.start..range.start, message));
+            return entries;
+        }
+        for chunk in chunks {
             let Some(entry) = self.entry(&chunk, depth) else { continue };
             if seen.insert(entry.key.clone()) {
                 entries.push(entry);

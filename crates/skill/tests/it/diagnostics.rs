@@ -153,7 +153,7 @@ fn fields_of_others_are_told_apart() {
               `tags` is not a field of a skill
               hint: put it under `metadata`, where every key is welcome
             8:1-6 note extension-field
-              `model` is an extension of Claude Code; other validators may refuse it
+              `model`: an extension of Claude Code, which other validators may refuse
         "#]],
     );
 }
@@ -164,16 +164,12 @@ fn words_that_are_nearly_right_are_suggested() {
         "---\nname: pdf\ndescription: d\nmodel_invocation: useronly\ntools:\n  alow: [read]\nattach: maybe\n---\nBody.\n",
         expect![[r#"
             4:1-17 note extension-field
-              `model_invocation` is an extension of corteza.skill/v1; other validators may refuse it
+              `model_invocation`, `tools`, `attach`: an extension of corteza.skill/v1, which other validators may refuse
             4:19-27 error bad-value
               `model_invocation` is `useronly`; expected `auto`, `user-only`, `disabled`
               hint: did you mean `user-only`?
-            5:1-6 note extension-field
-              `tools` is an extension of corteza.skill/v1; other validators may refuse it
             6:3-7 error bad-value
               `tools` has no `alow`; expected `allow` or `deny`
-            7:1-7 note extension-field
-              `attach` is an extension of corteza.skill/v1; other validators may refuse it
             7:9-14 error bad-boolean
               `attach` is `maybe`; expected true or false
         "#]],

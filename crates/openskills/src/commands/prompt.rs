@@ -1,0 +1,121 @@
+//! `openskills prompt`: the catalogue of skills for a system prompt.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use skill::Strictness;
+use term::safe_line;
+
+use crate::catalogue::{markdown, one_line, xml};
+use crate::cli::INVALID;
+use crate::context::Context;
+use crate::load::load;
+use crate::output::{DisclosedJson, PromptJson, VERSION};
+use crate::target::{Search, visit};
+
+const AFTER: &str = "\
+Reads the SKILL.md of each skill. Only name, description and location are disclosed; the body is not.
+A skill that the model may not invoke by itself is left out, and standard error says so.
+If one skill cannot be loaded nothing is written to standard output.
+
+Exit codes:
+  0  the block was written; no skill, no block
+  1  a skill cannot be loaded
+  2  the call is wrong
+
+Examples:
+  openskills prompt skills/pdf skills/csv
+  openskills prompt --recursive .claude/skills --format markdown
+  openskills prompt skills/pdf --no-location --format json";
+
+/// Write the block that tells a model which skills there are
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct PromptArgs {
+    /// Folders of skills, or their SKILL.md files
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Take every skill at or below the paths
+    #[arg(long, short)]
+    recursive: bool,
+    /// The format of the block
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Leave the location out, for clients without a file system
+    #[arg(long)]
+    no_location: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// `<available_skills>`, as Claude reads it
+    #[default]
+    Xml,
+    /// A list
+    Markdown,
+    /// Data
+    Json,
+}
+
+/// What became of one skill.
+enum Outcome {
+    Disclosed(DisclosedJson),
+    /// The model may not know of it.
+    Hidden(String),
+    /// It cannot be loaded; the words say why.
+    Refused(String),
+}
+
+pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode> {
+    let search = if args.recursive { Search::Recursive } else { Search::Exact };
+    let palette = context.ui.error_palette;
+    let visited = visit(&context.cwd, &args.paths, search, Strictness::Lenient, |target| {
+        let loaded = load(&target, Strictness::Lenient);
+        let Some((document, file)) = loaded.document.as_ref().zip(loaded.name_of_file.as_ref())
+        else {
+            return Outcome::Refused(loaded.rendered(palette));
+        };
+        let implicit = loaded.codex.as_ref().and_then(|codex| codex.allow_implicit_invocation);
+        if !document.frontmatter.model_may_invoke() || implicit == Some(false) {
+            return Outcome::Hidden(loaded.folder);
+        }
+        let location =
+            (!args.no_location).then(|| target.root.path().join(file.as_str()).to_string());
+        Outcome::Disclosed(DisclosedJson {
+            name: one_line(&document.frontmatter.name),
+            description: one_line(&document.frontmatter.listing()),
+            location: location.map(|location| one_line(&location)),
+        })
+    });
+    let mut skills = Vec::new();
+    let mut refused = false;
+    for problem in &visited.problems {
+        refused = true;
+        context.ui.error(&(term::render(problem, None, palette) + "\n"))?;
+    }
+    for outcome in visited.skills {
+        match outcome {
+            Outcome::Disclosed(skill) => skills.push(skill),
+            Outcome::Hidden(folder) => {
+                context.ui.error(&format!(
+                    "note: {} is left out: the model may not invoke it\n",
+                    safe_line(&folder)
+                ))?;
+            }
+            Outcome::Refused(rendered) => {
+                refused = true;
+                context.ui.error(&rendered)?;
+            }
+        }
+    }
+    if refused {
+        return Ok(ExitCode::from(INVALID));
+    }
+    match args.format {
+        Format::Xml => context.ui.out(&xml(&skills))?,
+        Format::Markdown => context.ui.out(&markdown(&skills))?,
+        Format::Json => context.ui.json(&PromptJson { version: VERSION, skills })?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

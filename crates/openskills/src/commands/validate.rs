@@ -1,0 +1,146 @@
+//! `openskills validate`: checks skills against the standard.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use skill::{Diagnostic, Severity, Strictness};
+use term::{DiagnosticJson, Palette, counted, safe_line, sarif};
+
+use crate::cli::INVALID;
+use crate::context::Context;
+use crate::load::{Loaded, load};
+use crate::output::{VERSION, ValidateJson, ValidatedJson};
+use crate::target::{Search, Visited, visit};
+
+const AFTER: &str = "\
+Reads the SKILL.md of each skill, its agents/openai.yaml and the names of the files it links to.
+Writes nothing but its report: verdicts and data to standard output, problems to standard error.
+
+Exit codes:
+  0  every skill is valid
+  1  a skill is invalid, or there is none (with --strict-warnings: or has a warning)
+  2  the call is wrong
+
+Examples:
+  openskills validate .
+  openskills validate skills/pdf skills/csv/SKILL.md
+  openskills validate --recursive skills --strict-warnings
+  openskills validate --recursive . --sarif > skills.sarif
+  openskills validate downloaded --lenient --json";
+
+/// Check skills against the Agent Skills standard
+///
+/// Every problem is reported at once, with its line, its column and what to do about it.
+/// Fields of Claude Code and corteza.skill/v1 are accepted; other unknown fields are errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ValidateArgs {
+    /// Folders of skills, or their SKILL.md files
+    #[arg(default_value = ".", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Check every skill at or below the paths
+    #[arg(long, short)]
+    recursive: bool,
+    /// Check only what it takes to load a skill
+    #[arg(long)]
+    lenient: bool,
+    /// Fail on warnings, too
+    #[arg(long)]
+    strict_warnings: bool,
+    /// Write the report as JSON
+    #[arg(long, conflicts_with = "sarif")]
+    json: bool,
+    /// Write the report as SARIF 2.1.0, for code scanning
+    #[arg(long)]
+    sarif: bool,
+}
+
+/// A skill that was checked, its problems already in words where people will read them.
+struct Checked {
+    folder: String,
+    name: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+    rendered: String,
+    errors: usize,
+    warnings: usize,
+}
+
+pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Result<ExitCode> {
+    let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
+    // Words are made on the worker that read the file, and only if they are going to be read.
+    let palette = (!args.json && !args.sarif).then_some(context.ui.error_palette);
+    let search = if args.recursive { Search::Recursive } else { Search::Exact };
+    let Visited { skills: checked, problems } =
+        visit(&context.cwd, &args.paths, search, strictness, |target| {
+            check(&load(&target, strictness), palette)
+        });
+    let fails = |skill: &Checked| skill.errors > 0 || (args.strict_warnings && skill.warnings > 0);
+    let valid = problems.is_empty() && !checked.iter().any(fails);
+    if args.json {
+        let skills = checked.iter().map(as_json).collect();
+        let problems = problems.iter().map(DiagnosticJson::from).collect();
+        context.ui.json(&ValidateJson { version: VERSION, valid, skills, problems })?;
+    } else if args.sarif {
+        let all = checked.iter().flat_map(|skill| &skill.diagnostics).chain(&problems);
+        context.ui.json(&sarif::log("openskills", env!("CARGO_PKG_VERSION"), all))?;
+    } else {
+        show(context, &checked, &problems)?;
+    }
+    Ok(if valid { ExitCode::SUCCESS } else { ExitCode::from(INVALID) })
+}
+
+fn check(loaded: &Loaded, palette: Option<Palette>) -> Checked {
+    Checked {
+        folder: loaded.folder.clone(),
+        name: loaded.document.as_ref().map(|document| document.frontmatter.name.clone()),
+        diagnostics: loaded.diagnostics.clone(),
+        rendered: palette.map(|palette| loaded.rendered(palette)).unwrap_or_default(),
+        errors: loaded.count(Severity::Error),
+        warnings: loaded.count(Severity::Warning),
+    }
+}
+
+fn show(context: &mut Context, checked: &[Checked], problems: &[Diagnostic]) -> anyhow::Result<()> {
+    for skill in checked {
+        if !skill.rendered.is_empty() {
+            context.ui.error(&skill.rendered)?;
+        }
+        let folder = safe_line(&skill.folder);
+        let line = match (skill.errors, skill.warnings) {
+            (0, 0) => format!("Valid skill: {folder}\n"),
+            (0, warnings) => format!("Valid skill: {folder} ({})\n", counted(warnings, "warning")),
+            (errors, 0) => format!("Invalid skill: {folder} ({})\n", counted(errors, "error")),
+            (errors, warnings) => {
+                format!(
+                    "Invalid skill: {folder} ({}, {})\n",
+                    counted(errors, "error"),
+                    counted(warnings, "warning")
+                )
+            }
+        };
+        context.ui.out(&line)?;
+    }
+    let palette = context.ui.error_palette;
+    for problem in problems {
+        context.ui.error(&(term::render(problem, None, palette) + "\n"))?;
+    }
+    if checked.len() > 1 {
+        let invalid = checked.iter().filter(|skill| skill.errors > 0).count();
+        let summary = format!(
+            "{}: {} valid, {invalid} invalid\n",
+            counted(checked.len(), "skill"),
+            checked.len() - invalid
+        );
+        context.ui.error(&summary)?;
+    }
+    Ok(())
+}
+
+fn as_json(skill: &Checked) -> ValidatedJson {
+    ValidatedJson {
+        path: skill.folder.clone(),
+        name: skill.name.clone(),
+        valid: skill.errors == 0,
+        diagnostics: skill.diagnostics.iter().map(DiagnosticJson::from).collect(),
+    }
+}

@@ -1,0 +1,149 @@
+//! Reads one skill folder: its document, and every problem of its files.
+
+use serde_json::{Map, Value};
+use skill::{
+    CODEX_FILE, Code, CodexFile, Diagnostic, Document, Existence, Input, MAX_SKILL_FILE_BYTES,
+    RelPath, SKILL_FILE, Severity, Source, Strictness, check_references, parse, raw_frontmatter,
+    read_codex_file,
+};
+use skill_fs::{FsError, Root, SkillFile};
+use term::Palette;
+
+use crate::target::{Target, file_problem, shown_in};
+
+/// A skill folder, read.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The folder as the user named it; `.` for the working folder.
+    pub(crate) folder: String,
+    /// The SKILL.md as diagnostics name it.
+    pub(crate) file: String,
+    /// The path of the SKILL.md in its folder, if there is one.
+    pub(crate) name_of_file: Option<RelPath>,
+    pub(crate) document: Option<Document>,
+    pub(crate) codex: Option<CodexFile>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Bytes of the SKILL.md, to show lines of it.
+    bytes: Vec<u8>,
+}
+
+impl Loaded {
+    /// Returns a folder of which only a problem is known.
+    pub(crate) fn failed(folder: &str, diagnostic: Diagnostic) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            file: diagnostic.file.clone(),
+            name_of_file: None,
+            document: None,
+            codex: None,
+            diagnostics: vec![diagnostic],
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Returns every field of the frontmatter as it was written.
+    pub(crate) fn raw_frontmatter(&self) -> Map<String, Value> {
+        let raw = std::str::from_utf8(&self.bytes).ok().and_then(raw_frontmatter);
+        match raw.map(|raw| raw.to_json()) {
+            Some(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        }
+    }
+
+    /// Returns how many problems of one severity there are.
+    pub(crate) fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    }
+
+    /// Returns every problem as people read it, with the lines it is in.
+    pub(crate) fn rendered(&self, palette: Palette) -> String {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let source = Source::new(&text);
+        let show = |diagnostic: &Diagnostic| {
+            let source = (diagnostic.file == self.file).then_some(&source);
+            term::render(diagnostic, source, palette) + "\n"
+        };
+        self.diagnostics.iter().map(show).collect()
+    }
+}
+
+/// Reads the skill at `target`.
+pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
+    let folder = if target.shown.is_empty() { "." } else { &target.shown };
+    let Some(path) = target.file.path() else {
+        let code = Code::NoSkillFile;
+        let message = format!("there is no {SKILL_FILE} in this folder");
+        let diagnostic =
+            Diagnostic::of_file(code, strictness, folder, message).expect("it is always reported");
+        let hint = "name the folder of a skill, or search the folders below with --recursive";
+        return Loaded::failed(folder, diagnostic.with_hint(hint));
+    };
+    let file = shown_in(&target.shown, &path);
+    let bytes = match target.root.read(&path, MAX_SKILL_FILE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) => return Loaded::failed(folder, *file_problem(&error, strictness, &file)),
+    };
+    let input = Input { file: &file, directory: target.directory.as_deref(), bytes: &bytes };
+    let parsed = parse(&input, strictness);
+    let mut diagnostics: Vec<Diagnostic> =
+        file_name(&target.file, strictness, &file).into_iter().collect();
+    diagnostics.extend(parsed.diagnostics);
+    if let Some(document) = &parsed.document {
+        diagnostics.extend(check_references(&input, document, strictness, |path| {
+            look(&target.root, path)
+        }));
+    }
+    let codex = codex(target, strictness, &mut diagnostics);
+    let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    Loaded {
+        folder: folder.to_owned(),
+        name_of_file: Some(path),
+        document: parsed.document.filter(|_| !refused),
+        codex,
+        diagnostics,
+        bytes,
+        file,
+    }
+}
+
+fn file_name(file: &SkillFile, strictness: Strictness, shown: &str) -> Option<Diagnostic> {
+    let (code, name) = match file {
+        SkillFile::Standard | SkillFile::Missing => return None,
+        SkillFile::Fallback => (Code::FileName, "skill.md"),
+        SkillFile::Nearly(path) => (Code::FileNameCase, path.as_str()),
+    };
+    let message = format!("the file is called `{name}`; the standard asks for `{SKILL_FILE}`");
+    let diagnostic = Diagnostic::of_file(code, strictness, shown, message)?;
+    Some(diagnostic.with_hint(format!("rename it to `{SKILL_FILE}`")))
+}
+
+fn look(root: &Root, path: &RelPath) -> Existence {
+    match root.has(path) {
+        Ok(true) => Existence::There,
+        Ok(false) => Existence::Missing,
+        Err(FsError::Escapes { .. }) => Existence::Outside,
+        Err(_) => Existence::Unknown,
+    }
+}
+
+fn codex(
+    target: &Target,
+    strictness: Strictness,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<CodexFile> {
+    let path = RelPath::new(CODEX_FILE).expect("it is a relative path");
+    let file = shown_in(&target.shown, &path);
+    match target.root.read(&path, MAX_SKILL_FILE_BYTES) {
+        Ok(bytes) => {
+            let (codex, problems) =
+                read_codex_file(&Input { file: &file, directory: None, bytes: &bytes });
+            diagnostics.extend(problems);
+            Some(codex)
+        }
+        Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => None,
+        Err(error) => {
+            diagnostics.push(*file_problem(&error, strictness, &file));
+            None
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! From a path on the command line to the folders of skills it means.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use skill::{Code, Diagnostic, RelPath, SKILL_FILE, Strictness, nearest};
+use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
+
+/// A folder that should hold one skill.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) root: Root,
+    pub(crate) file: SkillFile,
+    /// The folder as the user named it; empty for the working folder.
+    pub(crate) shown: String,
+    /// The folder's name, to compare with the skill's.
+    pub(crate) directory: Option<String>,
+}
+
+/// Where to look for skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// Each path is a skill.
+    Exact,
+    /// Every skill at or below the paths.
+    Recursive,
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub(crate) struct Visited<T> {
+    /// What was made of each skill, in order.
+    pub(crate) skills: Vec<T>,
+    /// What stood in the way of finding them.
+    pub(crate) problems: Vec<Diagnostic>,
+}
+
+/// Calls `visit` for every skill that `paths` mean.
+pub(crate) fn visit<T: Send>(
+    cwd: &AbsPath,
+    paths: &[PathBuf],
+    search: Search,
+    strictness: Strictness,
+    visit: impl Fn(Target) -> T + Sync,
+) -> Visited<T> {
+    let mut visited = Visited { skills: Vec::new(), problems: Vec::new() };
+    for path in paths {
+        match (find(cwd, path, strictness), search) {
+            (Err(problem), _) => visited.problems.push(*problem),
+            (Ok(target), Search::Exact) => visited.skills.push(visit(target)),
+            (Ok(top), Search::Recursive) => below(&top, strictness, &visit, &mut visited),
+        }
+    }
+    visited
+}
+
+fn below<T: Send>(
+    top: &Target,
+    strictness: Strictness,
+    visit: &(impl Fn(Target) -> T + Sync),
+    visited: &mut Visited<T>,
+) {
+    let base = top.root.path();
+    let shown =
+        |path: &str| match path.strip_prefix(base.as_str()).unwrap_or(path).trim_start_matches('/')
+        {
+            "" => top.shown.clone(),
+            below if top.shown.is_empty() => below.to_owned(),
+            below => format!("{}/{below}", top.shown.trim_end_matches('/')),
+        };
+    let found = find_skills(base, &FindLimits::SEARCH, |skill| {
+        let path = skill.root.path();
+        let directory =
+            if path == base { top.directory.clone() } else { path.file_name().map(str::to_owned) };
+        let shown = shown(path.as_str());
+        visit(Target { root: skill.root, file: skill.file, shown, directory })
+    });
+    let (skills, errors) = match found {
+        Ok(found) => (found.skills, found.problems),
+        Err(error) => (Vec::new(), vec![error]),
+    };
+    let problems =
+        errors.iter().map(|error| *file_problem(error, strictness, &shown(error.path())));
+    visited.problems.extend(problems);
+    if skills.is_empty() && errors.is_empty() {
+        let message = format!("there is no {SKILL_FILE} at or below this folder");
+        visited.problems.push(*problem(Code::NothingFound, strictness, &top.shown, message));
+    }
+    visited.skills.extend(skills);
+}
+
+/// Finds the skill that `path` names: a folder, or the SKILL.md in it.
+fn find(cwd: &AbsPath, path: &Path, strictness: Strictness) -> Result<Target, Box<Diagnostic>> {
+    let shown = path.to_string_lossy().into_owned();
+    let refuse = |code, message: String| problem(code, strictness, &shown, message);
+    let Some(text) = path.to_str() else {
+        return Err(refuse(Code::PathNotText, "the path is not valid UTF-8".to_owned()));
+    };
+    let full = clean(&cwd.join(text));
+    let metadata = fs::metadata(full.as_path()).map_err(|source| {
+        let error = if source.kind() == std::io::ErrorKind::NotFound {
+            not_found(&full, strictness, &shown)
+        } else {
+            None
+        };
+        error.unwrap_or_else(|| {
+            refuse(Code::Unreadable, format!("cannot access the path: {source}"))
+        })
+    })?;
+    if metadata.is_dir() {
+        return open(&full, None, &shown, strictness);
+    }
+    match (full.file_name().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)), full.parent()) {
+        (Some(name), Some(folder)) => {
+            let holder = path
+                .parent()
+                .map_or_else(String::new, |parent| parent.to_string_lossy().into_owned());
+            open(&folder, Some(name), &holder, strictness)
+        }
+        _ => Err(refuse(Code::NoSkillFile, "this is neither a folder nor a SKILL.md".to_owned())),
+    }
+}
+
+fn open(
+    folder: &AbsPath,
+    file: Option<&str>,
+    shown: &str,
+    strictness: Strictness,
+) -> Result<Target, Box<Diagnostic>> {
+    let shown = display(shown);
+    let failed = |error: &FsError| file_problem(error, strictness, &shown);
+    let root = Root::open(folder).map_err(|error| failed(&error))?;
+    let file = match file {
+        Some(name) => SkillFile::named(name),
+        None => root.skill_file().map_err(|error| failed(&error))?,
+    };
+    let directory = folder.file_name().map(str::to_owned);
+    Ok(Target { root, file, shown, directory })
+}
+
+/// Returns the path without `.` parts; one with `..` is resolved, since a link may stand before it.
+fn clean(path: &AbsPath) -> AbsPath {
+    let has_parent = path.as_path().components().any(|part| part == Component::ParentDir);
+    let clean = if has_parent { fs::canonicalize(path.as_path()).ok() } else { None };
+    let clean = clean.unwrap_or_else(|| path.as_path().components().collect());
+    AbsPath::new(clean).unwrap_or_else(|_| path.clone())
+}
+
+/// Returns a path as diagnostics show it: without `./` before and `/` after it.
+fn display(path: &str) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+    if path == "." { String::new() } else { path.to_owned() }
+}
+
+fn not_found(full: &AbsPath, strictness: Strictness, shown: &str) -> Option<Box<Diagnostic>> {
+    let message = "the path does not exist".to_owned();
+    let mut diagnostic = problem(Code::PathNotFound, strictness, shown, message);
+    let siblings: Vec<String> = fs::read_dir(full.parent()?.as_path())
+        .map(|entries| {
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+        })
+        .unwrap_or_default();
+    if let Some(near) = nearest(full.file_name()?, siblings.iter().map(String::as_str)) {
+        diagnostic.hint = Some(format!("did you mean `{near}`?"));
+    }
+    Some(diagnostic)
+}
+
+/// Returns the report of a file or folder that cannot be used.
+pub(crate) fn file_problem(
+    error: &FsError,
+    strictness: Strictness,
+    shown: &str,
+) -> Box<Diagnostic> {
+    let (code, message, hint) = match error {
+        FsError::NotFound { .. } => (Code::PathNotFound, "it does not exist".to_owned(), None),
+        FsError::NotAFolder { .. } => (Code::PathNotFound, "it is not a folder".to_owned(), None),
+        FsError::NotRegular { kind, .. } => (
+            Code::NotAFile,
+            format!("it is {kind}, not a regular file"),
+            Some("put a text file there"),
+        ),
+        FsError::Escapes { .. } => (
+            Code::LinkEscapes,
+            "it is, or goes through, a link that leads out of the skill or in a circle".to_owned(),
+            Some("copy the file into the skill; links must stay inside it"),
+        ),
+        FsError::TooLarge { size, limit, .. } => (
+            Code::FileTooLarge,
+            format!("it has {size} bytes; at most {limit} are read"),
+            Some("move details into files under `references/`; they are read only when needed"),
+        ),
+        FsError::BadName { name, .. } => (
+            Code::PathNotText,
+            format!("a file in the skill has a name that is not allowed: {name:?}"),
+            None,
+        ),
+        FsError::Limit { what, limit, .. } => (
+            Code::SearchLimit,
+            format!("it holds more than {limit} {what}"),
+            Some("name a folder further in"),
+        ),
+        FsError::Changed { .. } => {
+            (Code::Unreadable, "it changed while it was read".to_owned(), Some("try again"))
+        }
+        FsError::Io { source, .. } => {
+            (Code::Unreadable, format!("it cannot be read: {source}"), None)
+        }
+    };
+    let mut diagnostic = problem(code, strictness, shown, message);
+    diagnostic.hint = hint.map(str::to_owned);
+    diagnostic
+}
+
+/// Returns a problem of a whole file. All of these are errors in both levels of strictness.
+fn problem(code: Code, strictness: Strictness, shown: &str, message: String) -> Box<Diagnostic> {
+    let file = if shown.is_empty() { "." } else { shown };
+    Box::new(
+        Diagnostic::of_file(code, strictness, file, message)
+            .expect("problems of files are always reported"),
+    )
+}
+
+/// Returns `name` in the folder that is shown as `folder`.
+pub(crate) fn shown_in(folder: &str, name: &RelPath) -> String {
+    if folder.is_empty() { name.to_string() } else { format!("{folder}/{name}") }
+}

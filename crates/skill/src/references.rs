@@ -1,0 +1,197 @@
+//! The links of a body to files of its skill (F10): inside, there, and not too deep.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag};
+
+use crate::{
+    Body, Code, Diagnostic, Document, Input, RelPath, RelPathError, Report, Source, Strictness,
+};
+
+/// How much of a body is searched for links. A longer body is reported for its length.
+pub const MAX_SEARCHED_BYTES: usize = 256 << 10;
+
+/// A link of the body to a path that is not a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The path as written, without its fragment, percent signs decoded.
+    pub path: String,
+    /// Where in the file the link stands, in bytes.
+    pub range: Range<usize>,
+}
+
+/// What is at a path of the skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existence {
+    /// A file or a folder.
+    There,
+    /// Nothing.
+    Missing,
+    /// A link that leads out of the skill.
+    Outside,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// Reports the links that lead nowhere, out of the skill, or deep into it. `look` tells what is there.
+pub fn check_references(
+    input: &Input<'_>,
+    document: &Document,
+    strictness: Strictness,
+    look: impl Fn(&RelPath) -> Existence,
+) -> Vec<Diagnostic> {
+    if Code::ReferenceMissing.severity(strictness).is_none() {
+        return Vec::new();
+    }
+    let Ok(text) = std::str::from_utf8(input.bytes) else { return Vec::new() };
+    let source = Source::new(text);
+    let mut report = Report::new(input.file, &source, strictness);
+    for reference in references(&document.body) {
+        check(reference, &look, &mut report);
+    }
+    report.finish()
+}
+
+fn check(reference: Reference, look: &impl Fn(&RelPath) -> Existence, report: &mut Report<'_>) {
+    let path = reference.path.trim_start_matches("./").trim_end_matches('/');
+    let escapes = format!("`{path}` leads out of the skill");
+    let hint = "copy the file into the skill and link to it by its path from SKILL.md";
+    let inside = match RelPath::new(path) {
+        Ok(inside) => inside,
+        Err(RelPathError::Empty | RelPathError::EmptyPart(_)) => return,
+        Err(RelPathError::Absolute(_) | RelPathError::Parent(_) | RelPathError::Character(_)) => {
+            return report.add_with_hint(Code::ReferenceEscapes, reference.range, escapes, hint);
+        }
+    };
+    match look(&inside) {
+        Existence::Outside => {
+            report.add_with_hint(Code::ReferenceEscapes, reference.range, escapes, hint);
+        }
+        Existence::Missing => {
+            let message = format!("`{path}` is not in the skill");
+            let hint = "paths are relative to the folder of the SKILL.md";
+            report.add_with_hint(Code::ReferenceMissing, reference.range, message, hint);
+        }
+        Existence::There | Existence::Unknown if inside.parts().count() > 2 => {
+            let message =
+                format!("`{path}` is more than one folder deep; one level is recommended");
+            report.add(Code::ReferenceDeep, reference.range, message);
+        }
+        Existence::There | Existence::Unknown => {}
+    }
+}
+
+/// Returns the links to paths, in order. Links to URLs, anchors and mail addresses are left out.
+pub fn references(body: &Body) -> Vec<Reference> {
+    let mut end = body.text.len().min(MAX_SEARCHED_BYTES);
+    while !body.text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &body.text[..end];
+    // Markdown is parsed only where there can be a link at all.
+    if !text.contains("](") && !text.contains("]:") {
+        return Vec::new();
+    }
+    let links =
+        Parser::new_ext(text, Options::empty()).into_offset_iter().filter_map(|(event, range)| {
+            match event {
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    Some((dest_url, range))
+                }
+                _ => None,
+            }
+        });
+    let paths = links.filter_map(|(url, range)| Some((as_path(&url)?, range)));
+    paths
+        .map(|(path, range)| Reference {
+            path,
+            range: body.start + range.start..body.start + range.end,
+        })
+        .collect()
+}
+
+/// Returns the path of a link that names a file, decoded; `None` for URLs and anchors.
+fn as_path(url: &str) -> Option<String> {
+    let path = url.split(['#', '?']).next().unwrap_or("");
+    let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_url = !scheme.is_empty()
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    // What holds blanks, variables or placeholders is an example, not a file.
+    let is_example = path.contains(|c: char| c.is_whitespace() || "<>{}$*|".contains(c));
+    if path.is_empty() || is_url || is_example || path.starts_with("//") {
+        return None;
+    }
+    Some(percent_decoded(path))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let pair = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let decoded =
+            pair.filter(|_| first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        bytes.push(decoded.unwrap_or(first));
+        rest = if decoded.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    #[test]
+    fn only_links_to_files_are_references() {
+        let text = "\
+            See [a](references/a.md#top), ![b](assets/b%20c.png), [u](https://x.test/a.md), [m](mailto:a@b.c),\n\
+            [anchor](#x), [var]({baseDir}/x), [r][r] and `[code](no.md)`.\n\n\
+            ```\n[fenced](no.md)\n```\n\n[r]: scripts/run.py\n";
+        let body = Body { text: text.to_owned(), start: 0 };
+        let paths: Vec<String> =
+            references(&body).into_iter().map(|reference| reference.path).collect();
+        assert_eq!(paths, ["references/a.md", "assets/b c.png", "scripts/run.py"]);
+    }
+
+    #[test]
+    fn a_long_body_is_searched_only_so_far() {
+        let text = format!("[a](a.md){}[b](b.md)", "ж".repeat(MAX_SEARCHED_BYTES / 2));
+        assert_eq!(references(&Body { text, start: 0 }).len(), 1);
+    }
+
+    #[test]
+    fn links_are_judged_by_where_they_lead() {
+        let bytes = b"---\nname: x\ndescription: d\n---\n[ok](a.md) [up](../a.md) [abs](/etc/passwd) [no](no.md)\n\
+                      [out](out.md) [deep](a/b/c.md) [dir](./a/)\n";
+        let input = Input { file: "SKILL.md", directory: None, bytes };
+        let document = parse(&input, Strictness::Strict).document.unwrap();
+        let look = |path: &RelPath| match path.as_str() {
+            "no.md" => Existence::Missing,
+            "out.md" => Existence::Outside,
+            _ => Existence::There,
+        };
+        let found: Vec<String> = check_references(&input, &document, Strictness::Strict, look)
+            .iter()
+            .map(|problem| {
+                let span = problem.span.unwrap();
+                format!(
+                    "{} {}",
+                    problem.code,
+                    &std::str::from_utf8(bytes).unwrap()[span.start.offset..span.end.offset]
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "reference-escapes [up](../a.md)",
+                "reference-escapes [abs](/etc/passwd)",
+                "reference-missing [no](no.md)",
+                "reference-escapes [out](out.md)",
+                "reference-deep [deep](a/b/c.md)",
+            ]
+        );
+        assert!(check_references(&input, &document, Strictness::Lenient, look).is_empty());
+    }
+}
