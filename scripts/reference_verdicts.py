@@ -28,12 +28,16 @@ def content(case):
 def verdict(case):
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / case.get("dir", "pdf")
-        folder.mkdir()
         name = case.get("file", "SKILL.md")
-        if case.get("kind") == "directory":
-            (folder / name).mkdir()
-        elif name:
-            (folder / name).write_bytes(content(case))
+        kind = case.get("kind", "skill")
+        if kind == "plain-file":
+            folder.write_bytes(content(case))
+        elif kind != "no-folder":
+            folder.mkdir()
+            if kind == "directory":
+                (folder / name).mkdir()
+            elif name:
+                (folder / name).write_bytes(content(case))
         try:
             errors = validate(folder)
         except Exception as crash:  # The library crashes on some input; that is a verdict too.

@@ -2,6 +2,7 @@
 //!
 //! Only ever a dev-dependency. [`tidy`] holds the checks of the repository itself.
 
+pub mod corpus;
 mod env;
 mod skip;
 pub mod tidy;

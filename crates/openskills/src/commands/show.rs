@@ -43,10 +43,18 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     let paths = std::slice::from_ref(&args.path);
     let visited = visit(&context.cwd, paths, Search::Exact, Strictness::Lenient, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
-        let files = read_files(&target).unwrap_or_else(|error| {
-            loaded.diagnostics.push(*file_problem(&error, Strictness::Lenient, error.path()));
-            Files { digests: None, entries: Vec::new() }
-        });
+        let mut complain = |error: &FsError| {
+            let below =
+                error.path().strip_prefix(target.root.path().as_str()).unwrap_or(error.path());
+            let shown = format!("{}/{}", target.shown, below.trim_start_matches('/'));
+            let problem = file_problem(error, Strictness::Lenient, shown.trim_matches('/'));
+            if !loaded.diagnostics.contains(&problem) {
+                loaded.diagnostics.push(*problem);
+            }
+        };
+        let digests = read_digests(&target).inspect_err(&mut complain).ok();
+        let entries = read_entries(&target).inspect_err(&mut complain).unwrap_or_default();
+        let files = Files { digests, entries };
         (target, loaded, files)
     });
     for problem in &visited.problems {
@@ -73,11 +81,14 @@ struct Files {
     entries: Vec<FileJson>,
 }
 
-fn read_files(target: &Target) -> Result<Files, FsError> {
-    let digests = DigestsJson {
+fn read_digests(target: &Target) -> Result<DigestsJson, FsError> {
+    Ok(DigestsJson {
         content_sha256: content_digest(&target.root)?.to_string(),
         bundle_sha256: bundle_digest(&target.root)?.to_string(),
-    };
+    })
+}
+
+fn read_entries(target: &Target) -> Result<Vec<FileJson>, FsError> {
     let mut entries = Vec::new();
     for entry in walk(&target.root, &WalkLimits::SKILL)? {
         let (kind, size, executable, target) = match entry.kind {
@@ -94,7 +105,7 @@ fn read_files(target: &Target) -> Result<Files, FsError> {
             target,
         });
     }
-    Ok(Files { digests: Some(digests), entries })
+    Ok(entries)
 }
 
 fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -> ShowJson {
@@ -132,7 +143,7 @@ fn text(report: &ShowJson, document: &Document) -> String {
     let mut text = String::new();
     let mut row = |key: &str, value: &str| {
         let value = safe_text(value).replace('\n', "\n               ");
-        writeln!(text, "{key:14} {value}").expect("writing to text cannot fail");
+        writeln!(text, "{:14} {value}", safe_line(key)).expect("writing to text cannot fail");
     };
     row("name", &report.name);
     row("description", &report.description);

@@ -1,1 +1,44 @@
-//! The tests of the command line.
+//! The tests of the command line: the real program on real files.
+
+#![cfg(unix)]
+#![expect(clippy::disallowed_methods, reason = "tests")]
+
+mod general;
+mod hostile;
+mod parity;
+mod prompt;
+mod schemas;
+mod show;
+mod validate;
+
+use testkit::{Run, TestEnv};
+
+/// Runs the program with `arguments`, split at white space.
+fn openskills(env: &TestEnv, arguments: &str) -> Run {
+    env.run(env!("CARGO_BIN_EXE_openskills"), arguments)
+}
+
+/// Two skills, one valid and one not.
+const SKILLS: &str = "\
+//- /skills/pdf/SKILL.md
+---
+name: pdf
+description: Extracts text from PDFs. Use when a PDF is given.
+license: MIT
+allowed-tools: Read, Bash(pdftotext:*)
+metadata:
+  author: acme
+---
+# Steps
+
+See [the guide](references/guide.md).
+//- /skills/pdf/references/guide.md
+Guide.
+//- /skills/csv/SKILL.md
+---
+name: CSV Tools
+description: Use when: asked
+version: 1.0
+---
+Body.
+";

@@ -20,6 +20,8 @@ pub(super) fn name(
     range: &Range<usize>,
     report: &mut Report<'_>,
 ) {
+    // A folder with a good name knows best what the skill is called.
+    let folder = directory.and_then(|directory| SkillName::parse(directory).ok());
     for error in SkillName::parse(name).err().unwrap_or_default() {
         let message = match &error {
             NameError::Empty => "`name` is empty".to_owned(),
@@ -38,7 +40,7 @@ pub(super) fn name(
                 )
             }
         };
-        match suggestion(name) {
+        match folder.clone().or_else(|| suggestion(name)) {
             Some(near) => report.add_with_hint(
                 error.code(),
                 range.clone(),

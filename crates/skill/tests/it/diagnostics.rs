@@ -43,26 +43,26 @@ fn all_problems_are_found_at_once() {
     check(
         "---\nname: My Skill\nversion: 1\nlicense: [MIT]\n---\n",
         expect![[r#"
-        1:1-4 error description-missing
-          `description` is missing
-          hint: write what the skill does and when to use it
-        2:7-15 error name-not-lowercase
-          `name` is `My Skill`; capital letters are not allowed
-          hint: write `name: my-skill`
-        2:7-15 error name-characters
-          `name` is `My Skill`; ' ' is not allowed, only letters, digits and hyphens are
-          hint: write `name: my-skill`
-        2:7-15 error name-directory
-          `name` is `My Skill`, but the folder is `pdf`; they must be the same
-          hint: write `name: pdf`
-        3:1-8 error unknown-field
-          `version` is not a field of a skill
-          hint: put it under `metadata`, where every key is welcome
-        4:10-15 error wrong-type
-          `license` is a list; expected text
-        6:1-1 warning body-empty
-          there are no instructions after the frontmatter
-    "#]],
+            1:1-4 error description-missing
+              `description` is missing
+              hint: write what the skill does and when to use it
+            2:7-15 error name-not-lowercase
+              `name` is `My Skill`; capital letters are not allowed
+              hint: write `name: pdf`
+            2:7-15 error name-characters
+              `name` is `My Skill`; ' ' is not allowed, only letters, digits and hyphens are
+              hint: write `name: pdf`
+            2:7-15 error name-directory
+              `name` is `My Skill`, but the folder is `pdf`; they must be the same
+              hint: write `name: pdf`
+            3:1-8 error unknown-field
+              `version` is not a field of a skill
+              hint: put it under `metadata`, where every key is welcome
+            4:10-15 error wrong-type
+              `license` is a list; expected text
+            6:1-1 warning body-empty
+              there are no instructions after the frontmatter
+        "#]],
     );
 }
 

@@ -5,11 +5,11 @@ use skill::{
     ModelInvocation, Shell, SideEffect, Strictness, ToolRule, Trust, Value, parse,
 };
 
-use crate::corpus::cases;
+use crate::corpus::{content_cases, parse_case};
 
 fn load(case: &str) -> Document {
-    let case = cases().into_iter().find(|found| found.name == case).unwrap();
-    case.parse(Strictness::Lenient).document.unwrap()
+    let case = content_cases().into_iter().find(|found| found.name == case).unwrap();
+    parse_case(&case, Strictness::Lenient).document.unwrap()
 }
 
 fn read(fields: &str) -> Frontmatter {

@@ -1,0 +1,121 @@
+use std::io::Read;
+use std::process::Stdio;
+
+use expect_test::expect;
+use testkit::TestEnv;
+
+use crate::{SKILLS, openskills};
+
+#[test]
+fn the_version_is_one_line() {
+    let run = openskills(&TestEnv::new(), "--version");
+    assert_eq!(
+        run.transcript(),
+        format!("exit 0\nstdout: openskills {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn help_lists_every_command() {
+    expect![[r#"
+        exit 0
+        stdout: Agent Skills: check, show and disclose folders with a SKILL.md
+        stdout:
+        stdout: Usage: openskills [OPTIONS] <COMMAND>
+        stdout:
+        stdout: Commands:
+        stdout:   validate  Check skills against the Agent Skills standard
+        stdout:   show      Show all properties of a skill, its digests and its files
+        stdout:   prompt    Write the block that tells a model which skills there are
+        stdout:
+        stdout: Options:
+        stdout:   -h, --help     Print help
+        stdout:   -V, --version  Print version
+        stdout:
+        stdout: Global options:
+        stdout:       --color <WHEN>  When to use color; `auto` means on a terminal, unless NO_COLOR is set [env:
+        stdout:                       OPENSKILLS_COLOR] [default: auto] [possible values: auto, always, never]
+        stdout:
+        stdout: Run `openskills <command> --help` for the files a command reads, its exit codes and examples.
+    "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());
+}
+
+#[test]
+fn every_command_documents_files_exit_codes_and_examples() {
+    for command in ["validate", "show", "prompt"] {
+        let run = openskills(&TestEnv::new(), &format!("{command} --help"));
+        assert_eq!(run.code, Some(0));
+        for part in
+            ["Usage:", "Reads ", "Exit codes:", "Examples:", &format!("openskills {command} ")]
+        {
+            assert!(run.stdout.contains(part), "{command}: {part}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_call_is_exit_2_with_advice() {
+    let env = TestEnv::new();
+    for (arguments, said) in [
+        ("", "Usage: openskills"),
+        ("vlidate", "a similar subcommand exists: 'validate'"),
+        ("validate --jsno", "a similar argument exists: '--json'"),
+        ("validate --json --sarif", "cannot be used with"),
+        ("prompt", "required arguments were not provided"),
+        ("prompt . --format yaml", "possible values: xml, markdown, json"),
+    ] {
+        let run = openskills(&env, arguments);
+        assert_eq!(run.code, Some(2), "{arguments}");
+        assert!(run.stderr.contains(said), "{arguments}: {}", run.stderr);
+        assert_eq!(run.stdout, "");
+    }
+}
+
+#[test]
+fn color_is_used_when_asked_and_not_otherwise() {
+    let env = TestEnv::with(SKILLS);
+    assert!(!openskills(&env, "validate skills/csv").stderr.contains('\u{1b}'));
+    assert!(openskills(&env, "validate skills/csv --color always").stderr.contains("\u{1b}[1m"));
+    let env = env.var("OPENSKILLS_COLOR", "always");
+    assert!(openskills(&env, "validate skills/csv").stderr.contains("\u{1b}[1m"));
+}
+
+#[test]
+fn no_color_wins_on_a_terminal() {
+    let env = TestEnv::with(SKILLS);
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let on_terminal = |before: &str| {
+        let call = format!("{before} {program} validate skills/csv");
+        env.run_args("script", &["-qec", &call, "/dev/null"])
+    };
+    if env.run("script", "--version").code != Some(0) {
+        return testkit::skip(
+            "no_color_wins_on_a_terminal",
+            "there is no `script` to make a terminal",
+        );
+    }
+    assert!(on_terminal("env").stdout.contains("\u{1b}[1m"));
+    assert!(!on_terminal("env NO_COLOR=1").stdout.contains('\u{1b}'));
+    assert!(!on_terminal("env TERM=dumb").stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_goes_away_makes_no_noise() {
+    let env = TestEnv::new();
+    for number in 0..3000 {
+        env.write(
+            &format!("s/skill-{number:04}/SKILL.md"),
+            format!("---\nname: skill-{number:04}\ndescription: d\n---\nB.\n").as_bytes(),
+        );
+    }
+    let mut command = env.command(env!("CARGO_BIN_EXE_openskills"), &["validate", "-r", "s"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 12];
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"Valid skill:");
+    drop(out);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(141));
+}

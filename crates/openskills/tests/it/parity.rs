@@ -1,0 +1,51 @@
+//! The program's verdict on every case of the corpus, on real folders, beside the reference library's.
+
+use serde_json::Value;
+use testkit::TestEnv;
+use testkit::corpus::cases;
+
+use crate::openskills;
+
+#[test]
+fn the_program_agrees_with_the_reference_or_says_why_not() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let env = TestEnv::new();
+        case.write(&env.work());
+        let run = env.run_args(
+            env!("CARGO_BIN_EXE_openskills"),
+            &["validate", "--json", "--", &case.directory],
+        );
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let valid = report["valid"] == true;
+        assert_eq!(run.code, Some(i32::from(!valid)), "{}", case.name);
+        if (valid == (case.reference == "valid")) == case.differs.is_some() {
+            wrong.push(format!("{}: we say {valid}, the reference {}", case.name, case.reference));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn lenient_reading_accepts_whatever_strict_reading_does() {
+    for case in cases() {
+        let env = TestEnv::new();
+        case.write(&env.work());
+        let strict =
+            env.run_args(env!("CARGO_BIN_EXE_openskills"), &["validate", "--", &case.directory]);
+        let lenient = env.run_args(
+            env!("CARGO_BIN_EXE_openskills"),
+            &["validate", "--lenient", "--", &case.directory],
+        );
+        assert!(strict.code != Some(0) || lenient.code == Some(0), "{}", case.name);
+    }
+}
+
+#[test]
+fn a_file_that_is_nearly_a_skill_file_is_loaded_leniently() {
+    let case = cases().into_iter().find(|case| case.name == "titlecase-file").unwrap();
+    let env = TestEnv::new();
+    case.write(&env.work());
+    assert_eq!(openskills(&env, "validate pdf").code, Some(1));
+    assert_eq!(openskills(&env, "validate --lenient pdf").code, Some(0));
+}

@@ -1,0 +1,48 @@
+//! Every JSON output has a published schema, and fits it.
+
+use std::path::Path;
+
+use expect_test::expect_file;
+use serde_json::Value;
+use testkit::TestEnv;
+
+use crate::{SKILLS, openskills};
+
+#[test]
+fn the_published_schemas_are_current() {
+    for (name, schema) in openskills::output::schemas() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.schema.json"));
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        expect_file![path].assert_eq(&text);
+    }
+}
+
+#[test]
+fn every_output_fits_its_schema() {
+    let env = TestEnv::with(SKILLS);
+    env.write("skills/bad/SKILL.md", b"\xff");
+    env.write(
+        "skills/limits/SKILL.md",
+        b"---\nname: limits\ndescription: d\nallowed-tools:\nmetadata: {a: [1]}\n---\n",
+    );
+    for (name, arguments) in [
+        ("openskills-validate", "validate --json -r skills none"),
+        ("openskills-validate", "validate --json --lenient skills/pdf"),
+        ("openskills-validate-sarif", "validate --sarif -r skills none"),
+        ("openskills-show", "show --json skills/pdf"),
+        ("openskills-show", "show --json skills/limits"),
+        ("openskills-prompt", "prompt --format json skills/pdf skills/csv"),
+        ("openskills-prompt", "prompt --format json --no-location skills/pdf"),
+    ] {
+        let schemas = openskills::output::schemas();
+        let (_, schema) = schemas.iter().find(|(found, _)| *found == name).unwrap();
+        let validator = jsonschema::validator_for(schema.as_value()).unwrap();
+        let output: Value = serde_json::from_str(&openskills(&env, arguments).stdout).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&output).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{arguments}: {errors:?}");
+        let broken = serde_json::json!({ "version": 1, "surprise": true });
+        assert!(!validator.is_valid(&broken), "{name} takes anything");
+    }
+}

@@ -1,0 +1,66 @@
+use expect_test::expect;
+use serde_json::Value;
+use testkit::TestEnv;
+
+use crate::{SKILLS, openskills};
+
+#[test]
+fn everything_about_a_skill_is_shown() {
+    expect![[r#"
+        exit 0
+        stdout: name           pdf
+        stdout: description    Extracts text from PDFs. Use when a PDF is given.
+        stdout: location       [ROOT]/work/skills/pdf/SKILL.md
+        stdout: license        MIT
+        stdout: allowed-tools  Read, Bash(pdftotext:*)
+        stdout: invoked by     the model and the user
+        stdout: metadata       author: acme
+        stdout: body           3 lines, about 12 tokens
+        stdout: content        sha256:7515194101b4bf7e3f272307af35b2c11838a030863feb090622e0b44e451351
+        stdout: bundle         sha256:4047cfc58efbf9e628a7305676bdd37f04567d10ff1bdc530ce345cb36317034
+        stdout: files          SKILL.md                  205
+        stdout:                references/guide.md         7
+    "#]].assert_eq(&openskills(&TestEnv::with(SKILLS), "show skills/pdf").transcript());
+}
+
+#[test]
+fn json_has_the_frontmatter_as_it_was_written() {
+    let env = TestEnv::with(
+        "//- /s/SKILL.md\n---\nname: s\ndescription: d\nversion: 1.10\nnested:\n  a: [1, yes]\nuser-invocable: no\n---\nB.\n//- /s/run.sh\n",
+    );
+    assert_eq!(env.run("chmod", "755 s/run.sh").code, Some(0));
+    let run = openskills(&env, "show s --json");
+    assert_eq!(run.code, Some(0));
+    let shown: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(shown["frontmatter"]["version"], "1.10");
+    assert_eq!(shown["frontmatter"]["nested"]["a"], serde_json::json!([1, "yes"]));
+    assert_eq!((&shown["modelMayInvoke"], &shown["userMayInvoke"]), (&true.into(), &false.into()));
+    assert_eq!(
+        shown["files"][1],
+        serde_json::json!({ "path": "run.sh", "kind": "file", "size": 0, "executable": true })
+    );
+    assert_eq!(shown["location"], "[ROOT]/work/s/SKILL.md");
+    assert!(shown.get("allowedTools").is_none(), "absent means no restriction");
+}
+
+#[test]
+fn what_cannot_be_loaded_is_not_shown() {
+    let env = TestEnv::with("//- /s/SKILL.md\nno frontmatter\n");
+    let run = openskills(&env, "show s");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(run.stderr.contains("error[no-frontmatter]"), "{}", run.stderr);
+}
+
+#[test]
+fn a_file_that_cannot_be_digested_fails_the_command_and_still_shows_the_rest() {
+    let env = TestEnv::with(SKILLS);
+    assert_eq!(env.run("mkfifo", "skills/pdf/pipe").code, Some(0));
+    let run = openskills(&env, "show skills/pdf");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.starts_with("name           pdf\n"), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("error[not-a-file]: it is a FIFO, not a regular file"),
+        "{}",
+        run.stderr
+    );
+}

@@ -1,0 +1,203 @@
+use std::os::unix::fs::symlink;
+
+use expect_test::expect;
+use serde_json::Value;
+use testkit::TestEnv;
+
+use crate::{SKILLS, openskills};
+
+#[test]
+fn a_valid_skill_is_one_line() {
+    let env = TestEnv::with(SKILLS);
+    for path in
+        ["skills/pdf", "skills/pdf/", "./skills/pdf", "skills/pdf/SKILL.md", "skills/csv/../pdf"]
+    {
+        let run = openskills(&env, &format!("validate {path}"));
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{path}");
+        assert!(run.stdout.starts_with("Valid skill: "), "{path}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn the_working_folder_is_a_skill_too() {
+    let env = TestEnv::with(SKILLS);
+    let program = env!("CARGO_BIN_EXE_openskills");
+    for arguments in ["validate .", "validate", "validate SKILL.md", "validate ../pdf"] {
+        let run = env.run_args("sh", &["-c", &format!("cd skills/pdf && {program} {arguments}")]);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{arguments}");
+    }
+}
+
+#[test]
+fn an_invalid_skill_is_explained() {
+    expect![[r#"
+        exit 1
+        stdout: Invalid skill: skills/csv (5 errors)
+        stderr: error[name-not-lowercase]: `name` is `CSV Tools`; capital letters are not allowed
+        stderr:  --> skills/csv/SKILL.md:2:7
+        stderr:   |
+        stderr: 2 | name: CSV Tools
+        stderr:   |       ^^^^^^^^^
+        stderr:   = hint: write `name: csv`
+        stderr:
+        stderr: error[name-characters]: `name` is `CSV Tools`; ' ' is not allowed, only letters, digits and hyphens are
+        stderr:  --> skills/csv/SKILL.md:2:7
+        stderr:   |
+        stderr: 2 | name: CSV Tools
+        stderr:   |       ^^^^^^^^^
+        stderr:   = hint: write `name: csv`
+        stderr:
+        stderr: error[name-directory]: `name` is `CSV Tools`, but the folder is `csv`; they must be the same
+        stderr:  --> skills/csv/SKILL.md:2:7
+        stderr:   |
+        stderr: 2 | name: CSV Tools
+        stderr:   |       ^^^^^^^^^
+        stderr:   = hint: write `name: csv`
+        stderr:
+        stderr: error[unquoted-value]: the value of `description` must be quoted: it holds a colon, which starts a new value in YAML
+        stderr:  --> skills/csv/SKILL.md:3:14
+        stderr:   |
+        stderr: 3 | description: Use when: asked
+        stderr:   |              ^^^^^^^^^^^^^^^
+        stderr:   = hint: write `description: 'Use when: asked'`
+        stderr:
+        stderr: error[unknown-field]: `version` is not a field of a skill
+        stderr:  --> skills/csv/SKILL.md:4:1
+        stderr:   |
+        stderr: 4 | version: 1.0
+        stderr:   | ^^^^^^^
+        stderr:   = hint: put it under `metadata`, where every key is welcome
+        stderr:
+    "#]]
+        .assert_eq(&openskills(&TestEnv::with(SKILLS), "validate skills/csv").transcript());
+}
+
+#[test]
+fn a_tree_of_skills_is_checked_and_summed_up() {
+    let run = openskills(&TestEnv::with(SKILLS), "validate --recursive skills");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stdout, "Invalid skill: skills/csv (5 errors)\nValid skill: skills/pdf\n");
+    assert!(run.stderr.ends_with("2 skills: 1 valid, 1 invalid\n"), "{}", run.stderr);
+}
+
+#[test]
+fn lenient_loads_what_can_be_loaded() {
+    let run = openskills(&TestEnv::with(SKILLS), "validate --lenient skills/csv");
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(0), "Valid skill: skills/csv (4 warnings)\n")
+    );
+}
+
+#[test]
+fn warnings_fail_only_when_asked() {
+    let env =
+        TestEnv::with("//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\nSee [x](no.md).\n");
+    let run = openskills(&env, "validate s");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Valid skill: s (1 warning)\n"));
+    assert!(
+        run.stderr.contains("warning[reference-missing]: `no.md` is not in the skill"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(openskills(&env, "validate s --strict-warnings").code, Some(1));
+}
+
+#[test]
+fn json_has_every_problem_with_its_place() {
+    let run = openskills(&TestEnv::with(SKILLS), "validate --json skills/csv skills/pdf");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""));
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&report["version"], &report["valid"]), (&1.into(), &false.into()));
+    assert_eq!(report["skills"][1]["name"], "pdf");
+    let problem = &report["skills"][0]["diagnostics"][3];
+    assert_eq!(problem["code"], "unquoted-value");
+    assert_eq!(
+        (&problem["line"], &problem["column"], &problem["endColumn"]),
+        (&3.into(), &14.into(), &29.into())
+    );
+    assert_eq!(problem["hint"], "write `description: 'Use when: asked'`");
+    assert_eq!(problem["file"], "skills/csv/SKILL.md");
+}
+
+#[test]
+fn sarif_names_rules_and_places() {
+    let run = openskills(&TestEnv::with(SKILLS), "validate --sarif -r skills");
+    assert_eq!(run.code, Some(1));
+    let log: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let result = &log["runs"][0]["results"][0];
+    let rule =
+        &log["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+    assert_eq!(result["ruleId"], rule["id"]);
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "skills/csv/SKILL.md");
+    assert_eq!(place["region"]["startLine"], 2);
+}
+
+#[test]
+fn a_path_that_is_not_there_gets_advice_and_hides_no_other() {
+    let run = openskills(&TestEnv::with(SKILLS), "validate skills/pfd skills/pdf");
+    assert_eq!(
+        run.transcript(),
+        "\
+exit 1
+stdout: Valid skill: skills/pdf
+stderr: error[path-not-found]: the path does not exist
+stderr: --> skills/pfd
+stderr:  = hint: did you mean `pdf`?
+stderr:
+"
+    );
+}
+
+#[test]
+fn what_is_no_skill_says_what_it_is() {
+    let env = TestEnv::with(
+        "//- /empty/readme.md\n//- /upper/Skill.md\n---\nname: upper\ndescription: d\n---\nB.\n//- /lower/skill.md\n---\nname: lower\ndescription: d\n---\nB.\n",
+    );
+    for (arguments, code, said) in [
+        ("validate empty", 1, "error[no-skill-file]: there is no SKILL.md in this folder"),
+        (
+            "validate empty/readme.md",
+            1,
+            "error[no-skill-file]: this is neither a folder nor a SKILL.md",
+        ),
+        (
+            "validate -r empty",
+            1,
+            "error[nothing-found]: there is no SKILL.md at or below this folder",
+        ),
+        (
+            "validate upper",
+            1,
+            "error[file-name-case]: the file is called `Skill.md`; the standard asks for `SKILL.md`",
+        ),
+        ("validate upper --lenient", 0, "warning[file-name-case]: the file is called `Skill.md`"),
+        ("validate lower", 0, "warning[file-name]: the file is called `skill.md`"),
+        ("validate -r none", 1, "error[path-not-found]: the path does not exist"),
+    ] {
+        let run = openskills(&env, arguments);
+        assert_eq!(run.code, Some(code), "{arguments}");
+        assert!(run.stderr.contains(said), "{arguments}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_folder_reached_through_a_link_has_the_name_it_was_called_by() {
+    let env = TestEnv::with(SKILLS);
+    symlink("skills/pdf", env.path("pdf")).unwrap();
+    assert_eq!(openskills(&env, "validate pdf").code, Some(0));
+    symlink("skills/pdf", env.path("other")).unwrap();
+    assert!(openskills(&env, "validate other").stderr.contains("but the folder is `other`"));
+}
+
+#[test]
+fn the_codex_file_is_read_as_well() {
+    let env = TestEnv::with(SKILLS);
+    env.write("skills/pdf/agents/openai.yaml", b"policy: [\n");
+    let run = openskills(&env, "validate skills/pdf");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Valid skill: skills/pdf (1 warning)\n"));
+    assert!(run.stderr.contains("warning[agents-file]"), "{}", run.stderr);
+    assert!(run.stderr.contains("--> skills/pdf/agents/openai.yaml:"), "{}", run.stderr);
+}
