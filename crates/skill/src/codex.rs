@@ -1,5 +1,6 @@
 //! `agents/openai.yaml`: what a skill says to Codex.
 
+use crate::value::boolean;
 use crate::{Code, Diagnostic, Input, Report, Source, Strictness, Value, yaml};
 
 /// Where in a skill the file is.
@@ -41,10 +42,23 @@ pub fn read_codex_file(input: &Input<'_>) -> (CodexFile, Vec<Diagnostic>) {
     }
     let Some(mapping) = mapping.filter(|_| is_whole) else { return (unreadable, diagnostics) };
     let entries = mapping.entries.into_iter().map(|entry| (entry.key, entry.value.to_value()));
-    (fields(&Value::Map(entries.collect())), diagnostics)
+    let (file, is_whole) = fields(&Value::Map(entries.collect()));
+    if !is_whole {
+        let message =
+            "`policy.allow_implicit_invocation` is neither true nor false, so it counts as false"
+                .to_owned();
+        diagnostics.extend(Diagnostic::of_file(
+            Code::AgentsFile,
+            Strictness::Strict,
+            input.file,
+            message,
+        ));
+    }
+    (file, diagnostics)
 }
 
-fn fields(file: &Value) -> CodexFile {
+/// Returns the fields, and whether all of them could be read.
+fn fields(file: &Value) -> (CodexFile, bool) {
     let part = |section: &str, key: &str| file.get(section).and_then(|section| section.get(key));
     let text =
         |key: &str| part("interface", key).map(Value::to_text).filter(|text| !text.is_empty());
@@ -52,15 +66,17 @@ fn fields(file: &Value) -> CodexFile {
         Some(Value::List(tools)) => tools.clone(),
         _ => Vec::new(),
     };
-    let implicit = part("policy", "allow_implicit_invocation");
-    CodexFile {
+    let implicit =
+        part("policy", "allow_implicit_invocation").filter(|value| **value != Value::Null);
+    let read = implicit.map(|value| boolean(&value.to_text()));
+    let fields = CodexFile {
         display_name: text("display_name"),
         short_description: text("short_description"),
         default_prompt: text("default_prompt"),
         tools,
-        allow_implicit_invocation: implicit
-            .map(|value| value.to_text().trim().eq_ignore_ascii_case("true")),
-    }
+        allow_implicit_invocation: read.map(|read| read.unwrap_or(false)),
+    };
+    (fields, read != Some(None))
 }
 
 #[cfg(test)]
@@ -89,6 +105,14 @@ mod tests {
             read(b"policy: {allow_implicit_invocation: true}").0.allow_implicit_invocation,
             Some(true)
         );
+        assert_eq!(
+            read(b"policy: {allow_implicit_invocation: Yes}").0.allow_implicit_invocation,
+            Some(true)
+        );
+        assert_eq!(
+            read(b"policy: {allow_implicit_invocation: }").0.allow_implicit_invocation,
+            None
+        );
         assert_eq!(read(b"").0, CodexFile::default());
     }
 
@@ -102,6 +126,7 @@ mod tests {
         ] {
             let (file, problems) = read(text);
             assert_eq!(file.allow_implicit_invocation, Some(false), "{text:?}");
+            assert!(!problems.is_empty(), "{text:?}");
             assert!(problems.iter().all(|problem| problem.severity == crate::Severity::Warning));
         }
     }

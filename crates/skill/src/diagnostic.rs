@@ -1,7 +1,5 @@
 //! One problem of one file, as data: what a terminal, a JSON reader and SARIF all show.
 
-use serde::Serialize;
-
 use crate::Code;
 
 /// How a skill is read: for publishing it, or for using one that exists.
@@ -14,8 +12,7 @@ pub enum Strictness {
 }
 
 /// How bad a problem is. Only an [`Severity::Error`] refuses the skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The skill is refused.
     Error,

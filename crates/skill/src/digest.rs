@@ -18,7 +18,7 @@ pub const MARKER_FILE: &str = ".csk-install.json";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// Why a text is not a [`Digest`], or a tree cannot be digested.
+/// Why a text is not a [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// Not `sha256:` and 64 lower-case hexadecimal digits.

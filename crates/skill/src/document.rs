@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::characters::{is_bidi, is_tag, suspicious};
+use crate::characters::{Place, code_of, describe, suspicious};
 use crate::frontmatter::{self, Frontmatter};
 use crate::yaml;
 use crate::{Body, Code, Diagnostic, Position, Report, Source, Span, Strictness, fence};
@@ -27,9 +27,6 @@ pub const RESOURCE_FOLDERS: &[&str] = &[
     "templates",
     "wasm",
 ];
-
-/// How many characters of one kind are reported one by one.
-const MAX_CHARACTER_REPORTS: usize = 10;
 
 /// A file to read.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +53,8 @@ pub struct Document {
 pub struct Parsed {
     /// Absent exactly when a diagnostic is an error.
     pub document: Option<Document>,
+    /// The body, also of a file that is refused, as long as it can be told apart.
+    pub body: Option<Body>,
     /// Everything found, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -68,9 +67,11 @@ pub fn parse(input: &Input<'_>, strictness: Strictness) -> Parsed {
     };
     let source = Source::new(text);
     let mut report = Report::new(input.file, &source, strictness);
-    let document = read(input, text, &mut report);
-    let document = document.filter(|_| !report.has_error());
-    Parsed { document, diagnostics: report.finish() }
+    let (frontmatter, body) = read(input, text, &mut report);
+    let refused = report.has_error();
+    let document = frontmatter.zip(body.clone()).filter(|_| !refused);
+    let document = document.map(|(frontmatter, body)| Document { frontmatter, body });
+    Parsed { document, body, diagnostics: report.finish() }
 }
 
 /// Returns the frontmatter of `text` as it was written, whatever fields it has: what the JSON Schema of
@@ -85,27 +86,41 @@ pub fn raw_frontmatter(text: &str) -> Option<Value> {
     ))
 }
 
-fn read(input: &Input<'_>, text: &str, report: &mut Report<'_>) -> Option<Document> {
+fn read(
+    input: &Input<'_>,
+    text: &str,
+    report: &mut Report<'_>,
+) -> (Option<Frontmatter>, Option<Body>) {
     if text.len() as u64 > MAX_SKILL_FILE_BYTES {
         let message =
             format!("the file has {} bytes; at most {MAX_SKILL_FILE_BYTES} are read", text.len());
         report.add(Code::FileTooLarge, 0..0, message);
-        return None;
+        return (None, None);
     }
     let parts = fence::split(text, report);
-    check_characters(text, parts.as_ref().map(|parts| &parts.frontmatter), report);
-    let parts = parts.filter(|_| !report.has_characters_error())?;
-    let mapping = yaml::read(text, parts.frontmatter.clone(), report)?;
-    let fence = text[..parts.frontmatter.start].trim_end().len();
+    let broken = check_characters(text, parts.as_ref().map(|parts| &parts.frontmatter), report);
+    let Some(parts) = parts else { return (None, None) };
+    let body = Body::new(text, parts.body.clone());
+    check_body(&body, &parts.body, report);
+    let frontmatter =
+        if broken { None } else { read_frontmatter(input, text, &parts.frontmatter, report) };
+    (frontmatter, Some(body))
+}
+
+fn read_frontmatter(
+    input: &Input<'_>,
+    text: &str,
+    range: &Range<usize>,
+    report: &mut Report<'_>,
+) -> Option<Frontmatter> {
+    let mapping = yaml::read(text, range.clone(), report)?;
+    let fence = text[..range.start].trim_end().len();
     let place = frontmatter::Place {
         text,
         fence: fence.saturating_sub(3)..fence,
         directory: input.directory,
     };
-    let frontmatter = frontmatter::read(&place, mapping, report);
-    let body = Body::new(text, parts.body.clone());
-    check_body(&body, &parts.body, report);
-    Some(Document { frontmatter, body })
+    Some(frontmatter::read(&place, mapping, report))
 }
 
 fn not_utf8(input: &Input<'_>, strictness: Strictness, valid: usize) -> Parsed {
@@ -117,34 +132,24 @@ fn not_utf8(input: &Input<'_>, strictness: Strictness, valid: usize) -> Parsed {
     let diagnostic = Diagnostic::of_file(Code::NotUtf8, strictness, input.file, message)
         .map(|diagnostic| Diagnostic { span: Some(Span { start: at, end }), ..diagnostic })
         .map(|diagnostic| diagnostic.with_hint("save the file as UTF-8"));
-    Parsed { document: None, diagnostics: diagnostic.into_iter().collect() }
+    Parsed { document: None, body: None, diagnostics: diagnostic.into_iter().collect() }
 }
 
-fn check_characters(text: &str, frontmatter: Option<&Range<usize>>, report: &mut Report<'_>) {
-    let mut reported = 0;
+/// Reports strange characters; returns true if the frontmatter holds one that YAML does not allow.
+fn check_characters(
+    text: &str,
+    frontmatter: Option<&Range<usize>>,
+    report: &mut Report<'_>,
+) -> bool {
+    let mut broken = false;
     for (at, character) in suspicious(text) {
-        reported += 1;
-        if reported > MAX_CHARACTER_REPORTS {
-            return;
-        }
         let inside = frontmatter.is_some_and(|range| range.contains(&at));
-        let name = format!("U+{:04X}", character as u32);
-        let (code, message) = match character {
-            '\0' => (Code::NulCharacter, "the file holds a NUL character".to_owned()),
-            _ if is_bidi(character) => (
-                Code::HiddenCharacter,
-                format!("{name} changes the direction of the text around it"),
-            ),
-            _ if is_tag(character) => {
-                (Code::HiddenCharacter, format!("{name} is an invisible copy of a letter"))
-            }
-            _ if inside => {
-                (Code::ControlCharacter, format!("control character {name} in the frontmatter"))
-            }
-            _ => (Code::BodyControlCharacter, format!("control character {name} in the body")),
-        };
-        report.add_with_hint(code, at..at + character.len_utf8(), message, "remove it");
+        let code = code_of(character, if inside { Place::Frontmatter } else { Place::Body });
+        broken |= inside && matches!(code, Code::NulCharacter | Code::ControlCharacter);
+        let words = || (describe(character), Some("remove it".to_owned()));
+        report.add_lazily(code, at..at + character.len_utf8(), words);
     }
+    broken
 }
 
 fn check_body(body: &Body, range: &Range<usize>, report: &mut Report<'_>) {

@@ -2,7 +2,7 @@
 
 /// Who defined a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// The Agent Skills standard.
     Standard,
     /// Claude Code.
@@ -17,7 +17,7 @@ pub enum Owner {
 
 impl Owner {
     /// Returns the name people know.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Standard => "Agent Skills",
             Self::ClaudeCode => "Claude Code",
@@ -28,7 +28,7 @@ impl Owner {
     }
 
     /// Returns true if strict reading accepts the owner's fields.
-    pub fn is_accepted(self) -> bool {
+    pub(crate) fn is_accepted(self) -> bool {
         match self {
             Self::Standard | Self::ClaudeCode | Self::Corteza => true,
             Self::OpenClaw | Self::Hermes => false,
@@ -38,15 +38,15 @@ impl Owner {
 
 /// A field that somebody has defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
+pub(crate) struct Field {
     /// The key.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Who defined it.
-    pub owner: Owner,
+    pub(crate) owner: Owner,
 }
 
 /// Every known field, those of the standard first.
-pub const FIELDS: &[Field] = &[
+pub(crate) const FIELDS: &[Field] = &[
     Field { name: "name", owner: Owner::Standard },
     Field { name: "description", owner: Owner::Standard },
     Field { name: "license", owner: Owner::Standard },

@@ -1,8 +1,11 @@
 //! The fields of a skill, typed: the standard's, Claude Code's and corteza's; the rest kept as written.
 
+mod claude;
+mod corteza;
 mod fields;
 mod read;
 mod rules;
+pub(crate) mod words;
 
 use crate::{AllowedTools, Value};
 
@@ -25,6 +28,8 @@ pub struct Frontmatter {
     pub metadata: Vec<(String, Value)>,
     /// The tools the skill may use. Absent means no restriction, an empty list means none.
     pub allowed_tools: Option<AllowedTools>,
+    /// The arguments: Claude Code's names or corteza's schema, by the type of the value.
+    pub arguments: Option<Arguments>,
     /// The fields of Claude Code.
     pub claude: ClaudeFields,
     /// The fields of corteza.skill/v1.
@@ -53,7 +58,7 @@ pub struct ClaudeFields {
     pub argument_hint: Option<String>,
     /// Hidden from the model when true. A value that cannot be read counts as true.
     pub disable_model_invocation: Option<bool>,
-    /// Not in the slash menu when false.
+    /// Not in the slash menu when false. A value that cannot be read counts as false.
     pub user_invocable: Option<bool>,
     /// Tools taken away. A malformed rule denies its whole tool, or every tool where it names none.
     pub disallowed_tools: Option<AllowedTools>,
@@ -96,8 +101,6 @@ pub struct CortezaFields {
     pub generated_from: Option<GeneratedFrom>,
     /// How an invocation goes on.
     pub interaction: Option<Interaction>,
-    /// The arguments: Claude Code's names or corteza's schema, by the type of the value.
-    pub arguments: Option<Arguments>,
 }
 
 /// Where a skill runs.

@@ -45,16 +45,16 @@ pub use document::{
     Document, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
     SKILL_FILE_FALLBACK, parse, raw_frontmatter,
 };
-pub use field::{FIELDS, Field, Owner};
+use field::{FIELDS, Owner};
 pub use frontmatter::{
     Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,
     MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,
 };
 pub use name::{MAX_NAME, NameError, SkillName};
 pub use nearest::nearest;
-pub use references::{Existence, MAX_SEARCHED_BYTES, Reference, check_references, references};
+pub use references::{Existence, check_references};
 pub use rel_path::{RelPath, RelPathError};
-pub use report::Report;
+use report::Report;
 pub use schema::frontmatter_schema;
 pub use source::Source;
 pub use value::Value;

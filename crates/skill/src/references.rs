@@ -1,23 +1,22 @@
 //! The links of a body to files of its skill (F10): inside, there, and not too deep.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use crate::{
-    Body, Code, Diagnostic, Document, Input, RelPath, RelPathError, Report, Source, Strictness,
-};
+use crate::{Body, Code, Diagnostic, Input, RelPath, RelPathError, Report, Source, Strictness};
 
 /// How much of a body is searched for links. A longer body is reported for its length.
-pub const MAX_SEARCHED_BYTES: usize = 256 << 10;
+const MAX_SEARCHED_BYTES: usize = 256 << 10;
 
 /// A link of the body to a path that is not a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
+struct Reference {
     /// The path as written, without its fragment, percent signs decoded.
-    pub path: String,
+    path: String,
     /// Where in the file the link stands, in bytes.
-    pub range: Range<usize>,
+    range: Range<usize>,
 }
 
 /// What is at a path of the skill.
@@ -36,7 +35,7 @@ pub enum Existence {
 /// Reports the links that lead nowhere, out of the skill, or deep into it. `look` tells what is there.
 pub fn check_references(
     input: &Input<'_>,
-    document: &Document,
+    body: &Body,
     strictness: Strictness,
     look: impl Fn(&RelPath) -> Existence,
 ) -> Vec<Diagnostic> {
@@ -46,43 +45,47 @@ pub fn check_references(
     let Ok(text) = std::str::from_utf8(input.bytes) else { return Vec::new() };
     let source = Source::new(text);
     let mut report = Report::new(input.file, &source, strictness);
-    for reference in references(&document.body) {
-        check(reference, &look, &mut report);
+    // A body may link to one file a thousand times; what it leads to is looked up once.
+    let mut links = references(body);
+    let mut known = HashSet::new();
+    links.retain(|link| known.insert(link.path.clone()));
+    for link in &links {
+        check(link, &look, &mut report);
     }
     report.finish()
 }
 
-fn check(reference: Reference, look: &impl Fn(&RelPath) -> Existence, report: &mut Report<'_>) {
+fn check(reference: &Reference, look: &impl Fn(&RelPath) -> Existence, report: &mut Report<'_>) {
     let path = reference.path.trim_start_matches("./").trim_end_matches('/');
-    let escapes = format!("`{path}` leads out of the skill");
-    let hint = "copy the file into the skill and link to it by its path from SKILL.md";
+    let range = reference.range.clone();
+    let escapes = || {
+        let hint = "copy the file into the skill and link to it by its path from SKILL.md";
+        (format!("`{path}` leads out of the skill"), Some(hint.to_owned()))
+    };
     let inside = match RelPath::new(path) {
         Ok(inside) => inside,
         Err(RelPathError::Empty | RelPathError::EmptyPart(_)) => return,
         Err(RelPathError::Absolute(_) | RelPathError::Parent(_) | RelPathError::Character(_)) => {
-            return report.add_with_hint(Code::ReferenceEscapes, reference.range, escapes, hint);
+            return report.add_lazily(Code::ReferenceEscapes, range, escapes);
         }
     };
     match look(&inside) {
-        Existence::Outside => {
-            report.add_with_hint(Code::ReferenceEscapes, reference.range, escapes, hint);
-        }
-        Existence::Missing => {
-            let message = format!("`{path}` is not in the skill");
+        Existence::Outside => report.add_lazily(Code::ReferenceEscapes, range, escapes),
+        Existence::Missing => report.add_lazily(Code::ReferenceMissing, range, || {
             let hint = "paths are relative to the folder of the SKILL.md";
-            report.add_with_hint(Code::ReferenceMissing, reference.range, message, hint);
-        }
+            (format!("`{path}` is not in the skill"), Some(hint.to_owned()))
+        }),
         Existence::There | Existence::Unknown if inside.parts().count() > 2 => {
-            let message =
-                format!("`{path}` is more than one folder deep; one level is recommended");
-            report.add(Code::ReferenceDeep, reference.range, message);
+            report.add_lazily(Code::ReferenceDeep, range, || {
+                (format!("`{path}` is more than one folder deep; one level is recommended"), None)
+            });
         }
         Existence::There | Existence::Unknown => {}
     }
 }
 
 /// Returns the links to paths, in order. Links to URLs, anchors and mail addresses are left out.
-pub fn references(body: &Body) -> Vec<Reference> {
+fn references(body: &Body) -> Vec<Reference> {
     let mut end = body.text.len().min(MAX_SEARCHED_BYTES);
     while !body.text.is_char_boundary(end) {
         end -= 1;
@@ -165,13 +168,13 @@ mod tests {
         let bytes = b"---\nname: x\ndescription: d\n---\n[ok](a.md) [up](../a.md) [abs](/etc/passwd) [no](no.md)\n\
                       [out](out.md) [deep](a/b/c.md) [dir](./a/)\n";
         let input = Input { file: "SKILL.md", directory: None, bytes };
-        let document = parse(&input, Strictness::Strict).document.unwrap();
+        let body = parse(&input, Strictness::Strict).body.unwrap();
         let look = |path: &RelPath| match path.as_str() {
             "no.md" => Existence::Missing,
             "out.md" => Existence::Outside,
             _ => Existence::There,
         };
-        let found: Vec<String> = check_references(&input, &document, Strictness::Strict, look)
+        let found: Vec<String> = check_references(&input, &body, Strictness::Strict, look)
             .iter()
             .map(|problem| {
                 let span = problem.span.unwrap();
@@ -192,6 +195,6 @@ mod tests {
                 "reference-deep [deep](a/b/c.md)",
             ]
         );
-        assert!(check_references(&input, &document, Strictness::Lenient, look).is_empty());
+        assert!(check_references(&input, &body, Strictness::Lenient, look).is_empty());
     }
 }

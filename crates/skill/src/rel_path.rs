@@ -64,11 +64,6 @@ impl RelPath {
     pub fn parts(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
-
-    /// Returns the last part.
-    pub fn file_name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
-    }
 }
 
 impl fmt::Display for RelPath {

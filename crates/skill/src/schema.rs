@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::frontmatter::words;
 use crate::{FIELDS, MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME};
 
 /// Returns the schema.
@@ -60,12 +61,12 @@ fn property(name: &str) -> Value {
             "description": "Names of positional arguments, or a mapping with a JSON Schema.",
             "anyOf": [texts(), { "type": "object", "required": ["schema"] }],
         }),
-        "context" => words(&["fork"]),
-        "shell" => words(&["bash", "powershell"]),
-        "model_invocation" => words(&["auto", "user-only", "disabled"]),
-        "trust" => words(&["local", "project", "user", "package", "managed"]),
-        "interaction" => words(&["returning", "conversational", "oneshot"]),
-        "skill_format" => words(&["corteza.skill/v1"]),
+        "context" => words(words::CONTEXT),
+        "shell" => words(words::SHELL),
+        "model_invocation" => words(words::MODEL_INVOCATION),
+        "trust" => words(words::TRUST),
+        "interaction" => words(words::INTERACTION),
+        "skill_format" => json!({ "const": words::SKILL_FORMAT }),
         "hooks" => json!({ "description": "Lifecycle hooks.", "type": ["object", "null"] }),
         "paths" | "library_depends" => texts(),
         "side_effects" => side_effects(),
@@ -92,8 +93,9 @@ const SCALAR: [&str; 3] = ["string", "number", "boolean"];
 const NAME: &str =
     "^\\s*[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:-[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*)*\\s*$";
 
-/// One rule of a list of tools: a name, perhaps with a specifier in parentheses.
-const TOOL_RULE: &str = "^\\s*[^\\s(),]+(?:\\([\\s\\S]*[^\\s()][\\s\\S]*\\))?\\s*$";
+/// One rule of a list of tools: a name, perhaps with something in parentheses. Parentheses inside it
+/// are matched one level deep; a regular expression cannot do more.
+const TOOL_RULE: &str = r"[^\s(),]+(?:\((?=\s*[^\s)])(?:[^()]|\([^()]*\))*\))?";
 
 fn described(description: &str, schema: &Value) -> Value {
     let mut schema = schema.clone();
@@ -110,10 +112,12 @@ fn texts() -> Value {
 }
 
 fn tools() -> Value {
+    let text = format!(r"^(?:[\s,]*{TOOL_RULE}(?=[\s,]|$))*[\s,]*$");
+    let item = format!(r"^\s*{TOOL_RULE}\s*$");
     json!({ "anyOf": [
-        { "type": "null" },
-        { "type": "string", "pattern": "^(?:[\\s,]*[^\\s(),]+(?:\\((?:[^()]|\\([^()]*\\))+\\))?(?=[\\s,]|$))*[\\s,]*$" },
-        { "type": "array", "items": { "type": "string", "pattern": TOOL_RULE } },
+        { "type": ["null", "number", "boolean"] },
+        { "type": "string", "pattern": text },
+        { "type": "array", "items": { "type": SCALAR, "pattern": item } },
     ] })
 }
 
@@ -125,14 +129,13 @@ fn boolean() -> Value {
     ] })
 }
 
-fn words(words: &[&str]) -> Value {
-    let mut words: Vec<Value> = words.iter().map(|word| (*word).into()).collect();
-    words.push(Value::Null);
-    json!({ "enum": words })
+fn words<T>(words: &[(&str, T)]) -> Value {
+    let words = words.iter().map(|(word, _)| Value::from(*word)).chain([Value::Null]);
+    json!({ "enum": words.collect::<Vec<_>>() })
 }
 
 fn side_effects() -> Value {
-    let words = ["none", "filesystem", "network", "session", "external"];
+    let words: Vec<&str> = words::SIDE_EFFECTS.iter().map(|(word, _)| *word).collect();
     json!({
         "description": "What the skill changes. Absent means unknown.",
         "anyOf": [

@@ -68,6 +68,15 @@ fn same_in_json(text: &str) -> Option<Json> {
     }
 }
 
+/// Reads true or false, in any of the spellings seen in the wild.
+pub(crate) fn boolean(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" => Some(false),
+        _ => None,
+    }
+}
+
 /// Returns what other YAML readers would make of an unquoted `text`, if not text.
 pub(crate) fn other_reading(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();

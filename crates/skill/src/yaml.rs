@@ -20,6 +20,8 @@ pub(crate) const MAX_BYTES: usize = 64 << 10;
 /// The most text that aliases may add.
 pub(crate) const MAX_ALIAS_BYTES: usize = 1 << 20;
 
+const TAB_HINT: &str = "indent with spaces; YAML allows no tabs there";
+
 /// A value and where it stands in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::nearest::nearest;
-use crate::value::other_reading;
+use crate::value::{boolean, other_reading};
 use crate::yaml::{Data, Entry, Node};
 use crate::{AllowedTools, Code, Report, ToolRule, Value};
 
@@ -57,23 +57,19 @@ impl Fields<'_, '_> {
         }
     }
 
-    /// Reads true or false, in any of the spellings seen in the wild.
+    /// Reads true or false.
     pub(super) fn boolean(&mut self, key: &str) -> Read<bool> {
         let entry = self.take(key)?;
-        let text = match &entry.value.data {
+        let value = match &entry.value.data {
             Data::Null => return None,
-            Data::Text { text, .. } => text.trim().to_ascii_lowercase(),
-            Data::List(_) | Data::Map(_) => String::new(),
+            Data::Text { text, .. } => boolean(text),
+            Data::List(_) | Data::Map(_) => None,
         };
-        match text.as_str() {
-            "true" | "yes" | "on" | "1" => Some(Ok(true)),
-            "false" | "no" | "off" | "0" => Some(Ok(false)),
-            _ => {
-                let message = format!("`{key}` is {}; expected true or false", shown(&entry.value));
-                self.report.add(Code::BadBoolean, entry.value.range, message);
-                Some(Err(Unreadable))
-            }
-        }
+        Some(value.ok_or_else(|| {
+            let message = format!("`{key}` is {}; expected true or false", shown(&entry.value));
+            self.report.add(Code::BadBoolean, entry.value.range, message);
+            Unreadable
+        }))
     }
 
     /// Reads one of a few words.
@@ -125,11 +121,16 @@ impl Fields<'_, '_> {
             Data::Null => AllowedTools::default(),
             Data::Text { text, .. } => AllowedTools::from_text(text),
             Data::List(items) => {
-                let texts: Vec<String> = items
-                    .iter()
-                    .map(|item| self.item_text(key, item).unwrap_or_default())
-                    .collect();
-                AllowedTools::from_items(texts.iter().map(String::as_str))
+                // An item of another kind has been reported; it matches nothing.
+                let texts: Vec<Option<String>> =
+                    items.iter().map(|item| self.item_text(key, item)).collect();
+                if texts.iter().flatten().any(String::is_empty) {
+                    let message = format!("an item of `{key}` is empty; expected a tool");
+                    self.report.add(Code::ToolRuleMalformed, node.range.clone(), message);
+                }
+                AllowedTools::from_items(
+                    texts.iter().map(|text| text.as_deref().unwrap_or_default()),
+                )
             }
             Data::Map(_) => {
                 self.wrong_type(key, node, "a list of tools");
@@ -171,7 +172,7 @@ impl Fields<'_, '_> {
         words: &[(&str, T)],
     ) -> Result<T, Unreadable> {
         let text = match &node.data {
-            Data::Text { text, .. } => text.trim(),
+            Data::Text { text, .. } => text.as_str(),
             Data::Null | Data::List(_) | Data::Map(_) => "",
         };
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {

@@ -2,21 +2,13 @@
 
 use std::ops::Range;
 
+use super::corteza::is_slip_for_allowed_tools;
 use super::fields::Fields;
-use super::{
-    Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,
-    ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown, rules,
-};
+use super::{Arguments, Frontmatter, ModelInvocation, Unknown, claude, corteza, rules};
 use crate::name::normalised;
 use crate::nearest::nearest;
 use crate::yaml::{Data, Entry, Mapping};
 use crate::{AllowedTools, Code, FIELDS, Owner, Report, Value, field};
-
-/// The one format of corteza there is.
-const SKILL_FORMAT: &str = "corteza.skill/v1";
-
-/// How many unknown fields are reported one by one.
-const MAX_UNKNOWN_REPORTS: usize = 20;
 
 /// What the entries were found in.
 pub(crate) struct Place<'a> {
@@ -44,8 +36,9 @@ pub(crate) fn read(place: &Place<'_>, mapping: Mapping, report: &mut Report<'_>)
         compatibility: compatibility(&mut fields),
         metadata: metadata(&mut fields),
         allowed_tools: allowed_tools(&mut fields),
-        claude: claude(&mut fields),
-        corteza: corteza(&mut fields),
+        arguments: arguments(&mut fields),
+        claude: claude::read(&mut fields),
+        corteza: corteza::read(&mut fields),
         unknown: Vec::new(),
     };
     if let Some(range) = invocation {
@@ -204,180 +197,6 @@ fn allowed_tools(fields: &mut Fields<'_, '_>) -> Option<AllowedTools> {
     Some(tools)
 }
 
-fn claude(fields: &mut Fields<'_, '_>) -> ClaudeFields {
-    ClaudeFields {
-        when_to_use: fields.text("when_to_use").filter(|text| !text.is_empty()),
-        argument_hint: argument_hint(fields),
-        // Fails closed: who tried to hide a skill from the model and misspelt it gets it hidden.
-        disable_model_invocation: fields
-            .boolean("disable-model-invocation")
-            .map(|read| read.unwrap_or(true)),
-        user_invocable: fields.boolean("user-invocable").and_then(Result::ok),
-        disallowed_tools: fields
-            .take("disallowed-tools")
-            .map(|entry| fields.tool_rules("disallowed-tools", &entry.value)),
-        model: fields.text("model"),
-        effort: fields.text("effort"),
-        context: fields.choice("context", &[("fork", Context::Fork)]).and_then(Result::ok),
-        agent: fields.text("agent"),
-        background: fields.boolean("background").and_then(Result::ok),
-        hooks: mapping(fields, "hooks"),
-        paths: fields.texts("paths"),
-        shell: fields
-            .choice("shell", &[("bash", Shell::Bash), ("powershell", Shell::PowerShell)])
-            .and_then(Result::ok),
-    }
-}
-
-/// Reads `argument-hint`, where `[file]` is running text and not a list.
-fn argument_hint(fields: &mut Fields<'_, '_>) -> Option<String> {
-    let entry = fields.take("argument-hint")?;
-    match entry.value.to_value() {
-        Value::Null => None,
-        Value::Text { text, .. } => Some(text),
-        Value::List(items) => {
-            let items: Vec<String> = items.iter().map(Value::to_text).collect();
-            Some(format!("[{}]", items.join(", ")))
-        }
-        Value::Map(_) => {
-            fields.wrong_type("argument-hint", &entry.value, "text");
-            None
-        }
-    }
-}
-
-fn mapping(fields: &mut Fields<'_, '_>, key: &str) -> Option<Value> {
-    let entry = fields.take(key)?;
-    match entry.value.data {
-        Data::Null => None,
-        Data::Map(_) => Some(entry.value.to_value()),
-        Data::Text { .. } | Data::List(_) => {
-            fields.wrong_type(key, &entry.value, "a mapping");
-            None
-        }
-    }
-}
-
-fn corteza(fields: &mut Fields<'_, '_>) -> CortezaFields {
-    let words = [
-        ("auto", ModelInvocation::Auto),
-        ("user-only", ModelInvocation::UserOnly),
-        ("disabled", ModelInvocation::Disabled),
-    ];
-    let invocation = fields
-        .choice("model_invocation", &words)
-        .map(|read| read.unwrap_or(ModelInvocation::Disabled));
-    let trust = [
-        ("local", Trust::Local),
-        ("project", Trust::Project),
-        ("user", Trust::User),
-        ("package", Trust::Package),
-        ("managed", Trust::Managed),
-    ];
-    let interaction = [
-        ("returning", Interaction::Returning),
-        ("conversational", Interaction::Conversational),
-        ("oneshot", Interaction::Returning),
-    ];
-    CortezaFields {
-        skill_format: skill_format(fields),
-        model_invocation: invocation,
-        side_effects: side_effects(fields),
-        tools: tools(fields),
-        // Fails closed: a declared trust can only lower, and what cannot be read is the lowest.
-        trust: fields.choice("trust", &trust).map(|read| read.unwrap_or(Trust::Local)),
-        library_depends: fields.texts("library_depends"),
-        attach: fields.boolean("attach").and_then(Result::ok),
-        generated_from: generated_from(fields),
-        interaction: fields.choice("interaction", &interaction).and_then(Result::ok),
-        arguments: arguments(fields),
-    }
-}
-
-fn skill_format(fields: &mut Fields<'_, '_>) -> Option<String> {
-    let entry = fields.take("skill_format")?;
-    let (text, range) = fields.text_of(&entry)?;
-    if text != SKILL_FORMAT {
-        let message = format!("`skill_format` is `{text}`; this version knows `{SKILL_FORMAT}`");
-        let hint = "a newer version of this program may read it";
-        fields.report.add_with_hint(Code::SkillFormatUnknown, range, message, hint);
-    }
-    Some(text)
-}
-
-fn side_effects(fields: &mut Fields<'_, '_>) -> Option<Vec<SideEffect>> {
-    let words = [
-        ("none", SideEffect::None),
-        ("filesystem", SideEffect::Filesystem),
-        ("network", SideEffect::Network),
-        ("session", SideEffect::Session),
-        ("external", SideEffect::External),
-    ];
-    let range = fields
-        .entries
-        .iter()
-        .find(|entry| entry.key == "side_effects")
-        .map(|entry| entry.value.range.clone())?;
-    // Fails closed: a list that cannot be read is no declaration, and undeclared means unknown.
-    let mut effects = fields.choices("side_effects", &words)?.ok()?;
-    effects.sort_unstable();
-    effects.dedup();
-    if effects.len() > 1 && effects.contains(&SideEffect::None) {
-        fields.report.add(Code::BadValue, range, "`side_effects` says `none` and something else");
-        return None;
-    }
-    Some(effects)
-}
-
-/// Returns true for `tools: Read, Write`, which is not corteza's mapping and stays an unknown field.
-fn is_slip_for_allowed_tools(entry: &Entry) -> bool {
-    entry.key == "tools" && !matches!(entry.value.data, Data::Map(_))
-}
-
-fn tools(fields: &mut Fields<'_, '_>) -> Option<Tools> {
-    if fields.entries.iter().any(is_slip_for_allowed_tools) {
-        return None;
-    }
-    let entry = fields.take("tools")?;
-    let Data::Map(entries) = &entry.value.data else { return None };
-    let mut tools = Tools::default();
-    for inner in entries {
-        match inner.key.as_str() {
-            "allow" => tools.allow = Some(fields.tool_rules("tools.allow", &inner.value)),
-            "deny" => tools.deny = fields.tool_rules("tools.deny", &inner.value),
-            key => {
-                let message = format!("`tools` has no `{key}`; expected `allow` or `deny`");
-                fields.report.add(Code::BadValue, inner.key_range.clone(), message);
-                // Fails closed: a misspelt `deny` must not leave everything allowed.
-                tools.allow.get_or_insert_default();
-            }
-        }
-    }
-    Some(tools)
-}
-
-fn generated_from(fields: &mut Fields<'_, '_>) -> Option<GeneratedFrom> {
-    let entry = fields.take("generated_from")?;
-    let value = entry.value.to_value();
-    let part = |key: &str| value.get(key).map(Value::to_text).filter(|text| !text.is_empty());
-    match part("package") {
-        Some(package) => Some(GeneratedFrom {
-            package,
-            version: part("version"),
-            source_hash: part("source_hash"),
-        }),
-        None if value == Value::Null => None,
-        None => {
-            fields.wrong_type(
-                "generated_from",
-                &entry.value,
-                "a mapping with `package`, `version` and `source_hash`",
-            );
-            None
-        }
-    }
-}
-
 fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
     let entry = fields.entries.iter().find(|entry| entry.key == "arguments")?;
     match &entry.value.data {
@@ -407,19 +226,10 @@ fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
 
 fn unknown(text: &str, fields: &mut Fields<'_, '_>) -> Vec<Unknown> {
     let rest = fields.rest();
-    for (at, entry) in rest.iter().enumerate() {
-        if at == MAX_UNKNOWN_REPORTS {
-            let message = format!("{} more are not fields of a skill", rest.len() - at);
-            fields.report.add(Code::UnknownField, entry.key_range.clone(), message);
-            break;
-        }
-        let message = format!("`{}` is not a field of a skill", entry.key);
-        fields.report.add_with_hint(
-            Code::UnknownField,
-            entry.key_range.clone(),
-            message,
-            unknown_hint(entry),
-        );
+    for entry in &rest {
+        let words =
+            || (format!("`{}` is not a field of a skill", entry.key), Some(unknown_hint(entry)));
+        fields.report.add_lazily(Code::UnknownField, entry.key_range.clone(), words);
     }
     let keep = |entry: Entry| {
         let end = entry.value.range.end.max(entry.key_range.end);

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Data, Entry, Mapping, Node, Problem, events};
+use super::{Data, Entry, Mapping, Node, Problem, TAB_HINT, events};
 use crate::{Code, field};
 
 /// The most entries of one mapping that are looked at by themselves.
@@ -36,16 +36,18 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn entries(&mut self, range: &Range<usize>, depth: usize) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        let mut seen = HashSet::new();
         let chunks = chunks(self.text, range);
         if chunks.len() > MAX_ENTRIES {
             let message = format!("more than {MAX_ENTRIES} entries, not all of them valid YAML");
             self.problems.push(Problem::new(Code::YamlSyntax, range.start..range.start, message));
-            return entries;
+            return Vec::new();
         }
-        for chunk in chunks {
-            let Some(entry) = self.entry(&chunk, depth) else { continue };
+        // What stands before the first entry belongs to none, and must not vanish without a word.
+        self.refuse(&(range.start..chunks.first().map_or(range.end, |chunk| chunk.start)));
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut seen = HashSet::new();
+        let read: Vec<Entry> = chunks.iter().flat_map(|chunk| self.chunk(chunk, depth)).collect();
+        for entry in read {
             if seen.insert(entry.key.clone()) {
                 entries.push(entry);
             } else {
@@ -56,57 +58,77 @@ impl Reader<'_> {
         entries
     }
 
-    fn entry(&mut self, chunk: &Range<usize>, depth: usize) -> Option<Entry> {
-        let problem = match events::read(&self.text[chunk.clone()], chunk.start) {
+    fn chunk(&mut self, chunk: &Range<usize>, depth: usize) -> Vec<Entry> {
+        match events::read(&self.text[chunk.clone()], chunk.start) {
             Ok((node, problems)) => {
                 self.problems.extend(problems);
-                return match node?.data {
-                    Data::Map(entries) => entries.into_iter().next(),
-                    Data::Null => None,
-                    Data::Text { .. } | Data::List(_) => {
-                        let message = "this line is not `key: value`";
-                        self.problems.push(Problem::new(
-                            Code::YamlSyntax,
-                            trimmed(self.text, chunk),
-                            message,
-                        ));
-                        None
+                match node.map(|node| node.data) {
+                    Some(Data::Map(entries)) => entries,
+                    Some(Data::Text { .. } | Data::List(_)) => {
+                        self.refuse(chunk);
+                        Vec::new()
                     }
-                };
+                    Some(Data::Null) | None => Vec::new(),
+                }
             }
-            Err(problem) => problem,
-        };
+            Err(problem) => self.broken_chunk(chunk, problem, depth).into_iter().collect(),
+        }
+    }
+
+    fn broken_chunk(
+        &mut self,
+        chunk: &Range<usize>,
+        problem: Problem,
+        depth: usize,
+    ) -> Option<Entry> {
         let Some((key_range, value)) = split_key(self.text, chunk) else {
             self.problems.push(problem);
             return None;
         };
         let key = self.text[key_range.clone()].to_owned();
+        let range = trimmed(self.text, &value);
         let first = self.text[value.clone()].lines().next().unwrap_or("").trim();
-        if first.is_empty() && depth < MAX_DEPTH {
-            let range = value.clone();
+        if first.is_empty() && depth < MAX_DEPTH && !chunks(self.text, &value).is_empty() {
             let entries = self.entries(&value, depth + 1);
             return Some(Entry { key, key_range, value: Node { range, data: Data::Map(entries) } });
         }
-        if !is_running_text(&key, first) {
-            self.problems.push(
-                unclosed_quote(&key, &trimmed(self.text, &value), self.text).unwrap_or(problem),
-            );
+        if !is_running_text(&key, first) || has_tab_indent(&self.text[range.clone()]) {
+            self.problems.push(unclosed_quote(&key, &range, self.text).unwrap_or(problem));
             self.broken.push(key);
             return None;
         }
-        let range = trimmed(self.text, &value);
         let text = folded(&self.text[range.clone()]);
         let message = format!("the value of `{key}` must be quoted: {}", reason(&text));
-        self.problems.push(
-            Problem::new(Code::UnquotedValue, range.clone(), message)
-                .with_hint(quoting_hint(&key, &text)),
-        );
+        let hint = quoting_hint(&key, &text);
+        self.problems
+            .push(Problem::new(Code::UnquotedValue, range.clone(), message).with_hint(hint));
         Some(Entry {
             key,
             key_range,
             value: Node { range, data: Data::Text { text, plain: false } },
         })
     }
+
+    /// Reports a stretch that is no entry, unless there is nothing in it.
+    fn refuse(&mut self, range: &Range<usize>) {
+        let is_content =
+            |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let inside = &self.text[range.clone()];
+        let Some(line) = inside.lines().find(is_content) else { return };
+        let start = range.start + (line.as_ptr() as usize - inside.as_ptr() as usize);
+        let place = trimmed(self.text, &(start..start + line.len()));
+        self.problems.push(if line.starts_with('\t') {
+            Problem::new(Code::YamlTab, start..start + 1, "a tab indents this line")
+                .with_hint(TAB_HINT)
+        } else {
+            Problem::new(Code::YamlSyntax, place, "this line is not `key: value`")
+        });
+    }
+}
+
+/// Returns true if a tab starts one of the lines after the first: what it belongs to is anybody's guess.
+fn has_tab_indent(text: &str) -> bool {
+    text.lines().skip(1).any(|line| line.trim_start_matches(' ').starts_with('\t'))
 }
 
 /// Splits into stretches that start at a line of the least indentation and hold all deeper lines.
@@ -160,7 +182,8 @@ fn split_key(text: &str, chunk: &Range<usize>) -> Option<(Range<usize>, Range<us
 fn is_running_text(key: &str, first: &str) -> bool {
     match first.chars().next() {
         None | Some('"' | '\'' | '|' | '>') => false,
-        Some('[' | '{' | '&' | '!') => field::is_free_text(key),
+        // Elsewhere these would be a list, an alias or a tag that is broken, and not text.
+        Some('[' | '{' | '&' | '!' | '*') => field::is_free_text(key),
         Some(_) => true,
     }
 }

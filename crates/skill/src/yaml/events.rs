@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span};
 
-use super::{Data, Entry, MAX_ALIAS_BYTES, MAX_DEPTH, MAX_NODES, Node, Problem};
+use super::{Data, Entry, MAX_ALIAS_BYTES, MAX_DEPTH, MAX_NODES, Node, Problem, TAB_HINT};
 use crate::Code;
+use crate::characters::{Place, code_of, describe, suspicious};
 
 /// Reads one document. Offsets in the result are moved by `base`.
 pub(super) fn read(text: &str, base: usize) -> Result<(Option<Node>, Vec<Problem>), Problem> {
@@ -70,6 +71,9 @@ impl Builder<'_> {
             }
             Event::Scalar(text, style, anchor, _) => {
                 self.count(1, &range)?;
+                if style == ScalarStyle::DoubleQuoted {
+                    self.check_escapes(&text, &range);
+                }
                 let plain = style == ScalarStyle::Plain;
                 let is_null = plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
                 let data = if is_null {
@@ -102,6 +106,17 @@ impl Builder<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Reports characters that an escape brings in: what may not stand in the file may not hide there.
+    fn check_escapes(&mut self, text: &str, range: &Range<usize>) {
+        let source = &self.text[range.start - self.base..range.end - self.base];
+        for (_, character) in suspicious(text).filter(|(_, character)| !source.contains(*character))
+        {
+            let code = code_of(character, Place::Frontmatter);
+            let message = format!("an escape stands for {}", describe(character));
+            self.problems.push(Problem::new(code, range.clone(), message).with_hint("remove it"));
+        }
     }
 
     fn open(&mut self, start: usize, anchor: usize, open: Open) -> Result<(), Problem> {
@@ -191,8 +206,7 @@ impl Builder<'_> {
             | ErrorKind::TabAtBlockScalarStart
             | ErrorKind::TabInIndentation
             | ErrorKind::TabInPlainScalar => {
-                Problem::new(Code::YamlTab, range, "a tab indents this line")
-                    .with_hint("indent with spaces; YAML allows no tabs there")
+                Problem::new(Code::YamlTab, range, "a tab indents this line").with_hint(TAB_HINT)
             }
             ErrorKind::MappingValueNotAllowed
             | ErrorKind::InvalidColonPlacement

@@ -207,7 +207,7 @@ fn many_strange_characters_do_not_flood_the_report() {
     );
     assert_eq!(
         parsed.diagnostics.iter().filter(|d| d.code == skill::Code::BodyControlCharacter).count(),
-        10
+        11
     );
 }
 

@@ -103,7 +103,8 @@ fn the_fields_of_claude_code_are_typed() {
 
 #[test]
 fn the_fields_of_corteza_are_typed() {
-    let corteza = load("corteza-fields").frontmatter.corteza;
+    let frontmatter = load("corteza-fields").frontmatter;
+    let corteza = frontmatter.corteza;
     assert_eq!(corteza.skill_format.as_deref(), Some("corteza.skill/v1"));
     assert_eq!(corteza.model_invocation, Some(ModelInvocation::UserOnly));
     assert_eq!(corteza.side_effects, Some(vec![SideEffect::Filesystem, SideEffect::Network]));
@@ -116,10 +117,10 @@ fn the_fields_of_corteza_are_typed() {
     assert_eq!(tools.allow.unwrap().rules[1].to_string(), "pensar::write_page");
     assert_eq!(tools.deny.rules[0].to_string(), "bash");
     assert_eq!(corteza.generated_from.unwrap().version.as_deref(), Some("1.10"));
-    assert!(matches!(corteza.arguments, Some(Arguments::Schema(_))));
+    assert!(matches!(frontmatter.arguments, Some(Arguments::Schema(_))));
     assert_eq!(read("interaction: oneshot\n").corteza.interaction, Some(Interaction::Returning));
     assert_eq!(
-        read("arguments: a b\n").corteza.arguments,
+        read("arguments: a b\n").arguments,
         Some(Arguments::Names(vec!["a".into(), "b".into()]))
     );
 }
@@ -136,6 +137,13 @@ fn what_cannot_be_read_narrows_and_never_widens() {
     );
     assert_eq!(read("trust: manged\n").corteza.trust, Some(Trust::Local));
     assert_eq!(read("side_effects: [none, nework]\n").corteza.side_effects, None);
+    assert_eq!(read("user-invocable: perhaps\n").claude.user_invocable, Some(false));
+    assert_eq!(
+        read("tools: {allow: [bash], dney: [bash]}\n").corteza.tools.unwrap().allow.unwrap().rules,
+        []
+    );
+    let slip = read("skill_format: corteza.skill/v1\ntools: [bash]\n");
+    assert_eq!(slip.corteza.tools.unwrap().allow.unwrap().rules, []);
     assert_eq!(read("tools:\n  dney: [bash]\n").corteza.tools.unwrap().allow.unwrap().rules, []);
     let malformed = ToolRule::Malformed(String::new());
     assert_eq!(
@@ -212,4 +220,55 @@ fn bombs_are_refused_quietly_and_soon() {
     let parsed =
         parse(&Input { file: "SKILL.md", directory: None, bytes: &big }, Strictness::Lenient);
     assert_eq!(parsed.diagnostics[0].code.as_str(), "file-too-large");
+}
+
+fn refused(text: &str) -> Vec<String> {
+    let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: text.as_bytes() };
+    let parsed = parse(&input, Strictness::Lenient);
+    let errors = parsed
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == skill::Severity::Error);
+    errors.map(|diagnostic| diagnostic.code.as_str().to_owned()).collect()
+}
+
+#[test]
+fn strange_characters_are_found_behind_any_number_of_others() {
+    let many = "\u{200e}".repeat(50);
+    for (text, code) in [
+        (format!("---\nname: pdf\ndescription: d\n---\n{many} \0\n"), "nul-character"),
+        (format!("---\nname: pdf\ndescription: {many} \0\n---\nB.\n"), "nul-character"),
+        (format!("---\nname: pdf\ndescription: {many} \u{1b}[2J\n---\nB.\n"), "control-character"),
+        ("---\nname: pdf\ndescription: \"d \\0\"\n---\nB.\n".to_owned(), "nul-character"),
+        ("---\nname: pdf\ndescription: \"d \\e[2J\"\n---\nB.\n".to_owned(), "control-character"),
+        (
+            "---\nname: pdf\ndescription: d\n\"k\\x1b\": v\n---\nB.\n".to_owned(),
+            "control-character",
+        ),
+        (
+            "---\nname: pdf\ndescription: d\nskill_format: [corteza.skill/v2]\n---\nB.\n"
+                .to_owned(),
+            "skill-format-unknown",
+        ),
+    ] {
+        assert_eq!(refused(&text), [code], "{text:?}");
+    }
+}
+
+#[test]
+fn a_broken_line_never_takes_another_with_it_in_silence() {
+    // Each of these would load without the restriction if its line were passed over.
+    for text in [
+        "---\n\tallowed-tools: Read\nname: pdf\ndescription: Use: it\n---\nB.\n",
+        "---\n- junk\nname: pdf\ndescription: Use: it\n---\nB.\n",
+        "---\nname: pdf\ndescription: foo\n\tallowed-tools: Read\n---\nB.\n",
+        "---\nname: pdf\ndescription: Use: it\nmetadata:\n  - a: b: c\n---\nB.\n",
+        "---\nname: pdf\ndescription: Use: it\na: &t Bash\ndisallowed-tools: *t\n---\nB.\n",
+    ] {
+        assert_ne!(refused(text), Vec::<String>::new(), "{text:?}");
+    }
+    let flow = "---\n{name: pdf, allowed-tools: Read}\ndescription: Use: it\n---\nB.\n";
+    let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: flow.as_bytes() };
+    let document = parse(&input, Strictness::Lenient).document.unwrap();
+    assert_eq!(document.frontmatter.allowed_tools.unwrap().rules[0].to_string(), "Read");
 }

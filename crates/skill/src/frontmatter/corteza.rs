@@ -1,0 +1,110 @@
+//! Reads the fields of corteza.skill/v1. Whatever cannot be read narrows.
+
+use super::fields::Fields;
+use super::{CortezaFields, GeneratedFrom, ModelInvocation, SideEffect, Tools, Trust, words};
+use crate::yaml::{Data, Entry};
+use crate::{AllowedTools, Code, Value};
+
+pub(super) fn read(fields: &mut Fields<'_, '_>) -> CortezaFields {
+    let skill_format = skill_format(fields);
+    CortezaFields {
+        model_invocation: fields
+            .choice("model_invocation", words::MODEL_INVOCATION)
+            .map(|read| read.unwrap_or(ModelInvocation::Disabled)),
+        side_effects: side_effects(fields),
+        tools: tools(fields, skill_format.as_deref()),
+        trust: fields.choice("trust", words::TRUST).map(|read| read.unwrap_or(Trust::Local)),
+        library_depends: fields.texts("library_depends"),
+        attach: fields.boolean("attach").and_then(Result::ok),
+        generated_from: generated_from(fields),
+        interaction: fields.choice("interaction", words::INTERACTION).and_then(Result::ok),
+        skill_format,
+    }
+}
+
+fn skill_format(fields: &mut Fields<'_, '_>) -> Option<String> {
+    let entry = fields.take("skill_format")?;
+    let text = match &entry.value.data {
+        Data::Text { text, .. } => text.clone(),
+        Data::Null | Data::List(_) | Data::Map(_) => entry.value.kind().to_owned(),
+    };
+    if text != words::SKILL_FORMAT {
+        let message =
+            format!("`skill_format` is `{text}`; this version knows `{}`", words::SKILL_FORMAT);
+        let hint = "a newer version of this program may read it";
+        fields.report.add_with_hint(Code::SkillFormatUnknown, entry.value.range, message, hint);
+    }
+    Some(text)
+}
+
+fn side_effects(fields: &mut Fields<'_, '_>) -> Option<Vec<SideEffect>> {
+    let range = fields
+        .entries
+        .iter()
+        .find(|entry| entry.key == "side_effects")
+        .map(|entry| entry.value.range.clone())?;
+    // A list that cannot be read is no declaration, and undeclared means unknown.
+    let mut effects = fields.choices("side_effects", words::SIDE_EFFECTS)?.ok()?;
+    effects.sort_unstable();
+    effects.dedup();
+    if effects.len() > 1 && effects.contains(&SideEffect::None) {
+        fields.report.add(Code::BadValue, range, "`side_effects` says `none` and something else");
+        return None;
+    }
+    Some(effects)
+}
+
+/// Returns true for `tools: Read, Write`, which is not corteza's mapping and stays an unknown field.
+pub(super) fn is_slip_for_allowed_tools(entry: &Entry) -> bool {
+    entry.key == "tools" && !matches!(entry.value.data, Data::Map(_))
+}
+
+fn tools(fields: &mut Fields<'_, '_>, skill_format: Option<&str>) -> Option<Tools> {
+    // In a file that says it is corteza's, the field can be nothing else.
+    if skill_format.is_none() && fields.entries.iter().any(is_slip_for_allowed_tools) {
+        return None;
+    }
+    let entry = fields.take("tools")?;
+    let mut tools = Tools::default();
+    let mut is_whole = true;
+    if let Data::Map(entries) = &entry.value.data {
+        for inner in entries {
+            match inner.key.as_str() {
+                "allow" => tools.allow = Some(fields.tool_rules("tools.allow", &inner.value)),
+                "deny" => tools.deny = fields.tool_rules("tools.deny", &inner.value),
+                key => {
+                    let message = format!("`tools` has no `{key}`; expected `allow` or `deny`");
+                    fields.report.add(Code::BadValue, inner.key_range.clone(), message);
+                    is_whole = false;
+                }
+            }
+        }
+    } else {
+        fields.wrong_type("tools", &entry.value, "a mapping with `allow` and `deny`");
+        is_whole = false;
+    }
+    if !is_whole {
+        // A misspelt `deny` must not leave anything allowed.
+        tools.allow = Some(AllowedTools::default());
+    }
+    Some(tools)
+}
+
+fn generated_from(fields: &mut Fields<'_, '_>) -> Option<GeneratedFrom> {
+    let entry = fields.take("generated_from")?;
+    let value = entry.value.to_value();
+    let part = |key: &str| value.get(key).map(Value::to_text).filter(|text| !text.is_empty());
+    match part("package") {
+        Some(package) => Some(GeneratedFrom {
+            package,
+            version: part("version"),
+            source_hash: part("source_hash"),
+        }),
+        None if value == Value::Null => None,
+        None => {
+            let expected = "a mapping with `package`, `version` and `source_hash`";
+            fields.wrong_type("generated_from", &entry.value, expected);
+            None
+        }
+    }
+}

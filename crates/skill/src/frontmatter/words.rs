@@ -1,0 +1,39 @@
+//! The words that fields with a few values take. The parser reads them, the schema publishes them.
+
+use super::{Context, Interaction, ModelInvocation, Shell, SideEffect, Trust};
+
+pub(crate) const CONTEXT: &[(&str, Context)] = &[("fork", Context::Fork)];
+
+pub(crate) const SHELL: &[(&str, Shell)] =
+    &[("bash", Shell::Bash), ("powershell", Shell::PowerShell)];
+
+pub(crate) const MODEL_INVOCATION: &[(&str, ModelInvocation)] = &[
+    ("auto", ModelInvocation::Auto),
+    ("user-only", ModelInvocation::UserOnly),
+    ("disabled", ModelInvocation::Disabled),
+];
+
+pub(crate) const SIDE_EFFECTS: &[(&str, SideEffect)] = &[
+    ("none", SideEffect::None),
+    ("filesystem", SideEffect::Filesystem),
+    ("network", SideEffect::Network),
+    ("session", SideEffect::Session),
+    ("external", SideEffect::External),
+];
+
+pub(crate) const TRUST: &[(&str, Trust)] = &[
+    ("local", Trust::Local),
+    ("project", Trust::Project),
+    ("user", Trust::User),
+    ("package", Trust::Package),
+    ("managed", Trust::Managed),
+];
+
+pub(crate) const INTERACTION: &[(&str, Interaction)] = &[
+    ("returning", Interaction::Returning),
+    ("conversational", Interaction::Conversational),
+    ("oneshot", Interaction::Returning),
+];
+
+/// The one format of corteza there is.
+pub(crate) const SKILL_FORMAT: &str = "corteza.skill/v1";
