@@ -42,28 +42,37 @@ pub enum Method {
 }
 
 /// Writes `bytes` to `path` through a file beside it, unless they are there already.
+///
+/// A file that is replaced keeps its permissions. A link or anything else but a file is refused.
 pub fn write_file(path: &AbsPath, bytes: &[u8]) -> Result<Written, FsError> {
     let failed = |source| FsError::io(path.as_str(), source);
-    let written = match fs::read(path.as_path()) {
-        Ok(old) if old == bytes => return Ok(Written::Unchanged),
-        Ok(_) => Written::Replaced,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Written::Created,
+    let old = match fs::symlink_metadata(path.as_path()) {
+        Ok(metadata) if metadata.is_file() => Some(metadata),
+        Ok(metadata) => {
+            let kind =
+                if metadata.is_dir() { "a folder" } else { "a link, FIFO, socket or device" };
+            return Err(FsError::NotRegular { path: path.to_string(), kind });
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(error)),
     };
+    let has_length = old.as_ref().is_some_and(|old| old.len() == bytes.len() as u64);
+    if has_length && fs::read(path.as_path()).map_err(failed)? == bytes {
+        return Ok(Written::Unchanged);
+    }
     let folder = path.parent().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".csk-").suffix(".tmp");
-    let permissions = match fs::metadata(path.as_path()) {
-        Ok(metadata) => Some(metadata.permissions()),
-        Err(_) => plain_permissions(),
-    };
-    if let Some(permissions) = permissions {
+    if let Some(permissions) = sys::plain_permissions() {
         builder.permissions(permissions);
     }
     let mut file = builder.tempfile_in(folder.as_path()).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
+    if let Some(old) = &old {
+        file.as_file().set_permissions(old.permissions()).map_err(failed)?;
+    }
     file.persist(path.as_path()).map_err(|error| failed(error.error))?;
-    Ok(written)
+    Ok(if old.is_some() { Written::Replaced } else { Written::Created })
 }
 
 /// Puts the folder `staged` where `target` is. Both must be on one file system.
@@ -80,27 +89,32 @@ pub fn replace_folder_by(
     staged: &AbsPath,
     target: &AbsPath,
 ) -> Result<Replaced, FsError> {
-    if method == Method::FileByFile && is_folder(target)? {
+    let failed = |source| FsError::io(target.as_str(), source);
+    if !is_folder(staged)? {
+        return Err(FsError::NotFound { path: staged.to_string() });
+    }
+    if !is_folder(target)? {
+        // Refuses to replace anything that is no folder; an empty place is the only one to move into.
+        return match sys::rename_new(staged.as_path(), target.as_path()) {
+            Ok(()) => Ok(Replaced::Created),
+            Err(error) if cannot_exchange(&error) && !exists(target)? => {
+                fs::rename(staged.as_path(), target.as_path())
+                    .map(|()| Replaced::Created)
+                    .map_err(failed)
+            }
+            Err(error) => Err(failed(error)),
+        };
+    }
+    // Found out before anything is touched: half of a move across file systems cannot be taken back.
+    if !sys::is_same_device(staged.as_path(), target.as_path()).map_err(failed)? {
+        return Err(failed(io::ErrorKind::CrossesDevices.into()));
+    }
+    if method == Method::FileByFile {
         return file_by_file(staged, target);
     }
-    let failed = |source| FsError::io(target.as_str(), source);
     match sys::exchange(staged.as_path(), target.as_path()) {
         Ok(()) => Ok(Replaced::Exchanged),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            match sys::rename_new(staged.as_path(), target.as_path()) {
-                Err(error) if cannot_exchange(&error) => {
-                    fs::rename(staged.as_path(), target.as_path()).map_err(failed)?;
-                }
-                done => done.map_err(failed)?,
-            }
-            Ok(Replaced::Created)
-        }
-        Err(error) if cannot_exchange(&error) => match is_folder(target)? {
-            true => file_by_file(staged, target),
-            false => fs::rename(staged.as_path(), target.as_path())
-                .map(|()| Replaced::Created)
-                .map_err(failed),
-        },
+        Err(error) if cannot_exchange(&error) => file_by_file(staged, target),
         Err(error) => Err(failed(error)),
     }
 }
@@ -163,6 +177,10 @@ fn is_folder(path: &AbsPath) -> Result<bool, FsError> {
     }
 }
 
+fn exists(path: &AbsPath) -> Result<bool, FsError> {
+    fs::exists(path.as_path()).map_err(|source| FsError::io(path.as_str(), source))
+}
+
 fn remove_file(path: &AbsPath) -> Result<(), FsError> {
     ignore_missing(fs::remove_file(path.as_path()), path)
 }
@@ -177,15 +195,4 @@ fn ignore_missing(result: io::Result<()>, path: &AbsPath) -> Result<(), FsError>
         Ok(()) | Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-/// Returns what a new file gets: everything the user's umask leaves of 0666.
-#[cfg(unix)]
-fn plain_permissions() -> Option<fs::Permissions> {
-    Some(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-}
-
-#[cfg(not(unix))]
-fn plain_permissions() -> Option<fs::Permissions> {
-    None
 }

@@ -99,11 +99,18 @@ impl FsError {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { path },
             io::ErrorKind::NotADirectory => Self::NotAFolder { path },
-            _ if sys::is_refused_link(&source) => Self::Escapes { path },
-            _ if sys::is_not_openable(&source) => {
+            _ => Self::Io { path, source },
+        }
+    }
+
+    /// As [`Self::io`], for a file opened below a folder: links that were refused are told apart.
+    pub(crate) fn confined(path: impl Into<String>, source: io::Error) -> Self {
+        match Self::io(path, source) {
+            Self::Io { path, source } if sys::is_refused_link(&source) => Self::Escapes { path },
+            Self::Io { path, source } if sys::is_not_openable(&source) => {
                 Self::NotRegular { path, kind: "a socket or a device" }
             }
-            _ => Self::Io { path, source },
+            other => other,
         }
     }
 }

@@ -1,16 +1,19 @@
 //! Every skill below a folder, visited on all cores, within limits.
 
-use std::cmp::Ordering::{Equal, Greater, Less};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use skill::RESOURCE_FOLDERS;
+use skill::{RESOURCE_FOLDERS, SKILL_FILE};
 
 use crate::sys::Type;
-use crate::{AbsPath, FsError, Root, SkillFile};
+use crate::{FsError, Root, SkillFile};
 
 /// Folders that hold other people's code and never a skill of this tree (D4).
 const NEVER: [&str; 2] = [".git", "node_modules"];
+
+/// Fewer folders than this are not worth handing out to other cores.
+const FEW: usize = 4;
 
 /// What bounds a search (D5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +22,13 @@ pub struct FindLimits {
     pub depth: usize,
     /// How many folders in all.
     pub folders: usize,
+    /// How many entries in all, files included.
+    pub entries: usize,
 }
 
 impl FindLimits {
     /// What a search by hand may visit.
-    pub const SEARCH: Self = Self { depth: 16, folders: 500_000 };
+    pub const SEARCH: Self = Self { depth: 16, folders: 500_000, entries: 5_000_000 };
 }
 
 /// A folder with a SKILL.md, open.
@@ -44,106 +49,161 @@ pub struct Found<T> {
     pub problems: Vec<FsError>,
 }
 
-/// Calls `visit` for every folder with a SKILL.md at or below `path`.
+/// Calls `visit` for every folder with a SKILL.md at or below `root`.
 ///
-/// Links are not followed. The material folders of a skill are not searched: a SKILL.md in there is a
-/// template.
+/// A link to a folder with a SKILL.md counts as that skill, unless the folder itself is found as well;
+/// no other link is followed. The material folders of a skill are not searched: a SKILL.md in there is
+/// a template.
 pub fn find_skills<T: Send>(
-    path: &AbsPath,
+    root: Root,
     limits: &FindLimits,
     visit: impl Fn(SkillFolder) -> T + Sync,
-) -> Result<Found<T>, FsError> {
-    let search = Search { path, limits, folders: AtomicUsize::new(0), visit };
-    let root = Root::open(path)?;
+) -> Found<T> {
+    let path = root.path().to_string();
+    let (folders, entries) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let search = Search { path, limits, folders, entries, visit };
+    let items = search.folder(root, 1);
+    let real: HashSet<_> = items.iter().filter_map(Item::real).collect();
+    let mut linked = HashSet::new();
     let mut found = Found { skills: Vec::new(), problems: Vec::new() };
-    for item in search.folder(root, 1) {
+    for item in items {
         match item {
-            Ok(skill) => found.skills.push(skill),
-            Err(problem) => found.problems.push(problem),
+            Item::Skill(skill, _) => found.skills.push(skill),
+            // Seen through a link: once, and only if the folder itself was not found.
+            Item::Linked(_, Some(identity))
+                if real.contains(&identity) || !linked.insert(identity) => {}
+            Item::Linked(skill, _) => found.skills.push(skill),
+            Item::Problem(problem) => found.problems.push(problem),
         }
     }
-    Ok(found)
+    found
+}
+
+/// What tells one folder from another.
+type Identity = (u64, u64);
+
+enum Item<T> {
+    Skill(T, Option<Identity>),
+    Linked(T, Option<Identity>),
+    Problem(FsError),
+}
+
+impl<T> Item<T> {
+    fn real(&self) -> Option<Identity> {
+        match self {
+            Self::Skill(_, identity) => *identity,
+            Self::Linked(..) | Self::Problem(_) => None,
+        }
+    }
 }
 
 struct Search<'a, V> {
-    path: &'a AbsPath,
+    path: String,
     limits: &'a FindLimits,
     folders: AtomicUsize,
+    entries: AtomicUsize,
     visit: V,
 }
 
+/// What of a folder's entries matters to the search.
+struct Listing {
+    file: SkillFile,
+    /// Folders, links, and entries of which the file system does not say what they are; sorted.
+    inner: Vec<(String, Option<Type>)>,
+}
+
 impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
-    fn folder(&self, root: Root, depth: usize) -> Vec<Result<T, FsError>> {
-        let shown = || root.path().to_string();
-        match self.folders.fetch_add(1, Ordering::Relaxed).cmp(&self.limits.folders) {
-            Less => {}
-            // Said once, for the whole search.
-            Equal => {
-                let path = self.path.to_string();
-                return vec![Err(FsError::Limit {
-                    path,
-                    what: "folders",
-                    limit: self.limits.folders,
-                })];
-            }
-            Greater => return Vec::new(),
+    fn folder(&self, root: Root, depth: usize) -> Vec<Item<T>> {
+        if let Err(problem) = self.enter(&root, depth) {
+            return problem.map(Item::Problem).into_iter().collect();
         }
-        if depth > self.limits.depth {
-            return vec![Err(FsError::Limit {
-                path: shown(),
-                what: "folders inside each other",
-                limit: self.limits.depth,
-            })];
-        }
-        let names = match root.folder.list() {
-            Ok(names) => names,
-            Err(source) => return vec![Err(FsError::io(shown(), source))],
+        let listing = match self.list(&root) {
+            Ok(listing) => listing,
+            Err(problem) => return problem.map(Item::Problem).into_iter().collect(),
         };
-        let mut names: Vec<(String, Option<Type>)> = names
-            .into_iter()
-            .filter_map(|(name, kind)| Some((String::from_utf8(name).ok()?, kind)))
-            .collect();
-        let file = SkillFile::pick(names.iter().map(|(name, _)| name.as_str()));
-        let is_skill = file != SkillFile::Missing;
-        names.retain(|(name, kind)| {
-            let material = is_skill && RESOURCE_FOLDERS.contains(&name.as_str());
-            matches!(kind, Some(Type::Folder) | None)
-                && !NEVER.contains(&name.as_str())
-                && !material
-        });
-        names.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        let below = |name: &String, kind: Option<Type>| self.below(&root, name, kind, depth);
-        // Below a handful of folders the work is not worth handing out.
-        let inner: Vec<Result<T, FsError>> = if names.len() < 4 {
-            names.iter().flat_map(|(name, kind)| below(name, *kind)).collect()
-        } else {
-            names.par_iter().flat_map_iter(|(name, kind)| below(name, *kind)).collect()
+        let is_skill = listing.file != SkillFile::Missing;
+        let passed_over =
+            |name: &str| NEVER.contains(&name) || (is_skill && RESOURCE_FOLDERS.contains(&name));
+        let names: Vec<_> =
+            listing.inner.into_iter().filter(|(name, _)| !passed_over(name)).collect();
+        let below = |(name, kind): &(String, Option<Type>)| self.below(&root, name, *kind, depth);
+        let inner: Vec<Item<T>> = match names.len() {
+            0..FEW => names.iter().flat_map(below).collect(),
+            _ => names.par_iter().flat_map_iter(below).collect(),
         };
         if !is_skill {
             return inner;
         }
-        let own = (self.visit)(SkillFolder { root, file });
-        std::iter::once(Ok(own)).chain(inner).collect()
+        let identity = root.folder.identity().unwrap_or(None);
+        let own = Item::Skill((self.visit)(SkillFolder { root, file: listing.file }), identity);
+        std::iter::once(own).chain(inner).collect()
     }
 
-    fn below(
+    /// Counts a folder. A limit that was reached before is an error without words: it has been told.
+    fn enter(&self, root: &Root, depth: usize) -> Result<(), Option<FsError>> {
+        if depth > self.limits.depth {
+            let (path, limit) = (root.path().to_string(), self.limits.depth);
+            return Err(Some(FsError::Limit { path, what: "folders inside each other", limit }));
+        }
+        self.count(&self.folders, self.limits.folders, "folders")
+    }
+
+    fn count(
         &self,
-        root: &Root,
-        name: &str,
-        kind: Option<Type>,
-        depth: usize,
-    ) -> Vec<Result<T, FsError>> {
-        // Some file systems do not say what an entry is.
+        counter: &AtomicUsize,
+        limit: usize,
+        what: &'static str,
+    ) -> Result<(), Option<FsError>> {
+        let before = counter.fetch_add(1, Ordering::Relaxed);
+        if before < limit {
+            return Ok(());
+        }
+        Err((before == limit).then(|| FsError::Limit { path: self.path.clone(), what, limit }))
+    }
+
+    fn list(&self, root: &Root) -> Result<Listing, Option<FsError>> {
+        let failed = |source| Some(FsError::io(root.path().as_str(), source));
+        let (mut files, mut inner) = (Vec::new(), Vec::new());
+        for entry in root.folder.entries().map_err(failed)? {
+            let (name, kind) = entry.map_err(failed)?;
+            self.count(&self.entries, self.limits.entries, "entries")?;
+            let is_folder = matches!(kind, Some(Type::Folder | Type::Link) | None);
+            match String::from_utf8(name) {
+                Ok(name) if name.eq_ignore_ascii_case(SKILL_FILE) => files.push(name),
+                Ok(name) if is_folder => inner.push((name, kind)),
+                Err(error) if is_folder => {
+                    let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                    return Err(Some(FsError::BadName { folder: root.path().to_string(), name }));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        inner.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Listing { file: SkillFile::pick(files.iter().map(String::as_str)), inner })
+    }
+
+    fn below(&self, root: &Root, name: &str, kind: Option<Type>, depth: usize) -> Vec<Item<T>> {
         let kind = match kind.map_or_else(|| root.folder.stat(name).map(|stat| stat.kind), Ok) {
             Ok(kind) => kind,
-            Err(source) => return vec![Err(FsError::io(root.path().join(name).as_str(), source))],
+            Err(source) => {
+                return vec![Item::Problem(FsError::io(root.path().join(name).as_str(), source))];
+            }
         };
-        if kind != Type::Folder {
-            return Vec::new();
+        match kind {
+            Type::Folder => match root.child(name) {
+                Ok(child) => self.folder(child, depth + 1),
+                Err(error) => vec![Item::Problem(error)],
+            },
+            Type::Link => self.linked(root, name).into_iter().collect(),
+            Type::File | Type::Other(_) => Vec::new(),
         }
-        match root.child(name) {
-            Ok(child) => self.folder(child, depth + 1),
-            Err(error) => vec![Err(error)],
-        }
+    }
+
+    /// Visits the skill that a link leads to. What is not a folder with a SKILL.md is no skill.
+    fn linked(&self, root: &Root, name: &str) -> Option<Item<T>> {
+        let root = Root::open(&root.path().join(name)).ok()?;
+        let file = root.skill_file().ok().filter(|file| *file != SkillFile::Missing)?;
+        let identity = root.folder.identity().unwrap_or(None);
+        Some(Item::Linked((self.visit)(SkillFolder { root, file }), identity))
     }
 }

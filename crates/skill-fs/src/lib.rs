@@ -3,7 +3,7 @@
 //!
 //! * [`Root`]: confined reads below a folder
 //! * [`walk`]: every entry of one skill, bounded; [`find_skills`]: every skill below a folder
-//! * [`content_digest`], [`bundle_digest`]: the two digests of a folder
+//! * [`content_digest`], [`digests`]: the two digests of a folder
 //! * [`write_file`], [`replace_folder`]: replacement that a reader never sees half done
 //! * [`Lock`]: one writer at a time
 
@@ -19,7 +19,7 @@ mod walk;
 
 pub use abs_path::{AbsPath, AbsPathError};
 pub use atomic::{Method, Replaced, Written, replace_folder, replace_folder_by, write_file};
-pub use digest::{bundle_digest, content_digest};
+pub use digest::{Digests, content_digest, digests};
 pub use error::FsError;
 pub use find::{FindLimits, Found, SkillFolder, find_skills};
 pub use lock::{Lock, LockError};

@@ -6,16 +6,19 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{AbsPath, FsError, sys};
 
 /// How long another implementation's lock counts as held when its process is gone.
 const FOREIGN_AGE: Duration = Duration::from_secs(600);
+/// How long an empty file counts as held: another implementation may be about to write its body. One of
+/// ours that was killed before it wrote leaves the same, so this must be short.
+const EMPTY_AGE: Duration = Duration::from_secs(1);
 /// How often a held lock is looked at again.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The most that is read of a body.
@@ -56,112 +59,111 @@ fn known<T: ToString>(value: Option<&T>) -> String {
     value.map_or_else(|| "unknown".to_owned(), T::to_string)
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct BodyOf<Time> {
-    created_at: Option<Time>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kind: Option<String>,
+/// Who holds a lock. Each part is read by itself, so an odd one hides no other.
+#[derive(Debug, Default)]
+struct Holder {
     pid: Option<u32>,
+    created_at: Option<u64>,
+    is_ours: bool,
 }
 
-/// Other implementations write fractions of a second.
-type Body = BodyOf<f64>;
-
 impl Lock {
+    /// How long a command waits for the lock unless the user says otherwise.
+    pub const TIMEOUT: Duration = Duration::from_secs(30);
+
     /// Takes the lock at `path`, waiting up to `timeout` for it.
     pub fn acquire(path: &AbsPath, timeout: Duration) -> Result<Self, LockError> {
         let start = Instant::now();
         loop {
-            match attempt(path)? {
+            let holder = match attempt(path)? {
                 Attempt::Taken(lock) => return Ok(lock),
-                Attempt::Replaced => {}
-                Attempt::Held(body) if start.elapsed() >= timeout => {
-                    let created_at = body.created_at.map(|seconds| seconds as u64);
-                    return Err(LockError::Held {
-                        path: path.to_string(),
-                        pid: body.pid,
-                        created_at,
-                    });
-                }
-                Attempt::Held(_) => std::thread::sleep(PAUSE),
+                Attempt::Held(holder) => holder,
+            };
+            if start.elapsed() >= timeout {
+                let Holder { pid, created_at, .. } = holder;
+                return Err(LockError::Held { path: path.to_string(), pid, created_at });
             }
+            std::thread::sleep(PAUSE);
         }
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The file goes while it is still locked, so nobody can hold a lock that has lost its name.
-        // If it cannot be removed, the kernel still lets go of it and the body says that it is ours.
-        let _ = fs::remove_file(self.path.as_path());
-        let _ = self.file.unlock();
+        // Somebody may have removed our file by hand and another process may hold a new one there.
+        if sys::is_same_file(&self.file, self.path.as_path()).unwrap_or(false) {
+            sys::remove_lock(self.path.as_path());
+        }
     }
 }
 
 enum Attempt {
     Taken(Lock),
-    Held(Body),
-    /// The file was removed between opening and locking; another try takes the new one.
-    Replaced,
+    Held(Holder),
 }
 
 fn attempt(path: &AbsPath) -> Result<Attempt, FsError> {
     let failed = |source| FsError::io(path.as_str(), source);
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path.as_path())
-        .map_err(failed)?;
+    let (mut file, is_new) = open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Ok(Attempt::Held(read_body(&mut file).unwrap_or_default()));
-        }
+        Err(TryLockError::WouldBlock) => return Ok(Attempt::Held(read_holder(&mut file))),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
+    // The file may have been removed between opening and locking it; the next try takes the new one.
     if !sys::is_same_file(&file, path.as_path()).map_err(failed)? {
-        return Ok(Attempt::Replaced);
+        return Ok(Attempt::Held(Holder::default()));
     }
-    let size = file.metadata().map_err(failed)?.len();
-    // An empty body is a fresh file, or one of ours whose process ended before it wrote.
-    if size > 0 {
-        let body = read_body(&mut file);
-        if is_foreign_and_held(body.as_ref(), &file).map_err(failed)? {
-            return Ok(Attempt::Held(body.unwrap_or_default()));
-        }
+    let holder = read_holder(&mut file);
+    if !is_new && is_held_by_others(&holder, &file).map_err(failed)? {
+        return Ok(Attempt::Held(holder));
     }
     write_body(&mut file).map_err(failed)?;
     Ok(Attempt::Taken(Lock { path: path.clone(), file }))
 }
 
-fn read_body(file: &mut File) -> Option<Body> {
-    let mut text = String::new();
-    file.rewind().ok()?;
-    file.take(MAX_BODY).read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+/// Opens the file, and tells whether it was made just now.
+fn open(path: &AbsPath) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.clone().create_new(true).open(path.as_path()) {
+        Ok(file) => Ok((file, true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((options.create(true).truncate(false).open(path.as_path())?, false))
+        }
+        Err(error) => Err(error),
+    }
 }
 
-fn is_foreign_and_held(body: Option<&Body>, file: &File) -> io::Result<bool> {
-    if body.is_some_and(|body| body.kind.as_deref() == Some(KIND)) {
+fn read_holder(file: &mut File) -> Holder {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.take(MAX_BODY).read_to_string(&mut text));
+    let body: Value =
+        read.ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
+    Holder {
+        pid: body["pid"].as_u64().and_then(|pid| pid.try_into().ok()),
+        // Other implementations write fractions of a second.
+        created_at: body["created_at"].as_f64().map(|seconds| seconds as u64),
+        is_ours: body["kind"] == KIND,
+    }
+}
+
+/// Returns true if the file, which the kernel gave us, is another implementation's and still in use.
+fn is_held_by_others(holder: &Holder, file: &File) -> io::Result<bool> {
+    if holder.is_ours {
         return Ok(false);
     }
-    let lives = body.and_then(|body| body.pid).is_some_and(sys::is_process_alive);
+    let metadata = file.metadata()?;
     // A clock that went backwards makes a file from the future: that is young, too.
-    let age =
-        SystemTime::now().duration_since(file.metadata()?.modified()?).unwrap_or(Duration::ZERO);
-    Ok(lives || age < FOREIGN_AGE)
+    let age = SystemTime::now().duration_since(metadata.modified()?).unwrap_or(Duration::ZERO);
+    let most = if metadata.len() == 0 { EMPTY_AGE } else { FOREIGN_AGE };
+    Ok(holder.pid.is_some_and(sys::is_process_alive) || age < most)
 }
 
 fn write_body(file: &mut File) -> io::Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let body = BodyOf {
-        created_at: Some(now),
-        kind: Some(KIND.to_owned()),
-        pid: Some(std::process::id()),
-    };
-    let text = serde_json::to_string(&body)? + "\n";
+    let text =
+        json!({ "created_at": now, "kind": KIND, "pid": std::process::id() }).to_string() + "\n";
     file.set_len(0)?;
     file.rewind()?;
     file.write_all(text.as_bytes())

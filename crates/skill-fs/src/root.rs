@@ -1,6 +1,6 @@
 //! Reads below one folder, and never anything else.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 
 use skill::{RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
@@ -47,18 +47,15 @@ impl SkillFile {
 
     /// Picks the file out of the names in a folder.
     pub(crate) fn pick<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut picked = Self::Missing;
-        for name in names.into_iter().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)) {
-            match (name, &picked) {
-                (SKILL_FILE, _) => return Self::Standard,
-                (SKILL_FILE_FALLBACK, _) => picked = Self::Fallback,
-                (_, Self::Missing) => {
-                    picked = RelPath::new(name).map_or(Self::Missing, Self::Nearly);
-                }
-                (_, Self::Standard | Self::Fallback | Self::Nearly(_)) => {}
-            }
+        let mut names: Vec<&str> =
+            names.into_iter().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)).collect();
+        names.sort_unstable();
+        match names.first() {
+            None => Self::Missing,
+            Some(_) if names.contains(&SKILL_FILE) => Self::Standard,
+            Some(_) if names.contains(&SKILL_FILE_FALLBACK) => Self::Fallback,
+            Some(first) => RelPath::new(*first).map_or(Self::Missing, Self::Nearly),
         }
-        picked
     }
 }
 
@@ -85,31 +82,43 @@ impl Root {
 
     /// Opens a regular file below the folder.
     pub fn file(&self, path: &RelPath) -> Result<File, FsError> {
-        let (file, _) = self.open_regular(path)?;
-        Ok(file)
+        Ok(self.regular(path, sys::open_beneath(&self.folder, path))?.0)
+    }
+
+    /// Opens a regular file below the folder, with no link on the way, and describes it.
+    pub(crate) fn plain_file(&self, path: &RelPath) -> Result<(File, Metadata), FsError> {
+        self.regular(path, sys::open_following_nothing(&self.folder, path))
     }
 
     /// Reads a regular file below the folder, at most `limit` bytes.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
-        let (mut file, size) = self.open_regular(path)?;
-        let shown = || self.path.join(path.as_str()).to_string();
+        let (mut file, metadata) = self.regular(path, sys::open_beneath(&self.folder, path))?;
+        let (shown, size) = (|| self.path.join(path.as_str()).to_string(), metadata.len());
         if size > limit {
             return Err(FsError::TooLarge { path: shown(), size, limit });
         }
         let bytes =
             read_sized(&mut file, size, limit).map_err(|source| FsError::io(shown(), source))?;
         match bytes.len() as u64 {
-            // It grew after it was measured.
-            size if size > limit => Err(FsError::TooLarge { path: shown(), size, limit }),
+            read if read > limit => Err(FsError::TooLarge { path: shown(), size: read, limit }),
+            // Files that the kernel makes up say that they are empty.
+            read if read != size && size != 0 => Err(FsError::Changed { path: shown() }),
             _ => Ok(bytes),
         }
     }
 
     /// Returns which file here is the SKILL.md.
     pub fn skill_file(&self) -> Result<SkillFile, FsError> {
-        let names = self.folder.list().map_err(|source| FsError::io(self.path.as_str(), source))?;
-        let names = names.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
-        Ok(SkillFile::pick(names))
+        let failed = |source| FsError::io(self.path.as_str(), source);
+        let mut names = Vec::new();
+        for entry in self.folder.entries().map_err(failed)? {
+            let (name, _) = entry.map_err(failed)?;
+            // Nothing but the few names that matter is kept of a folder of any size.
+            names.extend(
+                String::from_utf8(name).ok().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)),
+            );
+        }
+        Ok(SkillFile::pick(names.iter().map(String::as_str)))
     }
 
     /// Returns true if there is something at `path`, be it a file or a folder, without following links
@@ -117,42 +126,33 @@ impl Root {
     pub fn has(&self, path: &RelPath) -> Result<bool, FsError> {
         match sys::open_beneath(&self.folder, path) {
             Ok(_) => Ok(true),
-            Err(error) => match FsError::io(self.path.join(path.as_str()).as_str(), error) {
+            Err(error) => match FsError::confined(self.path.join(path.as_str()).as_str(), error) {
                 FsError::NotFound { .. } | FsError::NotAFolder { .. } => Ok(false),
                 other => Err(other),
             },
         }
     }
 
-    fn open_regular(&self, path: &RelPath) -> Result<(File, u64), FsError> {
+    fn regular(
+        &self,
+        path: &RelPath,
+        opened: io::Result<File>,
+    ) -> Result<(File, Metadata), FsError> {
         let shown = || self.path.join(path.as_str()).to_string();
-        let file =
-            sys::open_beneath(&self.folder, path).map_err(|source| FsError::io(shown(), source))?;
+        let file = opened.map_err(|source| FsError::confined(shown(), source))?;
         let metadata = file.metadata().map_err(|source| FsError::io(shown(), source))?;
         if metadata.is_file() {
-            return Ok((file, metadata.len()));
+            return Ok((file, metadata));
         }
         let kind = if metadata.is_dir() { "a folder" } else { "a FIFO, socket or device" };
         Err(FsError::NotRegular { path: shown(), kind })
     }
 }
 
-/// Reads to the end, with one call where the file is as long as it was measured.
+/// Reads to the end, and one byte further than was measured: a file that grew is told apart.
 fn read_sized(file: &mut File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    if size == 0 {
-        // Files that the kernel makes up say that they are empty.
-        file.take(limit + 1).read_to_end(&mut bytes)?;
-    }
+    let most = if size == 0 { limit } else { size };
+    let mut bytes = Vec::with_capacity(usize::try_from(size.saturating_add(1)).unwrap_or(0));
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -2,26 +2,21 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(target_os = "macos")]
 mod macos;
-#[cfg(unix)]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod unix;
-#[cfg(not(unix))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod unsupported;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::open_beneath;
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(target_os = "macos")]
 pub(crate) use macos::open_beneath;
-#[cfg(unix)]
-pub(crate) use unix::{
-    Folder, exchange, is_not_openable, is_process_alive, is_refused_link, is_same_file, rename_new,
-};
-#[cfg(not(unix))]
-pub(crate) use unsupported::{
-    Folder, exchange, is_not_openable, is_process_alive, is_refused_link, is_same_file,
-    open_beneath, rename_new,
-};
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(crate) use unix::*;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(crate) use unsupported::*;
 
 /// What a directory entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

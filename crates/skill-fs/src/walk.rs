@@ -77,7 +77,11 @@ impl Walk<'_> {
                 limit: self.limits.depth,
             });
         }
-        for (name, _) in folder.list().map_err(|source| FsError::io(&shown, source))? {
+        let failed = |source| FsError::io(&shown, source);
+        // Folders are entered after the listing is done, so that few are open at a time.
+        let mut inner = Vec::new();
+        for entry in folder.entries().map_err(failed)? {
+            let (name, _) = entry.map_err(failed)?;
             if self.entries.len() >= self.limits.entries {
                 let path = self.root.path().to_string();
                 return Err(FsError::Limit { path, what: "entries", limit: self.limits.entries });
@@ -93,12 +97,15 @@ impl Walk<'_> {
             };
             let path = path.map_err(|_| bad())?;
             let kind = self.kind(folder, name, &path)?;
-            let descend = kind == Kind::Folder;
-            self.entries.push(Entry { path: path.clone(), kind });
-            if descend {
-                let inner = folder.folder(name).map_err(|source| self.io(&path, source))?;
-                self.folder(&inner, Some(&path), depth + 1)?;
+            if kind == Kind::Folder {
+                inner.push(path.clone());
             }
+            self.entries.push(Entry { path, kind });
+        }
+        for path in inner {
+            let name = path.parts().next_back().unwrap_or_default();
+            let below = folder.folder(name).map_err(|source| self.io(&path, source))?;
+            self.folder(&below, Some(&path), depth + 1)?;
         }
         Ok(())
     }
@@ -121,6 +128,6 @@ impl Walk<'_> {
     }
 
     fn io(&self, path: &RelPath, source: std::io::Error) -> FsError {
-        FsError::io(self.root.path().join(path.as_str()).as_str(), source)
+        FsError::confined(self.root.path().join(path.as_str()).as_str(), source)
     }
 }

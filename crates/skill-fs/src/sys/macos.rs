@@ -1,4 +1,4 @@
-//! Other Unix systems: no call keeps a path below a folder, so no link is followed. Not run.
+//! macOS: no call keeps a path below a folder, so no link is followed. Not run.
 
 use std::fs::File;
 use std::io;

@@ -1,9 +1,10 @@
 //! What all Unix systems share: folders as descriptors, one name at a time, no link followed.
 
 use std::ffi::CStr;
-use std::fs::File;
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, RenameFlags};
@@ -27,22 +28,37 @@ impl Folder {
         Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
     }
 
-    /// Opens a folder inside this one; a link is refused.
+    /// Opens a folder inside this one; a link is refused as such.
     pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
-        Ok(Self(rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?))
+        match rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(folder) => Ok(Self(folder)),
+            // The kernel calls a link here "not a folder".
+            Err(Errno::NOTDIR) if self.stat(name).is_ok_and(|stat| stat.kind == Type::Link) => {
+                Err(Errno::LOOP.into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// Lists the names in this folder, in no order.
-    pub(crate) fn list(&self) -> io::Result<Vec<(Vec<u8>, Option<Type>)>> {
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
-            let entry = entry?;
-            let name: &CStr = entry.file_name();
-            if name != c"." && name != c".." {
-                names.push((name.to_bytes().to_vec(), type_of(entry.file_type())));
+    /// Returns the names in this folder one by one, in no order.
+    pub(crate) fn entries(
+        &self,
+    ) -> io::Result<impl Iterator<Item = io::Result<(Vec<u8>, Option<Type>)>>> {
+        let entries = Dir::read_from(&self.0)?.filter_map(|entry| match entry {
+            Ok(entry) => {
+                let name: &CStr = entry.file_name();
+                let is_own = name == c"." || name == c"..";
+                (!is_own).then(|| Ok((name.to_bytes().to_vec(), type_of(entry.file_type()))))
             }
-        }
-        Ok(names)
+            Err(error) => Some(Err(error.into())),
+        });
+        Ok(entries)
+    }
+
+    /// Returns what tells this folder from every other on the machine.
+    pub(crate) fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        let stat = rustix::fs::fstat(&self.0)?;
+        Ok(Some((stat.st_dev as u64, stat.st_ino)))
     }
 
     /// Describes the entry `name`; a link is described, not followed.
@@ -63,7 +79,7 @@ impl Folder {
 }
 
 /// Opens a file one name at a time and refuses every link on the way.
-pub(super) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
+pub(crate) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
     let mut parts: Vec<&str> = path.parts().collect();
     let last = parts.pop().unwrap_or_default();
     let mut current: Option<Folder> = None;
@@ -122,4 +138,25 @@ pub(crate) fn is_refused_link(error: &io::Error) -> bool {
 /// Returns true if there is something that cannot be opened as a file: a socket, a dead device.
 pub(crate) fn is_not_openable(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NXIO | Errno::NODEV))
+}
+
+/// Returns true if both paths are on one file system.
+pub(crate) fn is_same_device(one: &Path, other: &Path) -> io::Result<bool> {
+    Ok(rustix::fs::stat(one)?.st_dev == rustix::fs::stat(other)?.st_dev)
+}
+
+/// Returns what a new file gets: everything the user's umask leaves of 0666.
+pub(crate) fn plain_permissions() -> Option<Permissions> {
+    Some(PermissionsExt::from_mode(0o666))
+}
+
+/// Returns true if the owner may execute a file.
+pub(crate) fn is_executable(metadata: &Metadata) -> bool {
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+/// Removes the file of a lock that is still held; nobody can then hold a lock that has lost its name.
+pub(crate) fn remove_lock(path: &Path) {
+    // If it cannot be removed, the kernel still lets go of it and the body says that it is ours.
+    let _ = rustix::fs::unlink(path);
 }

@@ -34,9 +34,15 @@ impl Folder {
         }
     }
 
-    pub(crate) fn list(&self) -> io::Result<Vec<(Vec<u8>, Option<Type>)>> {
-        let names = fs::read_dir(&self.0)?;
-        names.map(|entry| Ok((entry?.file_name().into_encoded_bytes(), None))).collect()
+    pub(crate) fn entries(
+        &self,
+    ) -> io::Result<impl Iterator<Item = io::Result<(Vec<u8>, Option<Type>)>>> {
+        Ok(fs::read_dir(&self.0)?.map(|entry| Ok((entry?.file_name().into_encoded_bytes(), None))))
+    }
+
+    /// Nothing cheap tells folders apart here.
+    pub(crate) fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        Ok(None)
     }
 
     pub(crate) fn stat(&self, name: &str) -> io::Result<Stat> {
@@ -82,9 +88,32 @@ pub(crate) fn is_process_alive(_: u32) -> bool {
     true
 }
 
-/// An open file cannot be replaced here.
+/// A lock's file is never removed here, so its path stays its own.
 pub(crate) fn is_same_file(_: &File, path: &Path) -> io::Result<bool> {
     fs::exists(path)
+}
+
+/// The file of a lock stays: a file that is open cannot be removed and made anew in one step here.
+pub(crate) fn remove_lock(_: &Path) {}
+
+/// Nothing cheap tells file systems apart here; a rename across them fails by itself.
+pub(crate) fn is_same_device(_: &Path, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// New files get what the system gives them.
+pub(crate) fn plain_permissions() -> Option<fs::Permissions> {
+    None
+}
+
+/// Files carry no such bit here.
+pub(crate) fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Opens a file below `folder`, following nothing.
+pub(crate) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
+    open_beneath(folder, path)
 }
 
 /// Returns true if a link was refused.

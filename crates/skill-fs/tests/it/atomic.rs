@@ -16,18 +16,22 @@ fn a_file_is_written_only_when_it_differs() {
     assert_eq!(write_file(&path, b"one").unwrap(), Written::Unchanged);
     let second = fs::metadata(path.as_path()).unwrap();
     assert_eq!((first.ino(), first.mtime_nsec()), (second.ino(), second.mtime_nsec()));
-    fs::set_permissions(path.as_path(), PermissionsExt::from_mode(0o640)).unwrap();
+    fs::set_permissions(path.as_path(), PermissionsExt::from_mode(0o666)).unwrap();
     assert_eq!(write_file(&path, b"two").unwrap(), Written::Replaced);
     assert_eq!(fs::read(path.as_path()).unwrap(), b"two");
-    assert_eq!(fs::metadata(path.as_path()).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::metadata(path.as_path()).unwrap().permissions().mode() & 0o777, 0o666);
     assert_eq!(fs::read_dir(env.work()).unwrap().count(), 1, "no file is left beside it");
 }
 
 #[test]
 fn a_file_that_cannot_be_written_loses_nothing() {
     let env = TestEnv::with("//- /folder/x\n");
-    let error = write_file(&abs(env.path("folder")), b"two").unwrap_err().to_string();
-    assert!(error.contains("/folder"), "{error}");
+    symlink("folder/x", env.path("link")).unwrap();
+    assert_eq!(env.run("mkfifo", "fifo").code, Some(0));
+    for name in ["folder", "link", "fifo"] {
+        let error = write_file(&abs(env.path(name)), b"two").unwrap_err().to_string();
+        assert!(error.contains(&format!("/{name} is ")), "{error}");
+    }
     assert!(write_file(&abs(env.path("none/f")), b"x").is_err());
     assert_eq!(env.run("find", ". -type f").stdout, "./folder/x\n");
 }
@@ -108,6 +112,42 @@ fn a_reader_never_finds_the_skill_missing() {
 #[test]
 fn a_missing_staged_folder_leaves_the_old_one() {
     let env = TestEnv::with(OLD);
-    assert!(replace_folder(&abs(env.path("s")), &abs(env.path("t"))).is_err());
+    let error = replace_folder(&abs(env.path("s")), &abs(env.path("t"))).unwrap_err().to_string();
+    assert!(error.ends_with("/s does not exist"), "{error}");
     assert_eq!(fs::read(env.path("t/SKILL.md")).unwrap(), b"old\n");
+}
+
+#[test]
+fn a_file_or_link_of_the_user_is_not_replaced() {
+    let env = TestEnv::with(NEW);
+    env.write("file", b"mine");
+    symlink("file", env.path("link")).unwrap();
+    for name in ["file", "link"] {
+        for method in [Method::Exchange, Method::FileByFile] {
+            assert!(replace_folder_by(method, &abs(env.path("s")), &abs(env.path(name))).is_err());
+        }
+    }
+    assert_eq!(fs::read(env.path("link")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_folder_on_another_file_system_is_left_whole() {
+    let env = TestEnv::with(OLD);
+    let elsewhere = std::path::Path::new("/dev/shm");
+    let differs = fs::metadata(elsewhere)
+        .is_ok_and(|other| other.dev() != fs::metadata(env.work()).unwrap().dev());
+    if !differs {
+        return testkit::skip(
+            "a_folder_on_another_file_system_is_left_whole",
+            "/dev/shm is no other file system",
+        );
+    }
+    let staged = elsewhere.join(format!("csk-test-{}", std::process::id()));
+    write_tree(&staged, NEW);
+    for method in [Method::Exchange, Method::FileByFile] {
+        let before = listing(&env, "t");
+        assert!(replace_folder_by(method, &abs(staged.join("s")), &abs(env.path("t"))).is_err());
+        assert_eq!(listing(&env, "t"), before, "{method:?}");
+    }
+    fs::remove_dir_all(staged).unwrap();
 }

@@ -1,9 +1,14 @@
 use std::os::unix::fs::symlink;
 
-use skill_fs::{FsError, bundle_digest, content_digest};
+use skill::Digest;
+use skill_fs::{FsError, Root, WalkLimits, content_digest, digests, walk};
 use testkit::TestEnv;
 
 use crate::open;
+
+fn bundle_digest(root: &Root) -> Result<Digest, FsError> {
+    digests(root, &walk(root, &WalkLimits::SKILL)?).map(|digests| digests.bundle)
+}
 
 const TREE: &str = "\
 //- /s/SKILL.md

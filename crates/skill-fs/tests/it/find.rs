@@ -1,13 +1,13 @@
 use std::os::unix::fs::symlink;
 
-use skill_fs::{FindLimits, FsError, SkillFile, find_skills};
+use skill_fs::{FindLimits, FsError, Root, SkillFile, find_skills};
 use testkit::TestEnv;
 
 use crate::abs;
 
 fn found(env: &TestEnv, path: &str, limits: FindLimits) -> (Vec<String>, Vec<FsError>) {
     let root = abs(env.path(path));
-    let found = find_skills(&root, &limits, |skill| {
+    let found = find_skills(Root::open(&root).unwrap(), &limits, |skill| {
         let name = skill.root.path().as_str().strip_prefix(root.as_str()).unwrap().to_owned();
         if skill.file == SkillFile::Standard {
             name
@@ -15,7 +15,6 @@ fn found(env: &TestEnv, path: &str, limits: FindLimits) -> (Vec<String>, Vec<FsE
             format!("{name} ({})", skill.file.path().unwrap())
         }
     });
-    let found = found.unwrap();
     (found.skills, found.problems)
 }
 
@@ -34,9 +33,9 @@ fn skills_are_found_in_order_wherever_they_are() {
 fn templates_dependencies_and_links_are_not_searched() {
     let env = TestEnv::with(
         "//- /r/s/SKILL.md\n//- /r/s/templates/SKILL.md\n//- /r/s/assets/deep/SKILL.md\n//- /r/node_modules/x/SKILL.md\n\
-         //- /r/.git/x/SKILL.md\n//- /r/templates/x/SKILL.md\n//- /elsewhere/SKILL.md\n",
+         //- /r/.git/x/SKILL.md\n//- /r/templates/x/SKILL.md\n//- /elsewhere/deep/x/SKILL.md\n",
     );
-    symlink("../elsewhere", env.path("r/link")).unwrap();
+    symlink("../elsewhere/deep", env.path("r/link")).unwrap();
     symlink("..", env.path("r/loop")).unwrap();
     let (skills, problems) = found(&env, "r", FindLimits::SEARCH);
     assert_eq!(skills, ["/s", "/templates/x"]);
@@ -46,7 +45,7 @@ fn templates_dependencies_and_links_are_not_searched() {
 #[test]
 fn a_limit_is_reported_and_the_rest_is_still_found() {
     let env = TestEnv::with("//- /r/a/SKILL.md\n//- /r/1/2/3/SKILL.md\n");
-    let (skills, problems) = found(&env, "r", FindLimits { depth: 3, folders: 100 });
+    let (skills, problems) = found(&env, "r", FindLimits { depth: 3, ..FindLimits::SEARCH });
     assert_eq!(skills, ["/a"]);
     assert!(
         matches!(
@@ -55,7 +54,7 @@ fn a_limit_is_reported_and_the_rest_is_still_found() {
         ),
         "{problems:?}"
     );
-    let (_, problems) = found(&env, "r", FindLimits { depth: 9, folders: 2 });
+    let (_, problems) = found(&env, "r", FindLimits { folders: 2, ..FindLimits::SEARCH });
     assert!(
         matches!(&problems[..], [FsError::Limit { what: "folders", limit: 2, .. }]),
         "{problems:?}"

@@ -63,12 +63,15 @@ fn the_message_is_the_one_scripts_know() {
 #[test]
 fn a_lock_left_by_a_process_of_ours_that_died_is_free() {
     let env = TestEnv::new();
-    for body in
-        ["", &format!("{{\"created_at\":1,\"kind\":\"flock\",\"pid\":{}}}", std::process::id())]
-    {
-        env.write(".lock", body.as_bytes());
-        Lock::acquire(&lock_path(&env), SHORT).unwrap();
-    }
+    env.write(".lock", b"");
+    assert!(
+        Lock::acquire(&lock_path(&env), SHORT).is_err(),
+        "another implementation may be about to write"
+    );
+    Lock::acquire(&lock_path(&env), LONG).unwrap();
+    let body = format!("{{\"created_at\":1,\"kind\":\"flock\",\"pid\":{}}}", std::process::id());
+    env.write(".lock", body.as_bytes());
+    Lock::acquire(&lock_path(&env), SHORT).unwrap();
 }
 
 #[test]
@@ -90,6 +93,31 @@ fn the_lock_of_another_implementation_is_respected() {
             );
         }
     }
+}
+
+#[test]
+fn an_odd_body_hides_neither_process_nor_kind() {
+    let env = TestEnv::new();
+    write_foreign(&env, std::process::id(), Duration::from_secs(3600));
+    let body = format!("{{\"pid\": {}, \"created_at\": \"yesterday\"}}", std::process::id());
+    let file = fs::File::options().write(true).truncate(true).open(env.path(".lock")).unwrap();
+    std::io::Write::write_all(&mut &file, body.as_bytes()).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    let error = Lock::acquire(&lock_path(&env), SHORT).unwrap_err();
+    assert!(matches!(error, LockError::Held { pid: Some(_), created_at: None, .. }), "{error}");
+}
+
+#[test]
+fn letting_go_never_removes_the_lock_of_another() {
+    let env = TestEnv::new();
+    let path = lock_path(&env);
+    let first = Lock::acquire(&path, SHORT).unwrap();
+    fs::remove_file(path.as_path()).unwrap();
+    let second = Lock::acquire(&path, SHORT).unwrap();
+    drop(first);
+    assert!(path.as_path().exists());
+    assert!(Lock::acquire(&path, SHORT).is_err());
+    drop(second);
 }
 
 #[test]
