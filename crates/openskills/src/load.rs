@@ -50,6 +50,14 @@ impl Loaded {
         }
     }
 
+    /// Returns true if the model may start the skill by itself, by all that its files say.
+    pub(crate) fn model_may_invoke(&self) -> bool {
+        let by_codex = self.codex.as_ref().and_then(|codex| codex.allow_implicit_invocation);
+        let by_skill =
+            self.document.as_ref().is_some_and(|document| document.frontmatter.model_may_invoke());
+        by_skill && by_codex != Some(false)
+    }
+
     /// Returns how many problems of one severity there are.
     pub(crate) fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
@@ -88,10 +96,9 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
     let mut diagnostics: Vec<Diagnostic> =
         file_name(&target.file, strictness, &file).into_iter().collect();
     diagnostics.extend(parsed.diagnostics);
-    if let Some(document) = &parsed.document {
-        diagnostics.extend(check_references(&input, document, strictness, |path| {
-            look(&target.root, path)
-        }));
+    if let Some(body) = &parsed.body {
+        let look = |path: &RelPath| look(&target.root, path);
+        diagnostics.extend(check_references(&input, body, strictness, look));
     }
     let codex = codex(target, strictness, &mut diagnostics);
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);

@@ -19,6 +19,24 @@ pub(crate) struct Target {
     pub(crate) directory: Option<String>,
 }
 
+impl Target {
+    /// Returns the path of something in the folder as the user would name it.
+    pub(crate) fn shown_path(&self, path: &str) -> String {
+        shown_below(self.root.path(), &self.shown, path)
+    }
+}
+
+/// Returns `path`, which is at or below `base`, as seen from where `base` is called `shown`.
+fn shown_below(base: &AbsPath, shown: &str, path: &str) -> String {
+    let below = Path::new(path).strip_prefix(base.as_path()).ok();
+    match below.map(|below| below.to_string_lossy()) {
+        None => path.to_owned(),
+        Some(below) if below.is_empty() => shown.to_owned(),
+        Some(below) if shown.is_empty() => below.into_owned(),
+        Some(below) => format!("{}/{below}", shown.trim_end_matches('/')),
+    }
+}
+
 /// Where to look for skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
@@ -50,45 +68,36 @@ pub(crate) fn visit<T: Send>(
         match (find(cwd, path, strictness), search) {
             (Err(problem), _) => visited.problems.push(*problem),
             (Ok(target), Search::Exact) => visited.skills.push(visit(target)),
-            (Ok(top), Search::Recursive) => below(&top, strictness, &visit, &mut visited),
+            (Ok(top), Search::Recursive) => below(top, strictness, &visit, &mut visited),
         }
     }
     visited
 }
 
 fn below<T: Send>(
-    top: &Target,
+    top: Target,
     strictness: Strictness,
     visit: &(impl Fn(Target) -> T + Sync),
     visited: &mut Visited<T>,
 ) {
-    let base = top.root.path();
-    let shown =
-        |path: &str| match path.strip_prefix(base.as_str()).unwrap_or(path).trim_start_matches('/')
-        {
-            "" => top.shown.clone(),
-            below if top.shown.is_empty() => below.to_owned(),
-            below => format!("{}/{below}", top.shown.trim_end_matches('/')),
-        };
-    let found = find_skills(base, &FindLimits::SEARCH, |skill| {
+    let base = top.root.path().clone();
+    let (shown_top, directory_top) = (top.shown.clone(), top.directory.clone());
+    let shown = |path: &str| shown_below(&base, &shown_top, path);
+    let found = find_skills(top.root, &FindLimits::SEARCH, |skill| {
         let path = skill.root.path();
         let directory =
-            if path == base { top.directory.clone() } else { path.file_name().map(str::to_owned) };
+            if *path == base { directory_top.clone() } else { path.file_name().map(str::to_owned) };
         let shown = shown(path.as_str());
         visit(Target { root: skill.root, file: skill.file, shown, directory })
     });
-    let (skills, errors) = match found {
-        Ok(found) => (found.skills, found.problems),
-        Err(error) => (Vec::new(), vec![error]),
-    };
     let problems =
-        errors.iter().map(|error| *file_problem(error, strictness, &shown(error.path())));
+        found.problems.iter().map(|error| *file_problem(error, strictness, &shown(error.path())));
     visited.problems.extend(problems);
-    if skills.is_empty() && errors.is_empty() {
+    if found.skills.is_empty() && found.problems.is_empty() {
         let message = format!("there is no {SKILL_FILE} at or below this folder");
-        visited.problems.push(*problem(Code::NothingFound, strictness, &top.shown, message));
+        visited.problems.push(*problem(Code::NothingFound, strictness, &shown_top, message));
     }
-    visited.skills.extend(skills);
+    visited.skills.extend(found.skills);
 }
 
 /// Finds the skill that `path` names: a folder, or the SKILL.md in it.
@@ -163,7 +172,8 @@ fn not_found(full: &AbsPath, strictness: Strictness, shown: &str) -> Option<Box<
             entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
         })
         .unwrap_or_default();
-    if let Some(near) = nearest(full.file_name()?, siblings.iter().map(String::as_str)) {
+    let others = siblings.iter().map(String::as_str).filter(|name| Some(*name) != full.file_name());
+    if let Some(near) = nearest(full.file_name()?, others) {
         diagnostic.hint = Some(format!("did you mean `{near}`?"));
     }
     Some(diagnostic)

@@ -1,8 +1,12 @@
-//! A diagnostic as JSON.
+//! JSON: a diagnostic, and text that is safe on a terminal as well.
+
+use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skill::Diagnostic;
+use serde_json::Serializer;
+use serde_json::ser::{Formatter, PrettyFormatter};
+use skill::{Diagnostic, is_unsafe_to_show};
 
 /// One problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,5 +52,86 @@ impl From<&Diagnostic> for DiagnosticJson {
             message: diagnostic.message.clone(),
             hint: diagnostic.hint.clone(),
         }
+    }
+}
+
+/// Writes indented JSON in which every character that could steer a terminal is an escape. Nothing is
+/// lost: JSON reads `\u202e` as the character itself.
+pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(out, Safe(PrettyFormatter::new())))?;
+    Ok(())
+}
+
+struct Safe(PrettyFormatter<'static>);
+
+impl Formatter for Safe {
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, character)) =
+            rest.char_indices().find(|(_, character)| is_unsafe_to_show(*character))
+        {
+            out.write_all(&rest.as_bytes()[..at])?;
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + character.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_safe_on_a_terminal_and_loses_nothing() {
+        let value = vec!["plain ж", "\u{9b}2J\u{7f}", "a\u{202e}b", "\u{e0041}", "\u{1b}\n\""];
+        let mut out = Vec::new();
+        write_json(&mut out, &value).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains(is_unsafe_to_show), "{text:?}");
+        assert!(text.starts_with("[\n  \"plain ж\",\n"), "{text}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), value);
     }
 }

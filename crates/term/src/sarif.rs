@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skill::{Code, Diagnostic, Severity};
+use skill::{Code, Diagnostic};
 
 /// The schema that every log names.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -165,15 +165,10 @@ fn finding(diagnostic: &Diagnostic, rule_index: usize) -> Finding {
         end_column: span.end.column,
     });
     let artifact_location = Artifact { uri: uri(&diagnostic.file) };
-    let level = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Note => "note",
-    };
     Finding {
         rule_id: diagnostic.code.to_string(),
         rule_index,
-        level: level.to_owned(),
+        level: diagnostic.severity.as_str().to_owned(),
         message: Message { text },
         locations: vec![Location {
             physical_location: PhysicalLocation { artifact_location, region },

@@ -88,28 +88,38 @@ struct Excerpt {
 }
 
 impl Excerpt {
+    /// Looks only at the text around the mark: a line may be as long as the file.
     fn new(span: Span, source: &Source<'_>) -> Self {
-        let characters: Vec<char> = source.line(span.start.line).chars().collect();
-        let start = (span.start.column - 1).min(characters.len());
-        let end =
-            if span.end.line == span.start.line { span.end.column - 1 } else { characters.len() };
-        let end = end.clamp(start, characters.len());
-        let from = if characters.len() > MAX_WIDTH { start.saturating_sub(LEAD) } else { 0 };
-        let to = characters.len().min(from + MAX_WIDTH);
-        let shown = |from: usize, to: usize| show(&characters[from..to.max(from)]);
+        let line = source.line(span.start.line);
+        let line_start = line.as_ptr() as usize - source.text().as_ptr() as usize;
+        let at = span.start.offset.saturating_sub(line_start).min(line.len());
+        let end = if span.end.line == span.start.line {
+            span.end.offset - line_start
+        } else {
+            line.len()
+        };
+        let (before, after) = line.split_at(at);
+        let lead = if is_longer_than(line, MAX_WIDTH) { LEAD } else { MAX_WIDTH };
+        let from = before.char_indices().rev().take(lead).last().map_or(at, |(from, _)| from);
+        let room = MAX_WIDTH.saturating_sub(before[from..].chars().count());
+        let to = after.char_indices().nth(room).map_or(line.len(), |(to, _)| at + to);
+        let marked = &line[at..end.clamp(at, to)];
         let cut_before = if from > 0 { "…" } else { "" };
-        let cut_after = if to < characters.len() { "…" } else { "" };
+        let cut_after = if to < line.len() { "…" } else { "" };
         Self {
-            line: format!("{cut_before}{}{cut_after}", shown(from, to)),
-            indent: cut_before.width() + shown(from, start).width(),
-            mark: shown(start, end.min(to)).width(),
+            line: format!("{cut_before}{}{cut_after}", show(&line[from..to])),
+            indent: cut_before.width() + show(&before[from..]).width(),
+            mark: show(marked).width(),
         }
     }
 }
 
-fn show(characters: &[char]) -> String {
-    let text: String = characters.iter().collect::<String>().replace('\t', TAB);
-    safe_line(&text).into_owned()
+fn is_longer_than(line: &str, characters: usize) -> bool {
+    line.chars().nth(characters).is_some()
+}
+
+fn show(text: &str) -> String {
+    safe_line(&text.replace('\t', TAB)).into_owned()
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use serde::Serialize;
+use skill::Diagnostic;
 
-use crate::Palette;
+use crate::json::write_json;
+use crate::{Palette, render};
 
 /// When to use color.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,8 +25,6 @@ pub enum ColorChoice {
 /// Where a command writes.
 #[derive(Debug)]
 pub struct Ui {
-    /// The colors of standard output.
-    pub out_palette: Palette,
     /// The colors of standard error.
     pub error_palette: Palette,
     out: BufWriter<io::Stdout>,
@@ -39,7 +39,6 @@ impl Ui {
             ColorChoice::Auto | ColorChoice::Never => Palette::Plain,
         };
         Self {
-            out_palette: palette(io::stdout().is_terminal()),
             error_palette: palette(io::stderr().is_terminal()),
             out: BufWriter::new(io::stdout()),
         }
@@ -52,8 +51,14 @@ impl Ui {
 
     /// Writes data as indented JSON with a line break at its end.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.out, value)?;
+        write_json(&mut self.out, value)?;
         self.out.write_all(b"\n")
+    }
+
+    /// Writes a problem of which no line can be shown.
+    pub fn problem(&mut self, diagnostic: &Diagnostic) -> io::Result<()> {
+        let text = render(diagnostic, None, self.error_palette);
+        self.error(&(text + "\n"))
     }
 
     /// Writes to people. Data written before comes first.

@@ -116,14 +116,23 @@ pub fn edge_offences(crates: &[Crate]) -> Vec<String> {
 pub fn size_offences(files: &[(String, String)]) -> Vec<String> {
     let long =
         files.iter().filter(|(path, _)| !path.contains("/tests/") && !path.ends_with("/tests.rs"));
-    let long = long.map(|(path, text)| {
-        (path, text.lines().take_while(|line| *line != "#[cfg(test)]").count())
-    });
+    let long = long.map(|(path, text)| (path, lines_without_tests(text)));
     long.filter(|(_, lines)| *lines > MAX_LINES)
         .map(|(path, lines)| {
             format!("{path} has {lines} lines without its tests; at most {MAX_LINES} are allowed")
         })
         .collect()
+}
+
+/// Returns how many lines stand before the module of tests at the end of a file.
+fn lines_without_tests(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_tests = |pair: &[&str]| {
+        pair[0].starts_with("#[cfg(")
+            && pair[0].contains("test")
+            && pair[1].starts_with("mod tests")
+    };
+    lines.windows(2).position(is_tests).unwrap_or(lines.len())
 }
 
 /// Returns the dependencies whose licence is not on the list.

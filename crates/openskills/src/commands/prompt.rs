@@ -4,18 +4,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use skill::Strictness;
-use term::safe_line;
+use skill::{Code, Diagnostic, MAX_DESCRIPTION, MAX_NAME, Strictness, is_unsafe_to_show};
+use term::{Palette, render, safe_line};
 
-use crate::catalogue::{markdown, one_line, xml};
+use crate::catalogue::{markdown, one_line, shortened, xml};
 use crate::cli::INVALID;
 use crate::context::Context;
-use crate::load::load;
+use crate::load::{Loaded, load};
 use crate::output::{DisclosedJson, PromptJson, VERSION};
-use crate::target::{Search, visit};
+use crate::target::{Search, Target, visit};
 
 const AFTER: &str = "\
 Reads the SKILL.md of each skill. Only name, description and location are disclosed; the body is not.
+A description longer than the standard allows is cut, with `…` at its end.
 A skill that the model may not invoke by itself is left out, and standard error says so.
 If one skill cannot be loaded nothing is written to standard output.
 
@@ -71,37 +72,21 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
     let palette = context.ui.error_palette;
     let visited = visit(&context.cwd, &args.paths, search, Strictness::Lenient, |target| {
-        let loaded = load(&target, Strictness::Lenient);
-        let Some((document, file)) = loaded.document.as_ref().zip(loaded.name_of_file.as_ref())
-        else {
-            return Outcome::Refused(loaded.rendered(palette));
-        };
-        let implicit = loaded.codex.as_ref().and_then(|codex| codex.allow_implicit_invocation);
-        if !document.frontmatter.model_may_invoke() || implicit == Some(false) {
-            return Outcome::Hidden(loaded.folder);
-        }
-        let location =
-            (!args.no_location).then(|| target.root.path().join(file.as_str()).to_string());
-        Outcome::Disclosed(DisclosedJson {
-            name: one_line(&document.frontmatter.name),
-            description: one_line(&document.frontmatter.listing()),
-            location: location.map(|location| one_line(&location)),
-        })
+        disclose(&target, &load(&target, Strictness::Lenient), args, palette)
     });
-    let mut skills = Vec::new();
-    let mut refused = false;
+    let mut refused = !visited.problems.is_empty();
     for problem in &visited.problems {
-        refused = true;
-        context.ui.error(&(term::render(problem, None, palette) + "\n"))?;
+        context.ui.problem(problem)?;
     }
+    let mut skills = Vec::new();
     for outcome in visited.skills {
         match outcome {
             Outcome::Disclosed(skill) => skills.push(skill),
             Outcome::Hidden(folder) => {
-                context.ui.error(&format!(
-                    "note: {} is left out: the model may not invoke it\n",
-                    safe_line(&folder)
-                ))?;
+                let folder = safe_line(&folder);
+                context
+                    .ui
+                    .error(&format!("note: {folder} is left out: the model may not invoke it\n"))?;
             }
             Outcome::Refused(rendered) => {
                 refused = true;
@@ -118,4 +103,30 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
         Format::Json => context.ui.json(&PromptJson { version: VERSION, skills })?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palette) -> Outcome {
+    let Some((document, file)) = loaded.document.as_ref().zip(loaded.name_of_file.as_ref()) else {
+        return Outcome::Refused(loaded.rendered(palette));
+    };
+    if !loaded.model_may_invoke() {
+        return Outcome::Hidden(loaded.folder.clone());
+    }
+    let location = target.root.path().join(file.as_str()).to_string();
+    // A location must be exact to be of use, so it cannot be made harmless: such a path is refused.
+    if !args.no_location && location.contains(|c| c == '\n' || c == '\t' || is_unsafe_to_show(c)) {
+        let message =
+            "the path holds a control character or one that changes the direction of writing"
+                .to_owned();
+        let problem =
+            Diagnostic::of_file(Code::PathNotText, Strictness::Lenient, &loaded.file, message);
+        return Outcome::Refused(
+            problem.map(|problem| render(&problem, None, palette)).unwrap_or_default(),
+        );
+    }
+    Outcome::Disclosed(DisclosedJson {
+        name: shortened(&one_line(&document.frontmatter.name), MAX_NAME),
+        description: shortened(&one_line(&document.frontmatter.listing()), MAX_DESCRIPTION),
+        location: (!args.no_location).then_some(location),
+    })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use skill::{Document, Frontmatter, Severity, Strictness, ToolRule};
-use skill_fs::{FsError, Kind, WalkLimits, bundle_digest, content_digest, walk};
+use skill_fs::{Digests, Entry, FsError, Kind, WalkLimits, digests, walk};
 use term::{DiagnosticJson, counted, safe_line, safe_text};
 
 use crate::cli::INVALID;
@@ -43,22 +43,15 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     let paths = std::slice::from_ref(&args.path);
     let visited = visit(&context.cwd, paths, Search::Exact, Strictness::Lenient, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
-        let mut complain = |error: &FsError| {
-            let below =
-                error.path().strip_prefix(target.root.path().as_str()).unwrap_or(error.path());
-            let shown = format!("{}/{}", target.shown, below.trim_start_matches('/'));
-            let problem = file_problem(error, Strictness::Lenient, shown.trim_matches('/'));
-            if !loaded.diagnostics.contains(&problem) {
-                loaded.diagnostics.push(*problem);
-            }
-        };
-        let digests = read_digests(&target).inspect_err(&mut complain).ok();
-        let entries = read_entries(&target).inspect_err(&mut complain).unwrap_or_default();
-        let files = Files { digests, entries };
+        let files = read_files(&target);
+        if let Some(error) = &files.error {
+            let shown = target.shown_path(error.path());
+            loaded.diagnostics.push(*file_problem(error, Strictness::Lenient, &shown));
+        }
         (target, loaded, files)
     });
     for problem in &visited.problems {
-        context.ui.error(&(term::render(problem, None, palette) + "\n"))?;
+        context.ui.problem(problem)?;
     }
     let Some((target, loaded, files)) = visited.skills.into_iter().next() else {
         return Ok(ExitCode::from(INVALID));
@@ -76,36 +69,39 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     Ok(if failed { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
 }
 
+/// What is known of the files of a skill. A list without digests comes with the reason.
 struct Files {
-    digests: Option<DigestsJson>,
     entries: Vec<FileJson>,
+    digests: Option<DigestsJson>,
+    error: Option<FsError>,
 }
 
-fn read_digests(target: &Target) -> Result<DigestsJson, FsError> {
-    Ok(DigestsJson {
-        content_sha256: content_digest(&target.root)?.to_string(),
-        bundle_sha256: bundle_digest(&target.root)?.to_string(),
-    })
+fn read_files(target: &Target) -> Files {
+    let entries = match walk(&target.root, &WalkLimits::SKILL) {
+        Ok(entries) => entries,
+        Err(error) => return Files { entries: Vec::new(), digests: None, error: Some(error) },
+    };
+    let (digests, error) = match digests(&target.root, &entries) {
+        Ok(Digests { content, bundle }) => (
+            Some(DigestsJson {
+                content_sha256: content.to_string(),
+                bundle_sha256: bundle.to_string(),
+            }),
+            None,
+        ),
+        Err(error) => (None, Some(error)),
+    };
+    Files { entries: entries.into_iter().filter_map(file_json).collect(), digests, error }
 }
 
-fn read_entries(target: &Target) -> Result<Vec<FileJson>, FsError> {
-    let mut entries = Vec::new();
-    for entry in walk(&target.root, &WalkLimits::SKILL)? {
-        let (kind, size, executable, target) = match entry.kind {
-            Kind::Folder => continue,
-            Kind::File { size, executable } => ("file", size, executable, None),
-            Kind::Link(target) => ("link", 0, false, Some(target)),
-            Kind::Other(_) => ("other", 0, false, None),
-        };
-        entries.push(FileJson {
-            path: entry.path.to_string(),
-            kind: kind.to_owned(),
-            size,
-            executable,
-            target,
-        });
-    }
-    Ok(entries)
+fn file_json(entry: Entry) -> Option<FileJson> {
+    let (kind, size, executable, target) = match entry.kind {
+        Kind::Folder => return None,
+        Kind::File { size, executable } => ("file", size, executable, None),
+        Kind::Link(target) => ("link", 0, false, Some(target)),
+        Kind::Other(_) => ("other", 0, false, None),
+    };
+    Some(FileJson { path: entry.path.to_string(), kind: kind.to_owned(), size, executable, target })
 }
 
 fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -> ShowJson {
@@ -128,7 +124,7 @@ fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -
         allowed_tools: allowed_tools
             .as_ref()
             .map(|tools| tools.rules.iter().map(ToolRule::to_string).collect()),
-        model_may_invoke: document.frontmatter.model_may_invoke(),
+        model_may_invoke: loaded.model_may_invoke(),
         user_may_invoke: document.frontmatter.user_may_invoke(),
         frontmatter: loaded.raw_frontmatter(),
         body: BodyJson { lines: document.body.lines(), tokens: document.body.tokens() },
@@ -140,63 +136,85 @@ fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -
 
 /// Returns the report as people read it. Everything a skill brought is made safe to show.
 fn text(report: &ShowJson, document: &Document) -> String {
-    let mut text = String::new();
-    let mut row = |key: &str, value: &str| {
-        let value = safe_text(value).replace('\n', "\n               ");
-        writeln!(text, "{:14} {value}", safe_line(key)).expect("writing to text cannot fail");
+    let invoked_by = match (report.model_may_invoke, report.user_may_invoke) {
+        (true, true) => "the model and the user",
+        (true, false) => "the model",
+        (false, true) => "the user",
+        (false, false) => "nobody",
     };
-    row("name", &report.name);
-    row("description", &report.description);
-    row("location", &report.location);
-    if let Some(license) = &report.license {
-        row("license", license);
-    }
-    if let Some(compatibility) = &report.compatibility {
-        row("compatibility", compatibility);
-    }
-    if let Some(tools) = &report.allowed_tools {
-        row("allowed-tools", &if tools.is_empty() { "none".to_owned() } else { tools.join(", ") });
-    }
-    row(
-        "invoked by",
-        match (report.model_may_invoke, report.user_may_invoke) {
-            (true, true) => "the model and the user",
-            (true, false) => "the model",
-            (false, true) => "the user",
-            (false, false) => "nobody",
-        },
-    );
-    for (at, (key, value)) in document.frontmatter.metadata.iter().enumerate() {
-        row(if at == 0 { "metadata" } else { "" }, &format!("{key}: {}", value.to_text()));
-    }
+    let tools = report.allowed_tools.as_ref();
+    let tools =
+        tools.map(|tools| if tools.is_empty() { "none".to_owned() } else { tools.join(", ") });
+    let digests = report.digests.as_ref();
+    let metadata = document
+        .frontmatter
+        .metadata
+        .iter()
+        .map(|(key, value)| format!("{key}: {}", value.to_text()));
     let standard = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
-    for (key, value) in
-        report.frontmatter.iter().filter(|(key, _)| !standard.contains(&key.as_str()))
-    {
-        row(key, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    }
-    row(
-        "body",
-        &format!(
-            "{}, about {}",
-            counted(report.body.lines, "line"),
-            counted(report.body.tokens, "token")
-        ),
+    let others = report.frontmatter.iter().filter(|(key, _)| !standard.contains(&key.as_str()));
+    let body = format!(
+        "{}, about {}",
+        counted(report.body.lines, "line"),
+        counted(report.body.tokens, "token")
     );
-    if let Some(digests) = &report.digests {
-        row("content", &digests.content_sha256);
-        row("bundle", &digests.bundle_sha256);
+
+    let mut rows = Rows(String::new());
+    rows.add("name", &report.name);
+    rows.add("description", &report.description);
+    rows.add("location", &report.location);
+    rows.add_some("license", report.license.as_deref());
+    rows.add_some("compatibility", report.compatibility.as_deref());
+    rows.add_some("allowed-tools", tools.as_deref());
+    rows.add("invoked by", invoked_by);
+    rows.add_all("metadata", metadata);
+    for (key, value) in others {
+        rows.add(key, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }
-    let width =
-        report.files.iter().map(|file| file.path.chars().count()).max().unwrap_or(0).min(60);
-    for (at, file) in report.files.iter().enumerate() {
+    rows.add("body", &body);
+    rows.add_some("content", digests.map(|digests| digests.content_sha256.as_str()));
+    rows.add_some("bundle", digests.map(|digests| digests.bundle_sha256.as_str()));
+    rows.add_all("files", file_rows(&report.files));
+    rows.0
+}
+
+fn file_rows(files: &[FileJson]) -> impl Iterator<Item = String> {
+    let width = files.iter().map(|file| file.path.chars().count()).max().unwrap_or(0).min(60);
+    files.iter().map(move |file| {
         let path = safe_line(&file.path);
-        let rest = match &file.target {
-            Some(target) => format!("-> {target}"),
-            None if file.kind == "other" => "(neither file, folder nor link)".to_owned(),
-            None => format!("{:>9}{}", file.size, if file.executable { " executable" } else { "" }),
-        };
-        row(if at == 0 { "files" } else { "" }, &format!("{path:width$} {rest}"));
+        match &file.target {
+            Some(target) => format!("{path:width$} -> {target}"),
+            None if file.kind == "other" => {
+                format!("{path:width$} (neither file, folder nor link)")
+            }
+            None => format!(
+                "{path:width$} {:>9}{}",
+                file.size,
+                if file.executable { " executable" } else { "" }
+            ),
+        }
+    })
+}
+
+/// Lines of a name and a value, made safe to show.
+struct Rows(String);
+
+impl Rows {
+    fn add(&mut self, key: &str, value: &str) {
+        let value = safe_text(value).replace('\n', "\n               ");
+        writeln!(self.0, "{:14} {value}", safe_line(key)).expect("writing to text cannot fail");
     }
-    text
+
+    fn add_some(&mut self, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.add(key, value);
+        }
+    }
+
+    /// Adds a row for each value; only the first shows the key.
+    fn add_all(&mut self, key: &str, values: impl Iterator<Item = String>) {
+        for (at, value) in values.enumerate() {
+            self.add(if at == 0 { key } else { "" }, &value);
+        }
+    }
 }

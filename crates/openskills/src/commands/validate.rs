@@ -85,6 +85,11 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
         context.ui.json(&sarif::log("openskills", env!("CARGO_PKG_VERSION"), all))?;
     } else {
         show(context, &checked, &problems)?;
+        if args.strict_warnings
+            && checked.iter().any(|skill| skill.errors == 0 && skill.warnings > 0)
+        {
+            context.ui.error("error: there are warnings, and --strict-warnings is given\n")?;
+        }
     }
     Ok(if valid { ExitCode::SUCCESS } else { ExitCode::from(INVALID) })
 }
@@ -120,9 +125,8 @@ fn show(context: &mut Context, checked: &[Checked], problems: &[Diagnostic]) -> 
         };
         context.ui.out(&line)?;
     }
-    let palette = context.ui.error_palette;
     for problem in problems {
-        context.ui.error(&(term::render(problem, None, palette) + "\n"))?;
+        context.ui.problem(problem)?;
     }
     if checked.len() > 1 {
         let invalid = checked.iter().filter(|skill| skill.errors > 0).count();

@@ -58,30 +58,82 @@ fn text_of_a_skill_cannot_steer_the_terminal() {
     let env = TestEnv::new();
     let nasty = "\u{1b}]0;owned\u{7}\u{202e}\u{9b}2J";
     let file = format!(
-        "---\nname: n{nasty}\ndescription: \"d \\e[31m \\u202E {CANARY}\"\nk{nasty}: v\n---\nB {nasty}\n"
+        "---\nname: n{nasty}\ndescription: \"d \\e[31m \\u202E\"\nk{nasty}: v\n---\nB {nasty}\n"
     );
     env.write("a/SKILL.md", file.as_bytes());
-    let file = "---\nname: \"b\\e[2J\"\ndescription: \"d \\e[31m \\u202E\"\n\"k\\e[1m\": \"\\e[7m\"\nmetadata:\n  m: \"\\e[3m\"\n---\nB\n";
+    // What lenient reading still takes: direction marks everywhere, control characters in the body.
+    let file = format!(
+        "---\nname: \"b\\u202E\"\ndescription: \"d \u{200f} \\u2066\"\n\"k\\u202E\": \"\\u202A\"\nmetadata:\n  m\u{202e}: \"\\u202E\"\n---\nB {nasty}\n"
+    );
     env.write("b/SKILL.md", file.as_bytes());
     env.write("b/x\u{202e}.md", b"");
-    for arguments in [
-        "validate a",
-        "validate b",
-        "validate --lenient b",
-        "show b",
-        "prompt b",
-        "prompt b --format markdown",
-        "validate -r .",
-    ] {
-        let run = openskills(&env, arguments);
-        let all = run.stdout + &run.stderr;
-        let bad = all.chars().find(|&c| c != '\n' && skill_is_unsafe(c));
-        assert_eq!(bad, None, "{arguments}: {all:?}");
+    env.write("b/agents/openai.yaml", format!("policy: [\"{nasty}\n").as_bytes());
+    for command in ["validate", "validate --lenient", "show", "prompt", "prompt --format markdown"]
+    {
+        for arguments in [
+            command.to_owned(),
+            format!("{command} --json"),
+            format!("{command} --sarif"),
+            format!("{command} --format json"),
+            format!("{command} -r"),
+        ] {
+            for skill in ["a", "b", "."] {
+                let run = openskills(&env, &format!("{arguments} {skill}"));
+                let all = run.stdout + &run.stderr;
+                assert!(!all.contains(skill::is_unsafe_to_show), "{arguments} {skill}: {all:?}");
+            }
+        }
     }
+    assert!(openskills(&env, "show b").stdout.contains("k\u{fffd}"), "the skill is shown");
 }
 
-fn skill_is_unsafe(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+#[test]
+fn a_path_that_would_steer_is_not_disclosed() {
+    let env = TestEnv::new();
+    env.write("a\u{202e}b/c/SKILL.md", b"---\nname: c\ndescription: d\n---\nB.\n");
+    env.write("two  blanks/c/SKILL.md", b"---\nname: c\ndescription: d\n---\nB.\n");
+    let prompt = |path: &str, more: &[&str]| {
+        let arguments = [&["prompt", path], more].concat();
+        env.run_args(env!("CARGO_BIN_EXE_openskills"), &arguments)
+    };
+    let run = prompt("a\u{202e}b/c", &[]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(run.stderr.contains("error[path-not-text]"), "{}", run.stderr);
+    assert_eq!(prompt("a\u{202e}b/c", &["--no-location"]).code, Some(0));
+    assert!(
+        prompt("two  blanks/c", &[]).stdout.contains("/two  blanks/c/SKILL.md<"),
+        "a location is exact"
+    );
+}
+
+#[test]
+fn hostile_files_neither_hang_nor_swell() {
+    let head = "---\nname: x\ndescription: d\n";
+    let files = [
+        format!("{head}---\n{}", "[a](b) ".repeat(149_000)),
+        format!("{head}---\n{}", (0..90_000).map(|n| format!("[a](b{n}) ")).collect::<String>()),
+        format!("{head}---\n](){}", "*a_ ".repeat(249_000)),
+        format!("{head}---\n{}", "\u{1b}".repeat(1_000_000)),
+        format!("{head}allowed-tools: \"{}\"\n---\n", "a) ".repeat(20_000)),
+        format!("{head}paths: [{}]\n---\n", "[],".repeat(9_000)),
+        format!("{head}{}---\n", "a: b: c\n".repeat(8_000)),
+        format!("{head}{}---\n", (0..4_900).map(|n| format!("naem{n}:\n")).collect::<String>()),
+        format!("{head}a: {}\n---\n", "[".repeat(50_000)),
+    ];
+    let env = TestEnv::new();
+    let program = env!("CARGO_BIN_EXE_openskills");
+    for (number, file) in files.iter().enumerate() {
+        env.write(&format!("{number}/x/SKILL.md"), file.as_bytes());
+        // Far more than it takes even unoptimised: this catches a hang. `bench/run` measures.
+        let call = format!("ulimit -v 600000; timeout 10 {program} validate {number}/x");
+        let run = env.run_args("sh", &["-c", &call]);
+        assert!(matches!(run.code, Some(0 | 1)), "file {number}: {:?} {}", run.code, run.stderr);
+        assert!(
+            run.stderr.len() < 100_000,
+            "file {number} makes {} bytes of words",
+            run.stderr.len()
+        );
+    }
 }
 
 #[test]

@@ -102,3 +102,26 @@ fn when_to_use_is_part_of_the_description() {
         openskills(&env, "prompt s").stdout.contains("<description>One. Two. Three.</description>")
     );
 }
+
+#[test]
+fn a_description_that_is_too_long_is_cut() {
+    let env = TestEnv::with(&format!(
+        "//- /s/SKILL.md\n---\nname: s\ndescription: {}\n---\nB.\n",
+        "x".repeat(2000)
+    ));
+    let run = openskills(&env, "prompt s");
+    assert!(run.stdout.contains(&format!("<description>{}…</description>", "x".repeat(1023))));
+}
+
+#[test]
+fn links_to_skills_are_found_too() {
+    let env = TestEnv::with(SKILLS);
+    std::fs::create_dir_all(env.path(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../skills/pdf", env.path(".claude/skills/pdf")).unwrap();
+    let run = openskills(&env, "prompt -r .claude/skills");
+    assert!(
+        run.stdout.contains("<location>[ROOT]/work/.claude/skills/pdf/SKILL.md</location>"),
+        "{}",
+        run.stdout
+    );
+}

@@ -64,3 +64,18 @@ fn a_file_that_cannot_be_digested_fails_the_command_and_still_shows_the_rest() {
         run.stderr
     );
 }
+
+#[test]
+fn show_and_prompt_agree_on_who_may_invoke() {
+    let env = TestEnv::with(SKILLS);
+    env.write("skills/pdf/agents/openai.yaml", b"policy:\n  allow_implicit_invocation: no\n");
+    assert!(openskills(&env, "show skills/pdf").stdout.contains("invoked by     the user\n"));
+    assert_eq!(openskills(&env, "prompt skills/pdf").stdout, "");
+    env.write("skills/pdf/agents/openai.yaml", b"policy:\n  allow_implicit_invocation: yes\n");
+    assert!(
+        openskills(&env, "show skills/pdf")
+            .stdout
+            .contains("invoked by     the model and the user\n")
+    );
+    assert_ne!(openskills(&env, "prompt skills/pdf").stdout, "");
+}

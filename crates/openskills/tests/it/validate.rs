@@ -100,7 +100,32 @@ fn warnings_fail_only_when_asked() {
         "{}",
         run.stderr
     );
-    assert_eq!(openskills(&env, "validate s --strict-warnings").code, Some(1));
+    let run = openskills(&env, "validate s --strict-warnings");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.ends_with("error: there are warnings, and --strict-warnings is given\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn links_are_checked_whatever_else_is_wrong() {
+    let env =
+        TestEnv::with("//- /s/SKILL.md\n---\nname: S\ndescription: d\n---\nSee [x](no.md).\n");
+    let run = openskills(&env, "validate s");
+    assert!(
+        run.stderr.contains("error[name-not-lowercase]")
+            && run.stderr.contains("warning[reference-missing]")
+    );
+}
+
+#[test]
+fn a_dangling_link_is_not_suggested_for_itself() {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.path("s")).unwrap();
+    symlink("nowhere", env.path("s/SKILL.md")).unwrap();
+    assert!(!openskills(&env, "validate s/SKILL.md").stderr.contains("did you mean"));
 }
 
 #[test]

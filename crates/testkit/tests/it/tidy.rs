@@ -87,8 +87,14 @@ fn the_checks_fail_where_they_should() {
     );
 
     let long = "x\n".repeat(801);
-    let tested = format!("{}#[cfg(test)]\n{}", "x\n".repeat(100), "x\n".repeat(900));
+    let tested = format!(
+        "{}#[cfg(all(test, unix))]\nmod tests {{\n{}",
+        "x\n".repeat(100),
+        "x\n".repeat(900)
+    );
+    let attribute = format!("#[cfg(test)]\nuse x;\n{}", "x\n".repeat(801));
     let files = [
+        ("crates/a/src/d.rs", attribute),
         ("crates/a/src/a.rs", long.clone()),
         ("crates/a/src/b.rs", tested),
         ("crates/a/tests/it/c.rs", long),
@@ -96,7 +102,10 @@ fn the_checks_fail_where_they_should() {
     let files = files.map(|(path, text)| (path.to_owned(), text));
     assert_eq!(
         size_offences(&files),
-        ["crates/a/src/a.rs has 801 lines without its tests; at most 800 are allowed"]
+        [
+            "crates/a/src/d.rs has 803 lines without its tests; at most 800 are allowed",
+            "crates/a/src/a.rs has 801 lines without its tests; at most 800 are allowed",
+        ]
     );
 
     let packages = json!({ "packages": [
