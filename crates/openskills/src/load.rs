@@ -148,9 +148,16 @@ fn codex(
             Some(codex)
         }
         Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => None,
+        // The skill does not depend on the file, but what it hides stays hidden.
         Err(error) => {
-            diagnostics.push(*file_problem(&error, strictness, &file));
-            None
+            let problem = file_problem(&error, strictness, &file);
+            diagnostics.extend(Diagnostic::of_file(
+                Code::AgentsFile,
+                strictness,
+                &file,
+                problem.message,
+            ));
+            Some(CodexFile { allow_implicit_invocation: Some(false), ..CodexFile::default() })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Every skill below a folder, visited on all cores, within limits.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use skill::{RESOURCE_FOLDERS, SKILL_FILE};
@@ -28,7 +28,7 @@ pub struct FindLimits {
 
 impl FindLimits {
     /// What a search by hand may visit.
-    pub const SEARCH: Self = Self { depth: 16, folders: 500_000, entries: 5_000_000 };
+    pub const SEARCH: Self = Self { depth: 64, folders: 500_000, entries: 5_000_000 };
 }
 
 /// A folder with a SKILL.md, open.
@@ -61,7 +61,8 @@ pub fn find_skills<T: Send>(
 ) -> Found<T> {
     let path = root.path().to_string();
     let (folders, entries) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let search = Search { path, limits, folders, entries, visit };
+    let told_depth = AtomicBool::new(false);
+    let search = Search { path, limits, folders, entries, told_depth, visit };
     let items = search.folder(root, 1);
     let real: HashSet<_> = items.iter().filter_map(Item::real).collect();
     let mut linked = HashSet::new();
@@ -102,6 +103,7 @@ struct Search<'a, V> {
     limits: &'a FindLimits,
     folders: AtomicUsize,
     entries: AtomicUsize,
+    told_depth: AtomicBool,
     visit: V,
 }
 
@@ -143,7 +145,12 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
     fn enter(&self, root: &Root, depth: usize) -> Result<(), Option<FsError>> {
         if depth > self.limits.depth {
             let (path, limit) = (root.path().to_string(), self.limits.depth);
-            return Err(Some(FsError::Limit { path, what: "folders inside each other", limit }));
+            let told = self.told_depth.swap(true, Ordering::Relaxed);
+            return Err((!told).then_some(FsError::Limit {
+                path,
+                what: "folders inside each other",
+                limit,
+            }));
         }
         self.count(&self.folders, self.limits.folders, "folders")
     }

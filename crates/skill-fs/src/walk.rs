@@ -12,11 +12,13 @@ pub struct WalkLimits {
     pub depth: usize,
     /// How many entries, folders included.
     pub entries: usize,
+    /// How many bytes in all files.
+    pub bytes: usize,
 }
 
 impl WalkLimits {
     /// What one skill may have.
-    pub const SKILL: Self = Self { depth: 32, entries: 200_000 };
+    pub const SKILL: Self = Self { depth: 32, entries: 200_000, bytes: 1 << 30 };
 }
 
 /// One entry of a folder.
@@ -48,7 +50,7 @@ pub enum Kind {
 
 /// Returns every entry below `root`, sorted by path. No link is followed.
 pub fn walk(root: &Root, limits: &WalkLimits) -> Result<Vec<Entry>, FsError> {
-    let mut walk = Walk { root, limits, entries: Vec::new() };
+    let mut walk = Walk { root, limits, entries: Vec::new(), bytes: 0 };
     walk.folder(&root.folder, None, 1)?;
     walk.entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     Ok(walk.entries)
@@ -58,6 +60,7 @@ struct Walk<'a> {
     root: &'a Root,
     limits: &'a WalkLimits,
     entries: Vec<Entry>,
+    bytes: u64,
 }
 
 impl Walk<'_> {
@@ -97,6 +100,13 @@ impl Walk<'_> {
             };
             let path = path.map_err(|_| bad())?;
             let kind = self.kind(folder, name, &path)?;
+            if let Kind::File { size, .. } = kind {
+                self.bytes = self.bytes.saturating_add(size);
+            }
+            if self.bytes > self.limits.bytes as u64 {
+                let path = self.root.path().to_string();
+                return Err(FsError::Limit { path, what: "bytes", limit: self.limits.bytes });
+            }
             if kind == Kind::Folder {
                 inner.push(path.clone());
             }

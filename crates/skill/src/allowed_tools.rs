@@ -40,6 +40,8 @@ impl AllowedTools {
         let mut rules: Vec<ToolRule> = Vec::new();
         for token in tokens(text) {
             match rules.last_mut() {
+                // One report is enough, and a rule that grows would cost time.
+                Some(ToolRule::Malformed(_)) if token.starts_with('(') => {}
                 // `Bash (git:*)`: a space before the parenthesis must not turn into "all of Bash".
                 Some(before) if token.starts_with('(') => {
                     *before = ToolRule::Malformed(format!("{before} {token}"));

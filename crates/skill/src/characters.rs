@@ -22,6 +22,21 @@ fn is_tag(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e007f}')
 }
 
+/// Returns true for characters that take no room and mean nothing, so that two texts look alike.
+/// Joiners and emoji selectors are not among them: they change how the text around them looks.
+pub(crate) fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
+            | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+/// Returns true for characters that some YAML readers take for a line break and others do not.
+fn is_odd_break(character: char) -> bool {
+    matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// Where text stands decides how bad a strange character in it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -33,7 +48,10 @@ pub(crate) enum Place {
 pub(crate) fn code_of(character: char, place: Place) -> Code {
     match (character, place) {
         ('\0', _) => Code::NulCharacter,
-        _ if is_bidi(character) || is_tag(character) => Code::HiddenCharacter,
+        _ if is_bidi(character) || is_tag(character) || is_invisible(character) => {
+            Code::HiddenCharacter
+        }
+        ('\u{2028}' | '\u{2029}', Place::Body) => Code::HiddenCharacter,
         (_, Place::Frontmatter) => Code::ControlCharacter,
         (_, Place::Body) => Code::BodyControlCharacter,
     }
@@ -44,24 +62,36 @@ pub(crate) fn describe(character: char) -> String {
     let name = format!("U+{:04X}", character as u32);
     match character {
         '\0' => "a NUL character".to_owned(),
+        '\r' => "a carriage return without a line feed".to_owned(),
+        _ if is_odd_break(character) => {
+            format!("{name}, which is a line break to some YAML readers only")
+        }
         _ if is_bidi(character) => format!("{name} changes the direction of the text around it"),
         _ if is_tag(character) => format!("{name} is an invisible copy of a letter"),
+        _ if is_invisible(character) => format!("{name} is invisible"),
         _ => format!("the control character {name}"),
     }
 }
 
-/// Returns the offset and the character of each control, direction or tag character in `text`.
+/// Returns the offset and the character of each control, direction or invisible character in `text`.
 pub(crate) fn suspicious(text: &str) -> impl Iterator<Item = (usize, char)> {
-    // Most text has none: a plain look at the bytes keeps the common case cheap.
+    // Most text has none: a plain look at the bytes keeps the common case cheap. The list holds the
+    // first bytes of all characters that are looked for.
     let maybe = text.bytes().any(|byte| {
         (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r'))
-            || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2 | 0xf3)
+            || matches!(byte, 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf3)
     });
     let text = if maybe { text } else { "" };
-    text.char_indices().filter(|&(_, character)| {
-        let control = character.is_control() && !matches!(character, '\t' | '\n' | '\r');
-        control || is_bidi(character) || is_tag(character)
-    })
+    text.char_indices().filter(|&(_, character)| is_suspicious(character))
+}
+
+fn is_suspicious(character: char) -> bool {
+    let control = character.is_control() && !matches!(character, '\t' | '\n' | '\r');
+    control
+        || is_bidi(character)
+        || is_tag(character)
+        || is_invisible(character)
+        || is_odd_break(character)
 }
 
 #[cfg(test)]
@@ -71,9 +101,7 @@ mod tests {
     #[test]
     fn the_quick_look_misses_nothing_the_slow_one_finds() {
         for character in (0..=0x10_ffff).filter_map(char::from_u32) {
-            let slow = (character.is_control() && !matches!(character, '\t' | '\n' | '\r'))
-                || is_bidi(character)
-                || is_tag(character);
+            let slow = is_suspicious(character);
             let text = format!("a{character}b");
             assert_eq!(suspicious(&text).count() == 1, slow, "U+{:04X}", character as u32);
         }

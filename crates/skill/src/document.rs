@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::characters::{Place, code_of, describe, suspicious};
+use crate::fence::Parts;
 use crate::frontmatter::{self, Frontmatter};
 use crate::yaml;
 use crate::{Body, Code, Diagnostic, Position, Report, Source, Span, Strictness, fence};
@@ -98,7 +99,7 @@ fn read(
         return (None, None);
     }
     let parts = fence::split(text, report);
-    let broken = check_characters(text, parts.as_ref().map(|parts| &parts.frontmatter), report);
+    let broken = check_characters(text, parts.as_ref(), report);
     let Some(parts) = parts else { return (None, None) };
     let body = Body::new(text, parts.body.clone());
     check_body(&body, &parts.body, report);
@@ -136,18 +137,25 @@ fn not_utf8(input: &Input<'_>, strictness: Strictness, valid: usize) -> Parsed {
 }
 
 /// Reports strange characters; returns true if the frontmatter holds one that YAML does not allow.
-fn check_characters(
-    text: &str,
-    frontmatter: Option<&Range<usize>>,
-    report: &mut Report<'_>,
-) -> bool {
+fn check_characters(text: &str, parts: Option<&Parts>, report: &mut Report<'_>) -> bool {
+    let body = parts.map_or(text.len(), |parts| parts.body.start);
+    // A byte order mark at the very start has a report of its own, and a carriage return alone is a line
+    // break to some readers only.
+    let strange = suspicious(text).filter(|&found| found != (0, '\u{feff}'));
+    let returns =
+        text[..body].match_indices('\r').filter(|(at, _)| !text[at + 1..].starts_with('\n'));
     let mut broken = false;
-    for (at, character) in suspicious(text) {
-        let inside = frontmatter.is_some_and(|range| range.contains(&at));
-        let code = code_of(character, if inside { Place::Frontmatter } else { Place::Body });
-        broken |= inside && matches!(code, Code::NulCharacter | Code::ControlCharacter);
-        let words = || (describe(character), Some("remove it".to_owned()));
-        report.add_lazily(code, at..at + character.len_utf8(), words);
+    for (at, character) in strange.chain(returns.map(|(at, _)| (at, '\r'))) {
+        let code = code_of(character, if at < body { Place::Frontmatter } else { Place::Body });
+        broken |= at < body && matches!(code, Code::NulCharacter | Code::ControlCharacter);
+        let hint = if character == '\r' {
+            "save the file with line feeds as line breaks"
+        } else {
+            "remove it"
+        };
+        report.add_lazily(code, at..at + character.len_utf8(), || {
+            (describe(character), Some(hint.to_owned()))
+        });
     }
     broken
 }

@@ -6,6 +6,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::Code;
+use crate::characters::is_invisible;
 
 /// The most characters a name may have.
 pub const MAX_NAME: usize = 64;
@@ -109,6 +110,8 @@ fn problems(name: &str) -> Vec<NameError> {
     let mut inside_word = false;
     for found in name.chars() {
         let fits = found == '-' || is_word(found) || (inside_word && is_mark(found));
+        // What cannot be seen would let two names look alike.
+        let fits = fits && !is_invisible(found) && !matches!(found, '\u{fe00}'..='\u{fe0f}');
         if !fits {
             errors.push(NameError::Character { found });
             break;
@@ -156,6 +159,9 @@ mod tests {
             ("\u{301}a", "name-characters"),
             ("a-\u{301}b", "name-characters"),
             ("📄", "name-characters"),
+            ("pdf\u{fe0f}", "name-characters"),
+            ("pd\u{34f}f", "name-characters"),
+            ("pdf\u{3164}", "name-characters"),
             ("My--Skill!", "name-not-lowercase name-hyphens name-characters"),
         ] {
             let errors = SkillName::parse(text).err().unwrap_or_default();

@@ -56,18 +56,23 @@ pub fn check_references(
 }
 
 fn check(reference: &Reference, look: &impl Fn(&RelPath) -> Existence, report: &mut Report<'_>) {
-    let path = reference.path.trim_start_matches("./").trim_end_matches('/');
-    let range = reference.range.clone();
+    let (path, range) = (&reference.path, reference.range.clone());
     let escapes = || {
         let hint = "copy the file into the skill and link to it by its path from SKILL.md";
         (format!("`{path}` leads out of the skill"), Some(hint.to_owned()))
     };
-    let inside = match RelPath::new(path) {
-        Ok(inside) => inside,
-        Err(RelPathError::Empty | RelPathError::EmptyPart(_)) => return,
-        Err(RelPathError::Absolute(_) | RelPathError::Parent(_) | RelPathError::Character(_)) => {
-            return report.add_lazily(Code::ReferenceEscapes, range, escapes);
-        }
+    if path.contains('\\') {
+        return report.add_lazily(Code::ReferenceMissing, range, || {
+            (
+                format!("`{path}` holds a backslash"),
+                Some(format!("write `{}`", path.replace('\\', "/"))),
+            )
+        });
+    }
+    let inside = match resolved(path) {
+        Resolved::Inside(inside) => inside,
+        Resolved::Root => return,
+        Resolved::Outside => return report.add_lazily(Code::ReferenceEscapes, range, escapes),
     };
     match look(&inside) {
         Existence::Outside => report.add_lazily(Code::ReferenceEscapes, range, escapes),
@@ -81,6 +86,32 @@ fn check(reference: &Reference, look: &impl Fn(&RelPath) -> Existence, report: &
             });
         }
         Existence::There | Existence::Unknown => {}
+    }
+}
+
+enum Resolved {
+    Inside(RelPath),
+    /// The folder of the skill itself.
+    Root,
+    Outside,
+}
+
+/// Follows `.` and `..` of a link, from the folder of the SKILL.md.
+fn resolved(path: &str) -> Resolved {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => return Resolved::Outside,
+            ".." => {}
+            _ => parts.push(part),
+        }
+    }
+    match RelPath::new(parts.join("/")) {
+        Ok(_) if path.starts_with('/') => Resolved::Outside,
+        Ok(inside) => Resolved::Inside(inside),
+        Err(RelPathError::Empty) => Resolved::Root,
+        Err(_) => Resolved::Outside,
     }
 }
 
@@ -166,11 +197,12 @@ mod tests {
     #[test]
     fn links_are_judged_by_where_they_lead() {
         let bytes = b"---\nname: x\ndescription: d\n---\n[ok](a.md) [up](../a.md) [abs](/etc/passwd) [no](no.md)\n\
-                      [out](out.md) [deep](a/b/c.md) [dir](./a/)\n";
+                      [out](out.md) [deep](a/b/c.md) [dir](./a/)\n\
+                      [back](a/../b.md) [slash](scripts\\\\run.py) [odd](a//no.md) [top](.)\n";
         let input = Input { file: "SKILL.md", directory: None, bytes };
         let body = parse(&input, Strictness::Strict).body.unwrap();
         let look = |path: &RelPath| match path.as_str() {
-            "no.md" => Existence::Missing,
+            "no.md" | "a/no.md" => Existence::Missing,
             "out.md" => Existence::Outside,
             _ => Existence::There,
         };
@@ -193,6 +225,8 @@ mod tests {
                 "reference-missing [no](no.md)",
                 "reference-escapes [out](out.md)",
                 "reference-deep [deep](a/b/c.md)",
+                "reference-missing [slash](scripts\\\\run.py)",
+                "reference-missing [odd](a//no.md)",
             ]
         );
         assert!(check_references(&input, &body, Strictness::Lenient, look).is_empty());

@@ -32,7 +32,7 @@ fn property(name: &str) -> Value {
             "type": SCALAR,
             "maxLength": MAX_NAME,
             "pattern": NAME,
-            "not": { "type": "string", "pattern": "\\p{Lu}|\\p{Lt}" },
+            "not": { "type": "string", "pattern": NOT_IN_NAME },
         }),
         "description" => json!({
             "description": "What the skill does and when to use it.",
@@ -92,6 +92,9 @@ const SCALAR: [&str; 3] = ["string", "number", "boolean"];
 /// Words of letters, digits and the marks on them, joined by single hyphens.
 const NAME: &str =
     "^\\s*[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:-[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*)*\\s*$";
+
+/// Capital letters, and characters that cannot be seen.
+const NOT_IN_NAME: &str = r"\p{Lu}|\p{Lt}|[\u{34F}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180E}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}\u{E0100}-\u{E01EF}]";
 
 /// One rule of a list of tools: a name, perhaps with something in parentheses. Parentheses inside it
 /// are matched one level deep; a regular expression cannot do more.

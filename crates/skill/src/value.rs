@@ -77,6 +77,12 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
+/// Returns true if every YAML reader takes an unquoted `text` for text.
+pub(crate) fn reads_as_text(text: &str) -> bool {
+    let is_null = matches!(text.to_ascii_lowercase().as_str(), "" | "~" | "null");
+    !is_null && other_reading(text).is_none()
+}
+
 /// Returns what other YAML readers would make of an unquoted `text`, if not text.
 pub(crate) fn other_reading(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();

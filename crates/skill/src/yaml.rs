@@ -6,10 +6,13 @@
 
 mod entries;
 mod events;
+mod repair;
 
 use std::ops::Range;
 
 use crate::{Code, Report, Value};
+
+pub(crate) use repair::single_quoted;
 
 /// The deepest nesting that is read.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -140,4 +143,11 @@ pub(crate) fn read(text: &str, range: Range<usize>, report: &mut Report<'_>) -> 
             None
         }
     }
+}
+
+/// Returns `range` without the white space at its ends.
+fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    let start = range.start + inside.len() - inside.trim_start().len();
+    start..(range.start + inside.trim_end().len()).max(start)
 }

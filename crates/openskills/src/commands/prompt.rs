@@ -74,9 +74,16 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     let visited = visit(&context.cwd, &args.paths, search, Strictness::Lenient, |target| {
         disclose(&target, &load(&target, Strictness::Lenient), args, palette)
     });
-    let mut refused = !visited.problems.is_empty();
+    // To find no skill is an answer, not a failure: no skill, no block (C5).
+    let mut refused = visited.problems.iter().any(|problem| problem.code != Code::NothingFound);
     for problem in &visited.problems {
-        context.ui.problem(problem)?;
+        match problem.code {
+            Code::NothingFound => {
+                let folder = safe_line(&problem.file);
+                context.ui.error(&format!("note: there is no skill at or below {folder}\n"))?;
+            }
+            _ => context.ui.problem(problem)?,
+        }
     }
     let mut skills = Vec::new();
     for outcome in visited.skills {

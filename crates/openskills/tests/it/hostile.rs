@@ -165,3 +165,21 @@ fn a_link_to_a_folder_outside_is_not_walked() {
     assert!(run.stdout.contains("\"target\": \"../outside\""), "{}", run.stdout);
     assert!(!run.stdout.contains("secret.txt") && !run.stdout.contains("digests"));
 }
+
+#[test]
+fn an_argument_cannot_steer_the_terminal() {
+    let env = TestEnv::new();
+    let run =
+        env.run_args(env!("CARGO_BIN_EXE_openskills"), &["validate", "--\u{1b}]0;owned\u{7}"]);
+    assert_eq!(run.code, Some(2));
+    assert!(!run.stderr.contains(skill::is_unsafe_to_show), "{:?}", run.stderr);
+}
+
+#[test]
+fn a_codex_file_that_is_no_file_hides_the_skill_and_is_a_warning() {
+    let env = TestEnv::with("//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\nB.\n");
+    fs::create_dir_all(env.path("s/agents/openai.yaml")).unwrap();
+    let run = openskills(&env, "validate s");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Valid skill: s (1 warning)\n"));
+    assert_eq!(openskills(&env, "prompt s").stdout, "");
+}

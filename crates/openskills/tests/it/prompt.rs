@@ -125,3 +125,10 @@ fn links_to_skills_are_found_too() {
         run.stdout
     );
 }
+
+#[test]
+fn no_skill_is_an_answer() {
+    let env = TestEnv::with("//- /empty/readme.md\n");
+    let run = openskills(&env, "prompt -r empty");
+    assert_eq!(run.transcript(), "exit 0\nstderr: note: there is no skill at or below empty\n");
+}

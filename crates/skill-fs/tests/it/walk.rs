@@ -34,11 +34,19 @@ fn every_entry_is_listed_in_order_and_no_link_is_followed() {
 fn limits_are_kept_and_named() {
     let env = TestEnv::with("//- /s/1/2/3/x\n//- /s/a\n//- /s/b\n");
     let root = open(&env, "s");
-    let error = walk(&root, &WalkLimits { depth: 3, entries: 100 }).unwrap_err().to_string();
+    let error = walk(&root, &WalkLimits { depth: 3, ..WalkLimits::SKILL }).unwrap_err().to_string();
     assert!(error.contains("3 holds more than 3 folders inside each other"), "{error}");
-    let error = walk(&root, &WalkLimits { depth: 9, entries: 4 }).unwrap_err();
+    let error = walk(&root, &WalkLimits { entries: 4, ..WalkLimits::SKILL }).unwrap_err();
     assert!(matches!(error, FsError::Limit { what: "entries", limit: 4, .. }));
-    assert_eq!(walk(&root, &WalkLimits { depth: 4, entries: 6 }).unwrap().len(), 6);
+    assert_eq!(walk(&root, &WalkLimits { depth: 4, entries: 6, bytes: 0 }).unwrap().len(), 6);
+}
+
+#[test]
+fn a_file_larger_than_a_skill_may_be_is_not_read() {
+    let env = TestEnv::with("//- /s/SKILL.md\nhello\n");
+    std::fs::File::create(env.path("s/huge")).unwrap().set_len(100 << 30).unwrap();
+    let error = walk(&open(&env, "s"), &WalkLimits::SKILL).unwrap_err();
+    assert!(matches!(error, FsError::Limit { what: "bytes", .. }), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::nearest::nearest;
 use crate::value::{boolean, other_reading};
-use crate::yaml::{Data, Entry, Node};
+use crate::yaml::{Data, Entry, Node, single_quoted};
 use crate::{AllowedTools, Code, Report, ToolRule, Value};
 
 /// The value was there and of the wrong kind; it has been reported.
@@ -52,7 +52,7 @@ impl Fields<'_, '_> {
         let Data::Text { text, plain: true } = &node.data else { return };
         if let Some(seen) = other_reading(text) {
             let message = format!("`{key}` is text here, but {seen} to other YAML readers");
-            let hint = format!("write `{key}: \"{text}\"`");
+            let hint = format!("write `{key}: {}`", single_quoted(text));
             self.report.add_with_hint(Code::NotAString, node.range.clone(), message, hint);
         }
     }
@@ -117,33 +117,42 @@ impl Fields<'_, '_> {
 
     /// Reads the rules of a list of tools. What cannot be read stays as a rule that matches nothing.
     pub(super) fn tool_rules(&mut self, key: &str, node: &Node) -> AllowedTools {
-        let tools = match &node.data {
+        match &node.data {
             Data::Null => AllowedTools::default(),
-            Data::Text { text, .. } => AllowedTools::from_text(text),
+            Data::Text { text, .. } => {
+                let tools = AllowedTools::from_text(text);
+                self.report_malformed(key, &tools, node);
+                tools
+            }
             Data::List(items) => {
-                // An item of another kind has been reported; it matches nothing.
-                let texts: Vec<Option<String>> =
-                    items.iter().map(|item| self.item_text(key, item)).collect();
-                if texts.iter().flatten().any(String::is_empty) {
-                    let message = format!("an item of `{key}` is empty; expected a tool");
-                    self.report.add(Code::ToolRuleMalformed, node.range.clone(), message);
-                }
-                AllowedTools::from_items(
-                    texts.iter().map(|text| text.as_deref().unwrap_or_default()),
-                )
+                AllowedTools { rules: items.iter().map(|item| self.tool_rule(key, item)).collect() }
             }
             Data::Map(_) => {
                 self.wrong_type(key, node, "a list of tools");
-                return AllowedTools { rules: vec![ToolRule::Malformed(String::new())] };
+                AllowedTools { rules: vec![ToolRule::Malformed(String::new())] }
             }
-        };
-        for text in tools.malformed().filter(|text| !text.is_empty()) {
-            let message =
-                format!("`{text}` in `{key}` is not a rule; expected `Tool` or `Tool(specifier)`");
-            let hint = "close every parenthesis and put no space before it; until then the rule matches nothing";
-            self.report.add_with_hint(Code::ToolRuleMalformed, node.range.clone(), message, hint);
         }
-        tools
+    }
+
+    /// Reads one item of a list of tools.
+    fn tool_rule(&mut self, key: &str, item: &Node) -> ToolRule {
+        let malformed = || ToolRule::Malformed(String::new());
+        let Some(text) = self.item_text(key, item) else { return malformed() };
+        let tools = AllowedTools::from_items([text.as_str()]);
+        self.report_malformed(key, &tools, item);
+        tools.rules.into_iter().next().unwrap_or_else(malformed)
+    }
+
+    fn report_malformed(&mut self, key: &str, tools: &AllowedTools, node: &Node) {
+        for text in tools.malformed() {
+            let words = || {
+                let message = format!(
+                    "`{text}` in `{key}` is not a rule; expected `Tool` or `Tool(specifier)`"
+                );
+                (message, Some(malformed_hint(text).to_owned()))
+            };
+            self.report.add_lazily(Code::ToolRuleMalformed, node.range.clone(), words);
+        }
     }
 
     pub(super) fn wrong_type(&mut self, key: &str, node: &Node, expected: &str) {
@@ -192,6 +201,21 @@ impl Fields<'_, '_> {
             None => self.report.add(Code::BadValue, node.range.clone(), message),
         }
         Err(Unreadable)
+    }
+}
+
+fn malformed_hint(text: &str) -> &'static str {
+    let (open, close) = (text.matches('(').count(), text.matches(')').count());
+    match text {
+        "" => "name a tool, or remove the item",
+        _ if open != close => "close every parenthesis; until then the rule matches nothing",
+        _ if text.contains(" (") => {
+            "put no space before the parenthesis; until then the rule matches nothing"
+        }
+        _ if open == 0 => "put one rule into each item of the list; until then it matches nothing",
+        _ => {
+            "put something into the parentheses, and nothing after them; until then the rule matches nothing"
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::corteza::is_slip_for_allowed_tools;
 use super::fields::Fields;
 use super::{Arguments, Frontmatter, ModelInvocation, Unknown, claude, corteza, rules};
-use crate::name::normalised;
+use crate::name::{normalised, suggestion};
 use crate::nearest::nearest;
 use crate::yaml::{Data, Entry, Mapping};
 use crate::{AllowedTools, Code, FIELDS, Owner, Report, Value, field};
@@ -28,6 +28,7 @@ pub(crate) fn read(place: &Place<'_>, mapping: Mapping, report: &mut Report<'_>)
         .iter()
         .find(|entry| entry.key == "model_invocation")
         .map(|entry| entry.key_range.clone());
+    let present: Vec<String> = entries.iter().map(|entry| entry.key.clone()).collect();
     let mut fields = Fields { entries, report };
     let frontmatter = Frontmatter {
         name: name(place, &broken, &mut fields),
@@ -44,7 +45,7 @@ pub(crate) fn read(place: &Place<'_>, mapping: Mapping, report: &mut Report<'_>)
     if let Some(range) = invocation {
         report_conflict(&frontmatter, range, fields.report);
     }
-    let unknown = unknown(place.text, &mut fields);
+    let unknown = unknown(place.text, &present, &mut fields);
     Frontmatter { unknown, ..frontmatter }
 }
 
@@ -138,7 +139,10 @@ fn required(
         },
     };
     let hint = match code {
-        Code::NameMissing => format!("write `name: {}`", place.directory.unwrap_or("my-skill")),
+        Code::NameMissing => match place.directory.and_then(suggestion) {
+            Some(name) => rules::write_name(&name, place.directory),
+            None => "write `name: my-skill`, with the name of the folder".to_owned(),
+        },
         _ => "write what the skill does and when to use it".to_owned(),
     };
     fields.report.add_with_hint(code, range, message, hint);
@@ -224,11 +228,15 @@ fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
     }
 }
 
-fn unknown(text: &str, fields: &mut Fields<'_, '_>) -> Vec<Unknown> {
+fn unknown(text: &str, present: &[String], fields: &mut Fields<'_, '_>) -> Vec<Unknown> {
     let rest = fields.rest();
     for entry in &rest {
-        let words =
-            || (format!("`{}` is not a field of a skill", entry.key), Some(unknown_hint(entry)));
+        let words = || {
+            (
+                format!("`{}` is not a field of a skill", entry.key),
+                Some(unknown_hint(entry, present)),
+            )
+        };
         fields.report.add_lazily(Code::UnknownField, entry.key_range.clone(), words);
     }
     let keep = |entry: Entry| {
@@ -239,7 +247,7 @@ fn unknown(text: &str, fields: &mut Fields<'_, '_>) -> Vec<Unknown> {
     rest.into_iter().map(keep).collect()
 }
 
-fn unknown_hint(entry: &Entry) -> String {
+fn unknown_hint(entry: &Entry, present: &[String]) -> String {
     let key = entry.key.as_str();
     if key == "tools" {
         return "to restrict the tools, call it `allowed-tools`".to_owned();
@@ -248,7 +256,9 @@ fn unknown_hint(entry: &Entry) -> String {
         return format!("it belongs to {}; put it under `metadata`", owner.as_str());
     }
     let accepted = FIELDS.iter().filter(|field| field.owner.is_accepted()).map(|field| field.name);
-    match nearest(key, accepted) {
+    // A field that is there already was not meant.
+    let lacking = accepted.filter(|name| !present.iter().any(|present| present == name));
+    match nearest(key, lacking) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "put it under `metadata`, where every key is welcome".to_owned(),
     }

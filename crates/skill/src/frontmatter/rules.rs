@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use crate::name::{MAX_NAME, NameError, SkillName, normalised, suggestion};
+use crate::value::reads_as_text;
+use crate::yaml::single_quoted;
 use crate::{Code, Report};
 
 /// The most characters a description may have (F3).
@@ -41,12 +43,10 @@ pub(super) fn name(
             }
         };
         match folder.clone().or_else(|| suggestion(name)) {
-            Some(near) => report.add_with_hint(
-                error.code(),
-                range.clone(),
-                message,
-                format!("write `name: {near}`"),
-            ),
+            Some(near) => {
+                let hint = write_name(&near, directory);
+                report.add_with_hint(error.code(), range.clone(), message, hint);
+            }
             None => report.add(error.code(), range.clone(), message),
         }
     }
@@ -68,6 +68,16 @@ pub(super) fn name(
     if let Some(word) = RESERVED.iter().find(|word| name.contains(*word)) {
         let message = format!("`name` holds the word `{word}`, which Claude's API refuses");
         report.add(Code::NameReserved, range.clone(), message);
+    }
+}
+
+/// Returns the advice to call the skill `name`, and its folder too where that has another name.
+pub(super) fn write_name(name: &SkillName, directory: Option<&str>) -> String {
+    let text = name.as_str();
+    let shown = if reads_as_text(text) { text.to_owned() } else { single_quoted(text) };
+    match directory.filter(|directory| normalised(directory) != text) {
+        Some(_) => format!("write `name: {shown}`, and call the folder so"),
+        None => format!("write `name: {shown}`"),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Data, Entry, Mapping, Node, Problem, TAB_HINT, events};
+use super::{Data, Entry, Mapping, Node, Problem, TAB_HINT, events, repair, trimmed};
 use crate::{Code, field};
 
 /// The most entries of one mapping that are looked at by themselves.
@@ -86,27 +86,24 @@ impl Reader<'_> {
             return None;
         };
         let key = self.text[key_range.clone()].to_owned();
-        let range = trimmed(self.text, &value);
         let first = self.text[value.clone()].lines().next().unwrap_or("").trim();
         if first.is_empty() && depth < MAX_DEPTH && !chunks(self.text, &value).is_empty() {
             let entries = self.entries(&value, depth + 1);
-            return Some(Entry { key, key_range, value: Node { range, data: Data::Map(entries) } });
+            let value = Node { range: trimmed(self.text, &value), data: Data::Map(entries) };
+            return Some(Entry { key, key_range, value });
         }
-        if !is_running_text(&key, first) || has_tab_indent(&self.text[range.clone()]) {
-            self.problems.push(unclosed_quote(&key, &range, self.text).unwrap_or(problem));
-            self.broken.push(key);
-            return None;
+        match repair::quoted(self.text, &key, &value) {
+            Ok((text, range, report)) => {
+                self.problems.push(report);
+                let value = Node { range, data: Data::Text { text, plain: false } };
+                Some(Entry { key, key_range, value })
+            }
+            Err(better) => {
+                self.problems.push(better.unwrap_or(problem));
+                self.broken.push(key);
+                None
+            }
         }
-        let text = folded(&self.text[range.clone()]);
-        let message = format!("the value of `{key}` must be quoted: {}", reason(&text));
-        let hint = quoting_hint(&key, &text);
-        self.problems
-            .push(Problem::new(Code::UnquotedValue, range.clone(), message).with_hint(hint));
-        Some(Entry {
-            key,
-            key_range,
-            value: Node { range, data: Data::Text { text, plain: false } },
-        })
     }
 
     /// Reports a stretch that is no entry, unless there is nothing in it.
@@ -121,45 +118,53 @@ impl Reader<'_> {
             Problem::new(Code::YamlTab, start..start + 1, "a tab indents this line")
                 .with_hint(TAB_HINT)
         } else {
-            Problem::new(Code::YamlSyntax, place, "this line is not `key: value`")
+            let lacks_blank =
+                line.split_once(':').is_some_and(|(key, _)| field::owner(key.trim()).is_some());
+            let problem = Problem::new(Code::YamlSyntax, place, "this line is not `key: value`");
+            if lacks_blank { problem.with_hint("put a blank after the colon") } else { problem }
         });
     }
 }
 
-/// Returns true if a tab starts one of the lines after the first: what it belongs to is anybody's guess.
-fn has_tab_indent(text: &str) -> bool {
-    text.lines().skip(1).any(|line| line.trim_start_matches(' ').starts_with('\t'))
-}
-
 /// Splits into stretches that start at a line of the least indentation and hold all deeper lines.
 fn chunks(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
-    let mut lines = Vec::new();
-    let mut start = range.start;
-    for line in text[range.clone()].split_inclusive('\n') {
-        lines.push((start, line));
-        start += line.len();
-    }
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let is_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    let least = lines
-        .iter()
-        .filter(|(_, line)| is_content(line))
-        .map(|(_, line)| indent(line))
-        .min()
-        .unwrap_or(0);
-    // A list may stand at the indentation of its key, so `- ` never starts an entry. A tab never does
-    // either: it was meant as indentation.
-    let starts = lines.iter().filter(|(_, line)| {
-        let rest = &line[indent(line)..];
-        is_content(line)
-            && indent(line) == least
-            && !rest.starts_with("- ")
-            && rest.trim() != "-"
-            && !rest.starts_with('\t')
-    });
-    let mut starts: Vec<usize> = starts.map(|(at, _)| *at).collect();
+    let inside = &text[range.clone()];
+    let least = inside.lines().filter(|line| is_content(line)).map(indent).min().unwrap_or(0);
+    let mut starts = Vec::new();
+    let mut at = range.start;
+    let mut open_quote = None;
+    for line in inside.split_inclusive('\n') {
+        let rest = &line[indent(line).min(line.len())..];
+        let starts_here =
+            is_content(line) && indent(line) == least && open_quote.is_none() && starts_entry(rest);
+        if starts_here {
+            starts.push(at);
+            let after = &text[at + line.len()..range.end];
+            let opened = rest.split_once(':').and_then(|(_, value)| opened_quote(value));
+            // A quote that is never closed must not swallow the entries after it.
+            open_quote = opened.filter(|quote| after.contains(*quote));
+        } else if open_quote.is_some_and(|quote| line.contains(quote)) {
+            open_quote = None;
+        }
+        at += line.len();
+    }
     starts.push(range.end);
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+}
+
+/// Returns true unless a line of the least indentation continues the entry before it: a list may stand
+/// at the indentation of its key, and a bracket may be closed there. A tab was meant as indentation.
+fn starts_entry(line: &str) -> bool {
+    !line.starts_with("- ") && line.trim() != "-" && !line.starts_with(['\t', '}', ']'])
+}
+
+/// Returns the quote that a value opens and does not close on its own line.
+fn opened_quote(value: &str) -> Option<char> {
+    let value = value.trim();
+    let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''))?;
+    (value.matches(quote).count() == 1).then_some(quote)
 }
 
 /// Splits `key: value` at the first colon that ends a simple key.
@@ -176,76 +181,4 @@ fn split_key(text: &str, chunk: &Range<usize>) -> Option<(Range<usize>, Range<us
     }
     let start = chunk.start + indent;
     Some((start..start + key.len(), chunk.start + colon + 1..chunk.end))
-}
-
-/// Returns true if a value that starts with `first` was meant as plain text.
-fn is_running_text(key: &str, first: &str) -> bool {
-    match first.chars().next() {
-        None | Some('"' | '\'' | '|' | '>') => false,
-        // Elsewhere these would be a list, an alias or a tag that is broken, and not text.
-        Some('[' | '{' | '&' | '!' | '*') => field::is_free_text(key),
-        Some(_) => true,
-    }
-}
-
-/// Returns the better report for a value whose only quote is the one it starts with.
-fn unclosed_quote(key: &str, range: &Range<usize>, text: &str) -> Option<Problem> {
-    let quote = text[range.clone()].chars().next().filter(|first| matches!(first, '"' | '\''))?;
-    if text[range.clone()].matches(quote).count() > 1 {
-        return None;
-    }
-    let message = format!("the quote that the value of `{key}` starts with is never closed");
-    let hint = "close it, or remove it";
-    Some(Problem::new(Code::YamlSyntax, range.start..range.start + 1, message).with_hint(hint))
-}
-
-fn reason(text: &str) -> String {
-    match text.chars().next() {
-        Some(
-            first @ ('@' | '`' | '%' | '*' | '&' | '!' | '[' | '{' | ']' | '}' | ',' | '-' | '?'),
-        ) => {
-            format!("it starts with `{first}`, which means something else in YAML")
-        }
-        _ if text.contains(": ") || text.ends_with(':') => {
-            "it holds a colon, which starts a new value in YAML".to_owned()
-        }
-        _ => "as it stands it is not valid YAML".to_owned(),
-    }
-}
-
-fn quoting_hint(key: &str, text: &str) -> String {
-    let quoted = format!("{key}: '{}'", text.replace('\'', "''"));
-    if quoted.chars().count() <= 100 {
-        format!("write `{quoted}`")
-    } else {
-        let end: String = text.chars().skip(text.chars().count().saturating_sub(12)).collect();
-        let start: String = text.chars().take(30).collect();
-        format!("put it in quotes: `{key}: '{start}…{end}'` (a quote inside is written twice)")
-    }
-}
-
-fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
-    let inside = &text[range.clone()];
-    let start = range.start + inside.len() - inside.trim_start().len();
-    start..(range.start + inside.trim_end().len()).max(start)
-}
-
-/// Joins lines as YAML folds running text: a line break is a space, a blank line a line break.
-fn folded(text: &str) -> String {
-    let mut folded = String::new();
-    let mut breaks = 0;
-    for line in text.lines().map(str::trim) {
-        if line.is_empty() {
-            breaks += 1;
-            continue;
-        }
-        match (folded.is_empty(), breaks) {
-            (true, _) => {}
-            (false, 0) => folded.push(' '),
-            (false, _) => folded.extend(std::iter::repeat_n('\n', breaks)),
-        }
-        folded.push_str(line);
-        breaks = 0;
-    }
-    folded
 }

@@ -69,13 +69,14 @@ impl Builder<'_> {
                     ));
                 }
             }
-            Event::Scalar(text, style, anchor, _) => {
+            Event::Scalar(text, style, anchor, tag) => {
                 self.count(1, &range)?;
                 if style == ScalarStyle::DoubleQuoted {
                     self.check_escapes(&text, &range);
                 }
                 let plain = style == ScalarStyle::Plain;
-                let is_null = plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
+                let is_null =
+                    plain && tag.is_none() && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
                 let data = if is_null {
                     Data::Null
                 } else {
@@ -175,11 +176,13 @@ impl Builder<'_> {
 
     fn count(&mut self, nodes: usize, range: &Range<usize>) -> Result<(), Problem> {
         self.nodes += nodes;
-        if self.nodes <= MAX_NODES && self.alias_bytes <= MAX_ALIAS_BYTES {
+        let message = if self.nodes > MAX_NODES {
+            format!("the frontmatter holds more than {MAX_NODES} values, aliases expanded")
+        } else if self.alias_bytes > MAX_ALIAS_BYTES {
+            format!("aliases add more than {MAX_ALIAS_BYTES} bytes to the frontmatter")
+        } else {
             return Ok(());
-        }
-        let message =
-            format!("the frontmatter holds more than {MAX_NODES} values, aliases expanded");
+        };
         Err(Problem::new(Code::YamlTooBig, range.clone(), message)
             .with_hint("move the data into a file of the skill, for example under `assets/`"))
     }
@@ -199,6 +202,11 @@ impl Builder<'_> {
         let width =
             self.text[at..].chars().next().filter(|c| !c.is_whitespace()).map_or(0, char::len_utf8);
         let range = self.base + at..self.base + at + width;
+        let problem = Problem::new(
+            Code::YamlSyntax,
+            range.clone(),
+            format!("the frontmatter is not valid YAML: {}", error.info()),
+        );
         match error.kind() {
             ErrorKind::RecursionLimitExceeded => too_deep(range),
             ErrorKind::TabNotAllowed
@@ -206,22 +214,39 @@ impl Builder<'_> {
             | ErrorKind::TabAtBlockScalarStart
             | ErrorKind::TabInIndentation
             | ErrorKind::TabInPlainScalar => {
-                Problem::new(Code::YamlTab, range, "a tab indents this line").with_hint(TAB_HINT)
+                Problem::new(Code::YamlTab, self.tab_near(at), "a tab indents this line")
+                    .with_hint(TAB_HINT)
             }
             ErrorKind::MappingValueNotAllowed
             | ErrorKind::InvalidColonPlacement
-            | ErrorKind::SimpleKeyExpected => Problem::new(
-                Code::YamlSyntax,
-                range,
-                format!("the frontmatter is not valid YAML: {}", error.info()),
-            )
-            .with_hint("quote a value that holds a colon, and write every field as `key: value`"),
-            _ => Problem::new(
-                Code::YamlSyntax,
-                range,
-                format!("the frontmatter is not valid YAML: {}", error.info()),
+            | ErrorKind::SimpleKeyExpected => problem.with_hint(
+                "quote a value that holds a colon, and write every field as `key: value`",
             ),
+            ErrorKind::InvalidTrailingSingleQuotedScalar => {
+                problem.with_hint("inside single quotes, write a quote twice")
+            }
+            ErrorKind::UnknownQuotedScalarEscape => problem.with_hint(
+                "use single quotes, in which a backslash means nothing, or write it twice",
+            ),
+            ErrorKind::InvalidQuotedScalarIndent => {
+                problem.with_hint("indent every line of the value")
+            }
+            _ => problem,
         }
+    }
+
+    /// Returns the tab that indents a line at or after `at`, which is where the parser noticed it.
+    fn tab_near(&self, at: usize) -> Range<usize> {
+        let line = self.text[..at].rfind('\n').map_or(0, |before| before + 1);
+        let indents = |&(tab, _): &(usize, &str)| {
+            self.text[..tab].trim_end_matches([' ', '\t']).ends_with('\n')
+        };
+        let tab = self.text[line..]
+            .match_indices('\t')
+            .map(|(tab, text)| (line + tab, text))
+            .find(indents);
+        let tab = tab.map_or(at, |(tab, _)| tab);
+        self.base + tab..self.base + tab + 1
     }
 }
 

@@ -128,10 +128,10 @@ fn tabs_are_named() {
     check(
         "---\nname: pdf\ndescription: d\nmetadata:\n\tauthor: acme\n---\nBody.\n",
         expect![[r#"
-        5:2-3 error yaml-tab
-          a tab indents this line
-          hint: indent with spaces; YAML allows no tabs there
-    "#]],
+            5:1-2 error yaml-tab
+              a tab indents this line
+              hint: indent with spaces; YAML allows no tabs there
+        "#]],
     );
 }
 
@@ -189,12 +189,12 @@ fn a_missing_folder_name_is_no_problem_where_there_is_a_name() {
         "---\ndescription: d\n---\nBody.\n",
         Strictness::Lenient,
         &expect![[r#"
-        1:1-4 warning name-missing
-          `name` is missing
-          hint: write `name: my-skill`
-        1:1-4 error name-unknown
-          there is neither a `name` nor a folder to take it from
-    "#]],
+            1:1-4 warning name-missing
+              `name` is missing
+              hint: write `name: my-skill`, with the name of the folder
+            1:1-4 error name-unknown
+              there is neither a `name` nor a folder to take it from
+        "#]],
     );
 }
 

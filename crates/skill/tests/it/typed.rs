@@ -267,8 +267,25 @@ fn a_broken_line_never_takes_another_with_it_in_silence() {
     ] {
         assert_ne!(refused(text), Vec::<String>::new(), "{text:?}");
     }
+    for text in [
+        "---\nname: pdf\rdisable-model-invocation: true\ndescription: use: it\n---\nB.\n",
+        "---\nname: pdf\u{2028}disable-model-invocation: true\ndescription: use it\n---\nB.\n",
+        "---\nname: pdf\ndescription: use: it\n license: MIT\n---\nB.\n",
+    ] {
+        assert_ne!(refused(text), Vec::<String>::new(), "{text:?}");
+    }
     let flow = "---\n{name: pdf, allowed-tools: Read}\ndescription: Use: it\n---\nB.\n";
     let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: flow.as_bytes() };
     let document = parse(&input, Strictness::Lenient).document.unwrap();
     assert_eq!(document.frontmatter.allowed_tools.unwrap().rules[0].to_string(), "Read");
+}
+
+#[test]
+fn a_repair_next_to_valid_entries_leaves_them_alone() {
+    let text = "---\nname: pdf\ndescription: Use: it\n# a comment\nmetadata: {\n  a: 1\n}\ncompatibility: \"one\n  two\"\n---\nB.\n";
+    let input = Input { file: "SKILL.md", directory: Some("pdf"), bytes: text.as_bytes() };
+    let frontmatter = parse(&input, Strictness::Lenient).document.unwrap().frontmatter;
+    assert_eq!(frontmatter.description, "Use: it");
+    assert_eq!(frontmatter.metadata.len(), 1);
+    assert_eq!(frontmatter.compatibility.as_deref(), Some("one two"));
 }
