@@ -92,18 +92,20 @@ impl Excerpt {
     fn new(span: Span, source: &Source<'_>) -> Self {
         let line = source.line(span.start.line);
         let line_start = line.as_ptr() as usize - source.text().as_ptr() as usize;
-        let at = span.start.offset.saturating_sub(line_start).min(line.len());
-        let end = if span.end.line == span.start.line {
-            span.end.offset - line_start
-        } else {
-            line.len()
+        // The text may be a readable copy of bytes that are not text, so a place can fall inside a character.
+        let within = |offset: usize| {
+            let offset = offset.saturating_sub(line_start).min(line.len());
+            (offset..=line.len()).find(|&at| line.is_char_boundary(at)).unwrap_or(line.len())
         };
+        let at = within(span.start.offset);
+        let end =
+            if span.end.line == span.start.line { within(span.end.offset) } else { line.len() };
         let (before, after) = line.split_at(at);
         let lead = if is_longer_than(line, MAX_WIDTH) { LEAD } else { MAX_WIDTH };
         let from = before.char_indices().rev().take(lead).last().map_or(at, |(from, _)| from);
         let room = MAX_WIDTH.saturating_sub(before[from..].chars().count());
         let to = after.char_indices().nth(room).map_or(line.len(), |(to, _)| at + to);
-        let marked = &line[at..end.clamp(at, to)];
+        let marked = &line[at..end.clamp(at, to.max(at))];
         let cut_before = if from > 0 { "…" } else { "" };
         let cut_after = if to < line.len() { "…" } else { "" };
         Self {

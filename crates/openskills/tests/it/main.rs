@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "tests")]
 
+mod fuzz;
 mod general;
 mod hostile;
 mod parity;
