@@ -19,7 +19,5 @@ fn the_corpus_passes_the_check_of_the_fuzz_target() {
 
 #[test]
 fn what_fuzzing_found_stays_mended() {
-    for bytes in [&b"-\xcc7\nn\n"[..]] {
-        check::check(bytes);
-    }
+    check::check(b"-\xcc7\nn\n");
 }
