@@ -110,6 +110,17 @@ codes! {
     SkillFormatUnknown = "skill-format-unknown", Error, Error, "`skill_format` names a format that this version does not know.";
     AgentsFile = "agents-file", Warning, Warning, "agents/openai.yaml cannot be read as Codex would.";
 
+    JsonSyntax = "json-syntax", Error, Error, "A file is not valid JSON.";
+    SchemaVersion = "schema-version", Error, Error, "A file has a `schema_version` that this version does not know.";
+    MissingKey = "missing-key", Error, Error, "A key that every such file must have is missing.";
+    UnknownKey = "unknown-key", Warning, Warning, "A key of a JSON file is not known; it is ignored.";
+    BadIdentifier = "bad-identifier", Error, Error, "A name is not an identifier: ASCII letters, digits, `.`, `_`, `-`.";
+    BadReference = "bad-reference", Error, Error, "A skill must be declared by exactly one of `tag`, `branch` and `revision`.";
+    DuplicateName = "duplicate-name", Error, Error, "Two declarations have the same name.";
+    UnknownAgent = "unknown-agent", Error, Error, "An agent is not known.";
+    BadUrl = "bad-url", Error, Error, "A `git` URL is not one that is allowed.";
+    BadPath = "bad-path", Error, Error, "A path in a configuration file cannot be used.";
+
     BodyEmpty = "body-empty", Warning, silent, "There are no instructions after the frontmatter.";
     BodyLong = "body-long", Warning, silent, "The body is longer than 500 lines or about 5,000 tokens.";
     ReferenceMissing = "reference-missing", Warning, silent, "The body links to a file that is not in the skill.";

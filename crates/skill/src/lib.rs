@@ -24,6 +24,9 @@ mod document;
 mod fence;
 mod field;
 mod frontmatter;
+mod identifier;
+pub mod json;
+mod marker;
 mod name;
 mod nearest;
 mod references;
@@ -50,6 +53,8 @@ pub use frontmatter::{
     Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,
     MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,
 };
+pub use identifier::{Identifier, IdentifierError};
+pub use marker::{Marker, RefKind};
 pub use name::{MAX_NAME, NameError, SkillName};
 pub use nearest::nearest;
 pub use references::{Existence, check_references};

@@ -1,0 +1,456 @@
+//! JSON files of ours, read key by key: every problem at once, each with its place.
+//!
+//! [`read`] hands the top-level object to a closure, which takes the keys it knows. What is left is
+//! reported as unknown. Values are never guessed: text is a string, a number is a number.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::{self, ObjectProp};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+use crate::nearest::nearest;
+use crate::report::Report;
+use crate::{Code, Diagnostic, Identifier, Source, Strictness};
+
+/// Reads `text` as one JSON object. The value is there exactly when no problem is an error.
+pub fn read<T>(
+    file: &str,
+    text: &str,
+    take: impl FnOnce(&mut Object<'_, '_, '_>) -> Option<T>,
+) -> (Option<T>, Vec<Diagnostic>) {
+    let source = Source::new(text);
+    let mut report = Report::new(file, &source, Strictness::Strict);
+    let options = ParseOptions {
+        allow_comments: false,
+        allow_loose_object_property_names: false,
+        allow_trailing_commas: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let value = match parse_to_ast(text, &CollectOptions::default(), &options) {
+        Ok(parsed) => match parsed.value {
+            Some(ast::Value::Object(object)) => {
+                let mut object = Object::new(&object, String::new(), &mut report);
+                let value = take(&mut object);
+                object.finish();
+                value
+            }
+            Some(other) => {
+                let message = format!("the file holds {}; expected an object", kind(&other));
+                report.add(Code::WrongType, other.range().start..other.range().end, message);
+                None
+            }
+            None => {
+                report.add_with_hint(
+                    Code::JsonSyntax,
+                    0..0,
+                    "the file is empty",
+                    "write at least `{}`",
+                );
+                None
+            }
+        },
+        Err(error) => {
+            let range = error.range();
+            report.add(
+                Code::JsonSyntax,
+                range.start..range.end,
+                format!("this is not valid JSON: {}", lower(error.kind())),
+            );
+            None
+        }
+    };
+    let refused = report.has_error();
+    (value.filter(|_| !refused), report.finish())
+}
+
+fn lower(text: impl ToString) -> String {
+    let text = text.to_string();
+    let mut characters = text.trim_end_matches('.').chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+fn kind(value: &ast::Value<'_>) -> &'static str {
+    match value {
+        ast::Value::StringLit(_) => "text",
+        ast::Value::NumberLit(_) => "a number",
+        ast::Value::BooleanLit(_) => "a boolean",
+        ast::Value::Object(_) => "an object",
+        ast::Value::Array(_) => "a list",
+        ast::Value::NullKeyword(_) => "null",
+    }
+}
+
+/// Text of a file and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// The text, escapes resolved.
+    pub value: String,
+    /// Where, in bytes.
+    pub range: Range<usize>,
+}
+
+/// An object of a file whose keys are taken one by one.
+#[derive(Debug)]
+pub struct Object<'t, 'r, 'a> {
+    properties: Vec<&'t ObjectProp<'t>>,
+    range: Range<usize>,
+    /// The keys that lead here, for messages: `projects.demo`.
+    path: String,
+    known: Vec<&'static str>,
+    report: &'r mut Report<'a>,
+}
+
+impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
+    fn new(object: &'t ast::Object<'t>, path: String, report: &'r mut Report<'a>) -> Self {
+        let mut properties: Vec<&ObjectProp<'_>> = Vec::new();
+        for property in &object.properties {
+            let name = property.name.as_str();
+            if properties.iter().any(|other| other.name.as_str() == name) {
+                let range = property.name.range();
+                let message = format!("the key `{name}` stands twice");
+                report.add(Code::DuplicateKey, range.start..range.end, message);
+            } else {
+                properties.push(property);
+            }
+        }
+        let range = object.range.start..object.range.end;
+        Self { properties, range, path, known: Vec::new(), report }
+    }
+
+    /// Returns the place of the object's opening brace, where missing keys are reported.
+    pub fn place(&self) -> Range<usize> {
+        self.range.start..self.range.start + 1
+    }
+
+    /// Adds a problem.
+    pub fn problem(&mut self, code: Code, range: Range<usize>, message: impl Into<String>) {
+        self.report.add(code, range, message);
+    }
+
+    /// Adds a problem with what to do about it.
+    pub fn problem_with_hint(
+        &mut self,
+        code: Code,
+        range: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.report.add_with_hint(code, range, message, hint);
+    }
+
+    /// Checks `schema_version`: it must be there and one of `supported`.
+    pub fn schema_version(&mut self, supported: &[u64]) -> Option<u64> {
+        let (range, found) = match self.take("schema_version") {
+            None => {
+                self.missing("schema_version", "a number");
+                return None;
+            }
+            Some(ast::Value::NumberLit(number)) => (number.range, number.value.parse::<u64>().ok()),
+            Some(other) => (other.range(), None),
+        };
+        if let Some(version) = found.filter(|version| supported.contains(version)) {
+            return Some(version);
+        }
+        let known = supported.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let shown =
+            found.map_or_else(|| "not a whole number".to_owned(), |version| version.to_string());
+        let message = format!("`schema_version` is {shown}; this version knows {known}");
+        self.report.add_with_hint(
+            Code::SchemaVersion,
+            range.start..range.end,
+            message,
+            "the file requires a newer csk; update csk",
+        );
+        None
+    }
+
+    /// Reads text that must be there.
+    pub fn required(&mut self, key: &'static str) -> Option<Text> {
+        match self.take(key) {
+            Some(value) => self.as_text(key, value),
+            None => {
+                self.missing(key, "text");
+                None
+            }
+        }
+    }
+
+    /// Reads text; null counts as absent.
+    pub fn text(&mut self, key: &'static str) -> Option<Text> {
+        let value = self.take(key)?;
+        self.as_text(key, value)
+    }
+
+    /// Reads an identifier; null counts as absent.
+    pub fn identifier(&mut self, key: &'static str) -> Option<Identifier> {
+        let text = self.text(key)?;
+        self.as_identifier(key, &text)
+    }
+
+    /// Reads an identifier that must be there.
+    pub fn required_identifier(&mut self, key: &'static str) -> Option<Identifier> {
+        let text = self.required(key)?;
+        self.as_identifier(key, &text)
+    }
+
+    /// Reads true or false; null counts as absent.
+    pub fn boolean(&mut self, key: &'static str) -> Option<bool> {
+        match self.take(key)? {
+            ast::Value::BooleanLit(value) => Some(value.value),
+            ast::Value::NullKeyword(_) => None,
+            other => {
+                self.wrong(key, other, "true or false");
+                None
+            }
+        }
+    }
+
+    /// Reads a list of texts; absent and null are an empty one.
+    pub fn texts(&mut self, key: &'static str) -> Vec<Text> {
+        match self.take(key) {
+            None | Some(ast::Value::NullKeyword(_)) => Vec::new(),
+            Some(ast::Value::Array(array)) => array
+                .elements
+                .iter()
+                .enumerate()
+                .filter_map(|(at, item)| self.as_text(&format!("{key}[{at}]"), item))
+                .collect(),
+            Some(other) => {
+                self.wrong(key, other, "a list of texts");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reads an object, if there is one.
+    pub fn object<T>(
+        &mut self,
+        key: &'static str,
+        take: impl FnOnce(&mut Object<'t, '_, 'a>) -> T,
+    ) -> Option<T> {
+        match self.take(key)? {
+            ast::Value::Object(object) => {
+                let mut inner = Object::new(object, self.join(key), self.report);
+                let value = take(&mut inner);
+                inner.finish();
+                Some(value)
+            }
+            ast::Value::NullKeyword(_) => None,
+            other => {
+                self.wrong(key, other, "an object");
+                None
+            }
+        }
+    }
+
+    /// Reads a list of objects that must be there.
+    pub fn required_objects<T>(
+        &mut self,
+        key: &'static str,
+        mut take: impl FnMut(&mut Object<'t, '_, 'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let array = match self.take(key) {
+            Some(ast::Value::Array(array)) => array,
+            Some(other) => {
+                self.wrong(key, other, "a list of objects");
+                return Vec::new();
+            }
+            None => {
+                self.missing(key, "a list of objects");
+                return Vec::new();
+            }
+        };
+        let mut values = Vec::new();
+        for (at, item) in array.elements.iter().enumerate() {
+            let path = self.join(&format!("{key}[{at}]"));
+            match item {
+                ast::Value::Object(object) => {
+                    let mut inner = Object::new(object, path, self.report);
+                    values.extend(take(&mut inner));
+                    inner.finish();
+                }
+                other => self.wrong(&format!("{key}[{at}]"), other, "an object"),
+            }
+        }
+        values
+    }
+
+    /// Reads an object whose keys are names of the user's: each value is an object of its own.
+    pub fn entries<T>(
+        &mut self,
+        key: &'static str,
+        mut take: impl FnMut(&Text, &mut Object<'t, '_, 'a>) -> Option<T>,
+    ) -> Vec<T> {
+        let object = match self.take(key) {
+            Some(ast::Value::Object(object)) => object,
+            None | Some(ast::Value::NullKeyword(_)) => return Vec::new(),
+            Some(other) => {
+                self.wrong(key, other, "an object");
+                return Vec::new();
+            }
+        };
+        let mut values = Vec::new();
+        for property in &object.properties {
+            let range = property.name.range();
+            let name =
+                Text { value: property.name.as_str().to_owned(), range: range.start..range.end };
+            let path = self.join(&format!("{key}.{}", name.value));
+            match &property.value {
+                ast::Value::Object(inner) => {
+                    let mut inner = Object::new(inner, path, self.report);
+                    values.extend(take(&name, &mut inner));
+                    inner.finish();
+                }
+                other => self.wrong(&format!("{key}.{}", name.value), other, "an object"),
+            }
+        }
+        values
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&'t ast::Value<'t>> {
+        self.known.push(key);
+        let at = self.properties.iter().position(|property| property.name.as_str() == key)?;
+        Some(&self.properties.remove(at).value)
+    }
+
+    fn as_text(&mut self, key: &str, value: &ast::Value<'_>) -> Option<Text> {
+        match value {
+            ast::Value::StringLit(text) => Some(Text {
+                value: text.value.clone().into_owned(),
+                range: text.range.start..text.range.end,
+            }),
+            ast::Value::NullKeyword(_) => None,
+            other => {
+                self.wrong(key, other, "text");
+                None
+            }
+        }
+    }
+
+    fn as_identifier(&mut self, key: &str, text: &Text) -> Option<Identifier> {
+        Identifier::new(text.value.as_str())
+            .map_err(|error| {
+                let message = format!(
+                    "`{}` is `{}`, which is not an identifier: {error}",
+                    self.join(key),
+                    text.value
+                );
+                self.report.add(Code::BadIdentifier, text.range.clone(), message);
+            })
+            .ok()
+    }
+
+    fn wrong(&mut self, key: &str, value: &ast::Value<'_>, expected: &str) {
+        let range = value.range();
+        let message = format!("`{}` is {}; expected {expected}", self.join(key), kind(value));
+        self.report.add(Code::WrongType, range.start..range.end, message);
+    }
+
+    fn missing(&mut self, key: &str, expected: &str) {
+        let message = format!("`{}` is missing; expected {expected}", self.join(key));
+        self.report.add(Code::MissingKey, self.place(), message);
+    }
+
+    fn join(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// Reports the keys that nobody took.
+    fn finish(self) {
+        for property in &self.properties {
+            let (name, range) = (property.name.as_str(), property.name.range());
+            let shown = if self.path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{}.{name}", self.path)
+            };
+            let message = format!("`{shown}` is not a key that is known; it is ignored");
+            let hint = nearest(name, self.known.iter().copied())
+                .map(|near| format!("did you mean `{near}`?"));
+            self.report.add_lazily(Code::UnknownKey, range.start..range.end, || (message, hint));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let (_, problems) = read("f.json", text, |object| {
+            object.schema_version(&[1])?;
+            let name = object.required_identifier("name");
+            let _ = object.texts("agents");
+            object.object("project", |project| project.text("alias"));
+            let _ = object.entries("map", |_, inner| inner.boolean("on"));
+            name
+        });
+        let shown: Vec<String> = problems
+            .iter()
+            .map(|problem| {
+                let start = problem.span.unwrap().start;
+                format!("{}:{} {} {}", start.line, start.column, problem.code, problem.message)
+            })
+            .collect();
+        assert_eq!(shown, expected, "{text}");
+    }
+
+    #[test]
+    fn every_problem_is_told_with_its_place_and_key() {
+        check(
+            r#"{"schema_version": 1, "name": "a", "agents": [], "project": {"alias": "x"}, "map": {"k": {"on": true}}}"#,
+            &[],
+        );
+        check(
+            "{\"schema_version\": 1,\n \"nmae\": 5,\n \"agents\": [\"a\", 5],\n \"project\": {\"alias\": []},\n \"map\": {\"k\": 1}}",
+            &[
+                "1:1 missing-key `name` is missing; expected text",
+                "2:2 unknown-key `nmae` is not a key that is known; it is ignored",
+                "3:18 wrong-type `agents[1]` is a number; expected text",
+                "4:23 wrong-type `project.alias` is a list; expected text",
+                "5:15 wrong-type `map.k` is a number; expected an object",
+            ],
+        );
+        check(
+            r#"{"schema_version": 2}"#,
+            &["1:20 schema-version `schema_version` is 2; this version knows 1"],
+        );
+        check(
+            r#"{"schema_version": 1, "name": "../x"}"#,
+            &[
+                "1:31 bad-identifier `name` is `../x`, which is not an identifier: it starts with '.'; expected an ASCII letter or digit",
+            ],
+        );
+        check("[]", &["1:1 wrong-type the file holds a list; expected an object"]);
+        check("", &["1:1 json-syntax the file is empty"]);
+    }
+
+    #[test]
+    fn only_json_is_json() {
+        for text in [
+            "{",
+            "{\"a\": 1,}",
+            "{a: 1}",
+            "{'a': 1}",
+            "{\"a\": 1} x",
+            "// c\n{}",
+            "{\"a\": 0x1}",
+            "nope",
+        ] {
+            let (value, problems) = read("f.json", text, |_| Some(()));
+            assert_eq!(value, None, "{text}");
+            assert_eq!(problems[0].code, Code::JsonSyntax, "{text}: {problems:?}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(read("f.json", &deep, |_| Some(())).0.is_none());
+    }
+}

@@ -1,0 +1,193 @@
+//! `.csk-install.json`: what an install writes into a skill's folder about itself.
+
+use serde_json::{Map, Value, json};
+
+use crate::{Code, Diagnostic, Digest, Identifier, json as reader};
+
+/// How a skill was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefKind {
+    /// A tag.
+    Tag,
+    /// A branch.
+    Branch,
+    /// A commit.
+    Revision,
+}
+
+impl RefKind {
+    /// Returns the key of the Skillfile and the word of the marker.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tag => "tag",
+            Self::Branch => "branch",
+            Self::Revision => "revision",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Tag, Self::Branch, Self::Revision].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// What is known of an installed skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker {
+    /// The skill.
+    pub name: Identifier,
+    /// The repository it came from.
+    pub source: Identifier,
+    /// Its URL, if one was declared.
+    pub git: Option<String>,
+    /// How it was asked for.
+    pub ref_kind: RefKind,
+    /// What was asked for.
+    pub reference: String,
+    /// The commit that was.
+    pub commit: String,
+    /// The digest of the installed context.
+    pub content_sha256: Digest,
+    /// The digest of the whole snapshot.
+    pub bundle_sha256: Option<Digest>,
+    /// The locale it was rendered in.
+    pub locale: Option<String>,
+    /// The agents it was installed for.
+    pub agents: Vec<String>,
+    /// The commands it declares.
+    pub commands: Vec<String>,
+    /// When, as RFC 3339 in UTC.
+    pub installed_at: String,
+    /// Its files, sorted.
+    pub files: Vec<String>,
+}
+
+impl Marker {
+    /// Returns the file: sorted keys, two blanks, a line break at the end.
+    pub fn to_json(&self) -> String {
+        let mut fields = json!({
+            "agents": self.agents,
+            "commands": self.commands,
+            "commit": self.commit,
+            "content_sha256": self.content_sha256.to_string(),
+            "files": self.files,
+            "installed_at": self.installed_at,
+            "locale": self.locale,
+            "name": self.name.as_str(),
+            "ref": self.reference,
+            "ref_kind": self.ref_kind.as_str(),
+            "schema_version": 1,
+            "source": self.source.as_str(),
+        });
+        if let Some(object) = fields.as_object_mut() {
+            object
+                .extend(self.git.as_ref().map(|git| ("git".to_owned(), Value::from(git.as_str()))));
+            object.extend(
+                self.bundle_sha256
+                    .map(|digest| ("bundle_sha256".to_owned(), Value::from(digest.to_string()))),
+            );
+            let mut sorted: Vec<(String, Value)> = std::mem::take(object).into_iter().collect();
+            sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+            *object = sorted.into_iter().collect::<Map<_, _>>();
+        }
+        format!("{fields:#}\n")
+    }
+
+    /// Reads a marker. Keys that this version does not know belong to another one and are left alone.
+    pub fn parse(file: &str, text: &str) -> (Option<Self>, Vec<Diagnostic>) {
+        let (marker, mut problems) = reader::read(file, text, |object| {
+            object.schema_version(&[1])?;
+            let name = object.required_identifier("name");
+            let source = object.required_identifier("source");
+            let kind = object.required("ref_kind");
+            let reference = object.required("ref");
+            let commit = object.required("commit");
+            let content = object.required("content_sha256");
+            let bundle = object.text("bundle_sha256");
+            let kind = kind.and_then(|text| {
+                let kind = RefKind::parse(&text.value);
+                if kind.is_none() {
+                    let message = format!(
+                        "`ref_kind` is `{}`; expected `tag`, `branch` or `revision`",
+                        text.value
+                    );
+                    object.problem(Code::BadValue, text.range, message);
+                }
+                kind
+            });
+            let mut digest = |text: Option<reader::Text>| {
+                text.and_then(|text| {
+                    let read = text.value.parse();
+                    read.map_err(|error| {
+                        object.problem(Code::BadValue, text.range, format!("{error}"))
+                    })
+                    .ok()
+                })
+            };
+            let (content, bundle) = (digest(content), digest(bundle));
+            let texts =
+                |texts: Vec<reader::Text>| texts.into_iter().map(|text| text.value).collect();
+            Some(Self {
+                name: name?,
+                source: source?,
+                git: object.text("git").map(|text| text.value),
+                ref_kind: kind?,
+                reference: reference?.value,
+                commit: commit?.value,
+                content_sha256: content?,
+                bundle_sha256: bundle,
+                locale: object.text("locale").map(|text| text.value),
+                agents: texts(object.texts("agents")),
+                commands: texts(object.texts("commands")),
+                installed_at: object
+                    .text("installed_at")
+                    .map(|text| text.value)
+                    .unwrap_or_default(),
+                files: texts(object.texts("files")),
+            })
+        });
+        problems.retain(|problem| problem.code != Code::UnknownKey);
+        (marker, problems)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marker() -> Marker {
+        Marker {
+            name: Identifier::new("pdf").unwrap(),
+            source: Identifier::new("skill-pdf").unwrap(),
+            git: Some("https://x.test/pdf.git".into()),
+            ref_kind: RefKind::Tag,
+            reference: "v1".into(),
+            commit: "abc".into(),
+            content_sha256: Digest::of(b"a"),
+            bundle_sha256: Some(Digest::of(b"b")),
+            locale: None,
+            agents: vec!["claude_code".into()],
+            commands: Vec::new(),
+            installed_at: "2026-05-07T18:05:00Z".into(),
+            files: vec!["SKILL.md".into()],
+        }
+    }
+
+    #[test]
+    fn a_marker_is_written_sorted_and_read_back() {
+        let text = marker().to_json();
+        let keys: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("  \"")?.split('"').next()).collect();
+        assert!(keys.is_sorted(), "{keys:?}");
+        assert!(text.ends_with("}\n"));
+        assert_eq!(Marker::parse("m", &text), (Some(marker()), Vec::new()));
+    }
+
+    #[test]
+    fn a_newer_marker_is_refused_and_a_richer_one_is_read() {
+        let newer = marker().to_json().replace("\"schema_version\": 1", "\"schema_version\": 2");
+        assert_eq!(Marker::parse("m", &newer).1[0].code, Code::SchemaVersion);
+        let richer =
+            marker().to_json().replace("\"ref_kind\"", "\"runtime_roots\": [], \"ref_kind\"");
+        assert_eq!(Marker::parse("m", &richer), (Some(marker()), Vec::new()));
+    }
+}
