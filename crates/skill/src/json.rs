@@ -70,7 +70,7 @@ pub fn read<T>(
     (value.filter(|_| !refused), report.finish())
 }
 
-fn lower(text: impl ToString) -> String {
+fn lower(text: &impl ToString) -> String {
     let text = text.to_string();
     let mut characters = text.trim_end_matches('.').chars();
     characters

@@ -21,6 +21,7 @@ mod codex;
 mod diagnostic;
 mod digest;
 mod document;
+mod edit;
 mod fence;
 mod field;
 mod frontmatter;
@@ -48,6 +49,7 @@ pub use document::{
     Document, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
     SKILL_FILE_FALLBACK, parse, raw_frontmatter,
 };
+pub use edit::{set_frontmatter, set_yaml};
 use field::{FIELDS, Owner};
 pub use frontmatter::{
     Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,

@@ -118,7 +118,7 @@ impl Marker {
                 text.and_then(|text| {
                     let read = text.value.parse();
                     read.map_err(|error| {
-                        object.problem(Code::BadValue, text.range, format!("{error}"))
+                        object.problem(Code::BadValue, text.range, format!("{error}"));
                     })
                     .ok()
                 })

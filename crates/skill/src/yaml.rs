@@ -151,3 +151,22 @@ fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
     let start = range.start + inside.len() - inside.trim_start().len();
     start..(range.start + inside.trim_end().len()).max(start)
 }
+
+/// Returns the key and the value of the entry at `path` in `text[range]`, as it stands in the file.
+pub(crate) fn find(
+    text: &str,
+    range: Range<usize>,
+    path: &[&str],
+) -> Option<(Range<usize>, Range<usize>)> {
+    let (node, _) = events::read(&text[range.clone()], range.start).ok()?;
+    let mut node = node?;
+    let (last, parents) = path.split_last()?;
+    let take = |node: Node, key: &str| match node.data {
+        Data::Map(entries) => entries.into_iter().find(|entry| entry.key == key),
+        Data::Null | Data::Text { .. } | Data::List(_) => None,
+    };
+    for key in parents {
+        node = take(node, key)?.value;
+    }
+    take(node, last).map(|entry| (entry.key_range, entry.value.range))
+}

@@ -1,0 +1,156 @@
+//! Where agents read skills. Data, not code: a user can add agents or override them in the config.
+
+use skill::nearest;
+
+/// An agent and its folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// The id used in `agents` lists.
+    pub id: String,
+    /// The folder in a project that needs an entry for each skill; `None` where the agent reads
+    /// `.agents/skills` itself.
+    pub adapter: Option<String>,
+}
+
+/// Every agent that is known without configuration.
+///
+/// The first four are the original's ids and keep the original's paths, also where the agent would
+/// read `.agents/skills` by itself today.
+const ADAPTED: &[(&str, &str)] = &[
+    ("codex_cli", ".codex/skills"),
+    ("claude_code", ".claude/skills"),
+    ("gemini", ".gemini/skills"),
+    ("cursor", ".cursor/rules"),
+    ("claude-code", ".claude/skills"),
+    ("adal", ".adal/skills"),
+    ("augment", ".augment/skills"),
+    ("bob", ".bob/skills"),
+    ("codebuddy", ".codebuddy/skills"),
+    ("codemaker", ".codemaker/skills"),
+    ("command-code", ".commandcode/skills"),
+    ("continue", ".continue/skills"),
+    ("forgecode", ".forge/skills"),
+    ("grok", ".grok/skills"),
+    ("hermes-agent", ".hermes/skills"),
+    ("iflow-cli", ".iflow/skills"),
+    ("kiro-cli", ".kiro/skills"),
+    ("kode", ".kode/skills"),
+    ("lingma", ".lingma/skills"),
+    ("mcpjam", ".mcpjam/skills"),
+    ("mux", ".mux/skills"),
+    ("neovate", ".neovate/skills"),
+    ("ona", ".ona/skills"),
+    ("openclaw", "skills"),
+    ("pochi", ".pochi/skills"),
+    ("qoder", ".qoder/skills"),
+    ("qwen-code", ".qwen/skills"),
+    ("tabnine-cli", ".tabnine/agent/skills"),
+    ("trae", ".trae/skills"),
+    ("zencoder", ".zencoder/skills"),
+];
+
+/// Agents that read `.agents/skills` in a project by themselves.
+const NATIVE: &[&str] = &[
+    "amp",
+    "antigravity",
+    "cline",
+    "codex",
+    "cortex",
+    "crush",
+    "deepagents",
+    "devin",
+    "dexto",
+    "droid",
+    "firebender",
+    "fx",
+    "gemini-cli",
+    "github-copilot",
+    "goose",
+    "junie",
+    "kilo",
+    "kimi-code-cli",
+    "loaf",
+    "mistral-vibe",
+    "opencode",
+    "openhands",
+    "pi",
+    "replit",
+    "roo",
+    "rovodev",
+    "warp",
+    "windsurf",
+    "zed",
+];
+
+/// The agents of this run: the built-in ones, overridden by the user's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents {
+    custom: Vec<Agent>,
+}
+
+impl Agents {
+    /// Takes the user's own agents, which win over built-in ones of the same id.
+    pub fn new(custom: Vec<Agent>) -> Self {
+        Self { custom }
+    }
+
+    /// Returns the user's own agents.
+    pub fn custom(&self) -> &[Agent] {
+        &self.custom
+    }
+
+    /// Finds an agent.
+    pub fn find(&self, id: &str) -> Option<Agent> {
+        if let Some(agent) = self.custom.iter().find(|agent| agent.id == id) {
+            return Some(agent.clone());
+        }
+        let adapted = ADAPTED.iter().find(|(known, _)| *known == id);
+        let adapted =
+            adapted.map(|(_, path)| Agent { id: id.to_owned(), adapter: Some((*path).to_owned()) });
+        let native = || NATIVE.contains(&id).then(|| Agent { id: id.to_owned(), adapter: None });
+        adapted.or_else(native)
+    }
+
+    /// Returns the id that was probably meant.
+    pub fn nearest(&self, id: &str) -> Option<String> {
+        let ids = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
+        let ids = ids.chain(self.custom.iter().map(|agent| agent.id.as_str()));
+        nearest(id, ids).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_original_ids_keep_their_paths_and_users_win() {
+        let agents = Agents::default();
+        let adapter = |agents: &Agents, id: &str| agents.find(id).and_then(|agent| agent.adapter);
+        for (id, path) in [
+            ("codex_cli", ".codex/skills"),
+            ("claude_code", ".claude/skills"),
+            ("gemini", ".gemini/skills"),
+            ("cursor", ".cursor/rules"),
+            ("tabnine-cli", ".tabnine/agent/skills"),
+        ] {
+            assert_eq!(adapter(&agents, id).as_deref(), Some(path), "{id}");
+        }
+        assert_eq!(agents.find("zed"), Some(Agent { id: "zed".into(), adapter: None }));
+        assert_eq!(agents.find("claud_code"), None);
+        assert_eq!(agents.nearest("claud_code").as_deref(), Some("claude_code"));
+        let mine = Agents::new(vec![Agent {
+            id: "cursor".into(),
+            adapter: Some(".cursor/skills".into()),
+        }]);
+        assert_eq!(adapter(&mine, "cursor").as_deref(), Some(".cursor/skills"));
+    }
+
+    #[test]
+    fn no_agent_is_listed_twice() {
+        let mut ids: Vec<&str> =
+            ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied()).collect();
+        ids.sort_unstable();
+        assert!(ids.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

@@ -1,0 +1,332 @@
+//! `config.json`: where skills come from and which projects there are.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use skill::json::{Object, Text, read};
+use skill::{Code, Diagnostic, Identifier};
+use skill_fs::AbsPath;
+
+use crate::agents::{Agent, Agents};
+
+/// The pattern of task ids in branch names, unless the user sets another.
+pub const DEFAULT_PATTERN: &str = "[A-Z]+-[0-9]+";
+
+/// How agents get their entries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AdapterMode {
+    /// Links where the system has them, else copies.
+    #[default]
+    Auto,
+    /// Links.
+    Symlink,
+    /// Copies.
+    Copy,
+}
+
+impl AdapterMode {
+    const WORDS: [(&str, Self); 3] =
+        [("auto", Self::Auto), ("symlink", Self::Symlink), ("copy", Self::Copy)];
+
+    /// Returns the word of the config.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Symlink => "symlink",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// Returns true if entries are links on this system.
+    pub fn links(self) -> bool {
+        match self {
+            Self::Auto => cfg!(unix),
+            Self::Symlink => true,
+            Self::Copy => false,
+        }
+    }
+}
+
+/// The whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The folder of the skills' repositories.
+    pub skills_root: AbsPath,
+    /// The locale of projects that choose none.
+    pub preferred_locale: Option<String>,
+    /// The agents of projects that choose none.
+    pub default_agents: Vec<String>,
+    /// How agents get their entries.
+    pub adapter_mode: AdapterMode,
+    /// The pattern of task ids in branch names.
+    pub worktree_alias_pattern: Option<String>,
+    /// Whether `file://` and path URLs may be cloned.
+    pub allow_local_sources: bool,
+    /// The user's own agents.
+    pub agents: Agents,
+    /// The projects, by checkout alias.
+    pub projects: BTreeMap<Identifier, ProjectEntry>,
+}
+
+/// A configured project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectEntry {
+    /// Where it is.
+    pub path: AbsPath,
+    /// Its agents, unless its Skillfile says otherwise.
+    pub agents: Vec<String>,
+    /// The logical project.
+    pub project_alias: Identifier,
+    /// This working copy.
+    pub checkout_alias: Identifier,
+}
+
+impl Config {
+    /// Returns an empty config for skills under `skills_root`.
+    pub fn new(skills_root: AbsPath) -> Self {
+        Self {
+            skills_root,
+            preferred_locale: None,
+            default_agents: Vec::new(),
+            adapter_mode: AdapterMode::default(),
+            worktree_alias_pattern: None,
+            allow_local_sources: false,
+            agents: Agents::default(),
+            projects: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the file. `home` is what `~` means in its paths.
+    pub fn parse(
+        file: &str,
+        text: &str,
+        home: Option<&AbsPath>,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        read(file, text, |object| {
+            object.schema_version(&[1])?;
+            let root = object
+                .required("skills_root")
+                .and_then(|text| path(object, "skills_root", &text, home));
+            let mut config = Self::new(root?);
+            config.preferred_locale = object.text("preferred_locale").map(|text| text.value);
+            config.agents = Agents::new(object.entries("agents", |id, agent| {
+                let adapter = agent.text("project_path").map(|text| text.value);
+                Some(Agent { id: id.value.clone(), adapter })
+            }));
+            let agents = config.agents.clone();
+            config.default_agents = agent_ids(object, "default_agents", &agents);
+            config.adapter_mode = adapter_mode(object);
+            config.worktree_alias_pattern = pattern(object);
+            config.allow_local_sources = object.boolean("allow_local_sources").unwrap_or(false);
+            let projects =
+                object.entries("projects", |alias, entry| project(alias, entry, &agents, home));
+            config.projects = projects.into_iter().collect();
+            Some(config)
+        })
+    }
+
+    /// Returns the file: sorted keys, two blanks, a line break at the end.
+    pub fn to_json(&self) -> String {
+        let project = |entry: &ProjectEntry| {
+            json!({
+                "agents": entry.agents,
+                "checkout_alias": entry.checkout_alias.as_str(),
+                "path": entry.path.as_str(),
+                "project_alias": entry.project_alias.as_str(),
+            })
+        };
+        let projects: Map<String, Value> = self
+            .projects
+            .iter()
+            .map(|(alias, entry)| (alias.to_string(), project(entry)))
+            .collect();
+        let mut fields = BTreeMap::from([
+            ("adapter_mode", Value::from(self.adapter_mode.as_str())),
+            ("default_agents", Value::from(self.default_agents.as_slice())),
+            ("projects", Value::Object(projects)),
+            ("schema_version", Value::from(1)),
+            ("skills_root", Value::from(self.skills_root.as_str())),
+        ]);
+        if let Some(locale) = &self.preferred_locale {
+            fields.insert("preferred_locale", locale.as_str().into());
+        }
+        if let Some(pattern) = &self.worktree_alias_pattern {
+            fields.insert("worktree_alias_pattern", pattern.as_str().into());
+        }
+        if self.allow_local_sources {
+            fields.insert("allow_local_sources", true.into());
+        }
+        if !self.agents.custom().is_empty() {
+            let agent =
+                |agent: &Agent| (agent.id.clone(), json!({ "project_path": agent.adapter }));
+            fields
+                .insert("agents", Value::Object(self.agents.custom().iter().map(agent).collect()));
+        }
+        let object: Map<String, Value> =
+            fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        format!("{:#}\n", Value::Object(object))
+    }
+}
+
+fn path(
+    object: &mut Object<'_, '_, '_>,
+    key: &str,
+    text: &Text,
+    home: Option<&AbsPath>,
+) -> Option<AbsPath> {
+    let expanded = match (text.value.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ if text.value == "~" => home?.clone(),
+        _ => match AbsPath::new(text.value.as_str()) {
+            Ok(path) => path,
+            Err(_) => {
+                let message = format!("`{key}` is `{}`, which is not an absolute path", text.value);
+                object.problem_with_hint(
+                    Code::BadPath,
+                    text.range.clone(),
+                    message,
+                    "write the whole path, or start it with `~/`",
+                );
+                return None;
+            }
+        },
+    };
+    Some(expanded)
+}
+
+fn adapter_mode(object: &mut Object<'_, '_, '_>) -> AdapterMode {
+    let Some(text) = object.text("adapter_mode") else { return AdapterMode::default() };
+    let found = AdapterMode::WORDS.iter().find(|(word, _)| *word == text.value);
+    if found.is_none() {
+        let message =
+            format!("`adapter_mode` is `{}`; expected `auto`, `symlink` or `copy`", text.value);
+        object.problem(Code::BadValue, text.range, message);
+    }
+    found.map_or_else(AdapterMode::default, |(_, mode)| *mode)
+}
+
+fn pattern(object: &mut Object<'_, '_, '_>) -> Option<String> {
+    let text = object.text("worktree_alias_pattern")?;
+    if let Err(error) = regex::Regex::new(&text.value) {
+        let reason = error
+            .to_string()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ")
+            .to_owned();
+        let message = format!("`worktree_alias_pattern` is not a regular expression: {reason}");
+        object.problem(Code::BadValue, text.range, message);
+        return None;
+    }
+    Some(text.value)
+}
+
+fn project(
+    alias: &Text,
+    entry: &mut Object<'_, '_, '_>,
+    agents: &Agents,
+    home: Option<&AbsPath>,
+) -> Option<(Identifier, ProjectEntry)> {
+    let key = Identifier::new(alias.value.as_str())
+        .map_err(|error| {
+            let message = format!("`{}` is not an alias: {error}", alias.value);
+            entry.problem(Code::BadIdentifier, alias.range.clone(), message);
+        })
+        .ok();
+    let path = entry.required("path").and_then(|text| path(entry, "path", &text, home));
+    let agents = agent_ids(entry, "agents", agents);
+    let project_alias = entry.identifier("project_alias");
+    let checkout_alias = entry.identifier("checkout_alias");
+    let key = key?;
+    let entry = ProjectEntry {
+        path: path?,
+        agents,
+        project_alias: project_alias.unwrap_or_else(|| key.clone()),
+        checkout_alias: checkout_alias.unwrap_or_else(|| key.clone()),
+    };
+    Some((key, entry))
+}
+
+/// Reads a list of agents and reports the ones that nobody knows.
+pub(crate) fn agent_ids(
+    object: &mut Object<'_, '_, '_>,
+    key: &'static str,
+    agents: &Agents,
+) -> Vec<String> {
+    let mut ids = Vec::new();
+    for text in object.texts(key) {
+        if agents.find(&text.value).is_some() {
+            ids.push(text.value);
+            continue;
+        }
+        let message = format!("`{key}` names the agent `{}`, which is not known", text.value);
+        let hint = match agents.nearest(&text.value) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "add it under `agents` in config.json".to_owned(),
+        };
+        object.problem_with_hint(Code::UnknownAgent, text.range, message, hint);
+    }
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: &str = r#"{
+      "schema_version": 1,
+      "skills_root": "~/agents/skills",
+      "preferred_locale": "ru",
+      "default_agents": ["codex_cli", "mine"],
+      "adapter_mode": "copy",
+      "worktree_alias_pattern": "[A-Z]+-[0-9]+",
+      "agents": {"mine": {"project_path": ".mine/skills"}},
+      "projects": {"demo": {"path": "/p/demo", "agents": ["cursor"], "project_alias": "demo-ios"}}
+    }"#;
+
+    fn parse(text: &str) -> (Option<Config>, Vec<String>) {
+        let home = AbsPath::new("/home/me").unwrap();
+        let (config, problems) = Config::parse("config.json", text, Some(&home));
+        let shown = |problem: &Diagnostic| format!("{}: {}", problem.code, problem.message);
+        (config, problems.iter().map(shown).collect())
+    }
+
+    #[test]
+    fn a_config_is_read_and_written_back() {
+        let (config, problems) = parse(FULL);
+        assert_eq!(problems, Vec::<String>::new());
+        let config = config.unwrap();
+        assert_eq!(config.skills_root.as_str(), "/home/me/agents/skills");
+        let demo = &config.projects[&Identifier::new("demo").unwrap()];
+        assert_eq!(
+            (demo.project_alias.as_str(), demo.checkout_alias.as_str()),
+            ("demo-ios", "demo")
+        );
+        assert_eq!(parse(&config.to_json()), (Some(config), Vec::new()));
+    }
+
+    #[test]
+    fn bad_values_are_named_together() {
+        let (config, problems) = parse(
+            r#"{"schema_version": 1, "skills_root": "skills", "default_agents": ["claud_code"], "adapter_mode": "hardlink",
+                "worktree_alias_pattern": "(", "projects": {"../x": {"path": "p"}}}"#,
+        );
+        assert_eq!(config, None);
+        // A root that cannot be used ends the reading; everything before it is told.
+        assert_eq!(
+            problems[0],
+            "bad-path: `skills_root` is `skills`, which is not an absolute path"
+        );
+        let (_, problems) = parse(
+            r#"{"schema_version": 1, "skills_root": "/s", "default_agents": ["claud_code"], "adapter_mode": "hardlink",
+                "worktree_alias_pattern": "(", "projects": {"../x": {"path": "p"}}}"#,
+        );
+        let codes: Vec<&str> =
+            problems.iter().filter_map(|problem| problem.split(':').next()).collect();
+        assert_eq!(
+            codes,
+            ["unknown-agent", "bad-value", "bad-value", "bad-identifier", "bad-path"]
+        );
+    }
+}
