@@ -2,8 +2,20 @@
 
 mod agents;
 mod config;
+mod context;
+mod git;
+mod ledger;
+mod locale;
+mod repository;
 mod skillfile;
+mod snapshot;
 
 pub use agents::{Agent, Agents};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry};
+pub use context::{ContextError, context};
+pub use git::{Fetched, GitError, LocalSources, clone, fetch, not_ignored};
+pub use ledger::{LEDGER_FILE, Ledger};
+pub use locale::{LocaleError, Rendered, render};
+pub use repository::{Commit, Repository, SourceError};
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
+pub use snapshot::{Content, File, FileKind, Snapshot, content_digest};

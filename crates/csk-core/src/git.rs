@@ -1,0 +1,225 @@
+//! The `git` program, for what needs the user's credentials, and for its rules of ignoring.
+
+#![expect(clippy::disallowed_methods, reason = "runs git")]
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use skill_fs::AbsPath;
+
+/// How long a clone or a fetch may take.
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// How much of what git says is kept for a message.
+const MAX_WORDS: u64 = 64 << 10;
+
+/// Why git did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GitError {
+    /// It cannot be started.
+    #[error("cannot run git: {0}")]
+    NotRun(String),
+    /// It said no.
+    #[error("{0}")]
+    Failed(String),
+    /// It took too long.
+    #[error("git did not finish within {0} seconds")]
+    TimedOut(u64),
+    /// The URL is of a kind that is not allowed.
+    #[error("the URL `{url}` is not allowed: {why}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+/// Whether repositories on this machine may be cloned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalSources {
+    /// Yes: the config or the environment says so.
+    Allowed,
+    /// No.
+    Refused,
+}
+
+/// Clones `url` to `target`, which must not exist.
+pub fn clone(url: &str, target: &AbsPath, local: LocalSources) -> Result<(), GitError> {
+    check_url(url, local)?;
+    let mut git = network_git(local);
+    git.args(["clone", "--quiet", "--no-recurse-submodules", "--", url]).arg(target.as_path());
+    run(git)
+}
+
+/// Fetches branches and tags from `origin`; a repository without one has nothing to fetch.
+pub fn fetch(repository: &AbsPath, local: LocalSources) -> Result<Fetched, GitError> {
+    let mut remote = Command::new("git");
+    remote.arg("-C").arg(repository.as_path()).args(["config", "--get", "remote.origin.url"]);
+    let output = remote
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| GitError::NotRun(error.to_string()))?;
+    let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if !output.status.success() || url.is_empty() {
+        return Ok(Fetched::NoRemote);
+    }
+    check_url(&url, local)?;
+    let mut git = network_git(local);
+    git.arg("-C").arg(repository.as_path());
+    git.args(["fetch", "--quiet", "--prune", "--no-recurse-submodules", "origin"]);
+    git.args(["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]);
+    run(git).map(|()| Fetched::Done)
+}
+
+/// What a fetch did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetched {
+    /// Everything was fetched.
+    Done,
+    /// There is nowhere to fetch from.
+    NoRemote,
+}
+
+/// Returns those of `paths` that git would not ignore in the work tree at `root`; none outside a work tree.
+pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitError> {
+    let failed = |error: std::io::Error| GitError::NotRun(error.to_string());
+    let mut git = Command::new("git");
+    git.arg("-C").arg(root.as_path()).args(["check-ignore", "--no-index", "-z", "--stdin"]);
+    let mut child = git
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let input = paths.iter().fold(String::new(), |all, path| all + path + "\0");
+    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).map_err(failed)?;
+    let output = child.wait_with_output().map_err(failed)?;
+    match output.status.code() {
+        Some(0 | 1) => {
+            let out = String::from_utf8_lossy(&output.stdout);
+            let ignored: Vec<&str> = out.split('\0').collect();
+            Ok(paths.iter().filter(|path| !ignored.contains(&path.as_str())).cloned().collect())
+        }
+        _ if String::from_utf8_lossy(&output.stderr).contains("not a git repository") => {
+            Ok(Vec::new())
+        }
+        _ => Err(GitError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
+}
+
+/// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
+fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
+    let refuse = |why| Err(GitError::Url { url: url.to_owned(), why });
+    if url.starts_with('-') || url.contains(char::is_control) {
+        return refuse("it looks like an option, or holds control characters");
+    }
+    if url.starts_with("https://") || url.starts_with("ssh://") || is_scp(url) {
+        return Ok(());
+    }
+    let is_path = url.starts_with('/') || url.starts_with("./") || url.starts_with("../");
+    match (url.starts_with("file://") || is_path, local) {
+        (true, LocalSources::Allowed) => Ok(()),
+        (true, LocalSources::Refused) => {
+            refuse("local sources need `allow_local_sources` in config.json, or CSK_ALLOW_FILE=1")
+        }
+        (false, _) => refuse("use https://, ssh:// or user@host:path"),
+    }
+}
+
+/// Returns true for `user@host:path`.
+fn is_scp(url: &str) -> bool {
+    let Some((place, path)) = url.split_once(':') else { return false };
+    let Some((user, host)) = place.split_once('@') else { return false };
+    let is_word = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with('-')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    is_word(user)
+        && is_word(host)
+        && !path.is_empty()
+        && !path.starts_with(':')
+        && !path.starts_with("//")
+}
+
+/// Returns git, set up never to ask and to use no transport but the allowed ones.
+fn network_git(local: LocalSources) -> Command {
+    let mut git = Command::new("git");
+    git.env("GIT_TERMINAL_PROMPT", "0");
+    git.env(
+        "GIT_ALLOW_PROTOCOL",
+        match local {
+            LocalSources::Allowed => "https:ssh:file",
+            LocalSources::Refused => "https:ssh",
+        },
+    );
+    // An agent or a key without a passphrase still works; a question would hang.
+    if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
+        git.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
+    }
+    git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    git
+}
+
+fn run(mut git: Command) -> Result<(), GitError> {
+    let mut child = git.spawn().map_err(|error| GitError::NotRun(error.to_string()))?;
+    let errors = child.stderr.take().expect("it is piped");
+    let reader = std::thread::spawn(move || {
+        let mut words = Vec::new();
+        // What git says is for a message; a pipe that breaks only makes it shorter.
+        let _ = errors.take(MAX_WORDS).read_to_end(&mut words);
+        String::from_utf8_lossy(&words).trim().to_owned()
+    });
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|error| GitError::NotRun(error.to_string()))? {
+            Some(status) => break status,
+            None if start.elapsed() > TIME_LIMIT => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(GitError::TimedOut(TIME_LIMIT.as_secs()));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let words = reader.join().unwrap_or_default();
+    if status.success() {
+        Ok(())
+    } else {
+        Err(GitError::Failed(if words.is_empty() { status.to_string() } else { words }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_transports_are_allowed() {
+        for good in [
+            "https://x.test/a.git",
+            "ssh://git@x.test/a.git",
+            "git@gitlab.example.com:skills/a.git",
+        ] {
+            assert_eq!(check_url(good, LocalSources::Refused), Ok(()), "{good}");
+        }
+        for local in ["file:///a", "/a/b", "./a", "../a"] {
+            assert!(check_url(local, LocalSources::Refused).is_err(), "{local}");
+            assert_eq!(check_url(local, LocalSources::Allowed), Ok(()), "{local}");
+        }
+        for bad in [
+            "ext::sh -c x",
+            "-u",
+            "git://x/a",
+            "http://x/a",
+            "a@-oProxyCommand=x:y",
+            "fd::3",
+            "x\ny",
+            "",
+            "a",
+        ] {
+            assert!(check_url(bad, LocalSources::Allowed).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! A skill's git repository, read in this process: references to commits, commits to files.
+//!
+//! Nothing is checked out and nothing is changed. Files are read straight from git's objects, so no
+//! attribute, filter or line-ending setting of the machine can change a byte.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to git")]
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use gix::bstr::ByteSlice;
+use gix::hash::{ObjectId, Prefix};
+use gix::object::tree::EntryKind;
+use skill::{RefKind, RelPath, nearest};
+use skill_fs::AbsPath;
+
+use crate::Reference;
+use crate::snapshot::{Content, File, FileKind, Snapshot};
+
+/// Files up to this size are held in memory; larger ones are streamed by the `git` program.
+const LARGE: u64 = 4 << 20;
+
+/// A repository under `skills_root`.
+pub struct Repository {
+    path: AbsPath,
+    git: gix::Repository,
+}
+
+/// A commit, by its full id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Commit(String);
+
+impl Commit {
+    /// Returns the full id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the first seven characters.
+    pub fn short(&self) -> &str {
+        self.0.get(..7).unwrap_or(&self.0)
+    }
+}
+
+/// Why a skill cannot be had from its repository.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// There is no folder.
+    #[error("Skill repository not found: {path}")]
+    Missing {
+        /// Where it should be.
+        path: String,
+    },
+    /// There is a folder, but no repository in it.
+    #[error("Local skill path exists but is not a git repository: {path}: {reason}")]
+    NotARepository {
+        /// Where.
+        path: String,
+        /// What git says.
+        reason: String,
+    },
+    /// The repository uses object ids that are not read.
+    #[error("the repository {path} uses SHA-256 object ids, which are not supported")]
+    Sha256 {
+        /// Where.
+        path: String,
+    },
+    /// There is no such tag, branch or commit.
+    #[error("{kind} `{name}` not found in {path}")]
+    UnknownReference {
+        /// Which of the three.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// Where it was looked for.
+        path: String,
+        /// A name near to it.
+        nearest: Option<String>,
+    },
+    /// Several commits start with the given digits.
+    #[error("revision `{name}` is ambiguous in {path}")]
+    Ambiguous {
+        /// The digits.
+        name: String,
+        /// Where.
+        path: String,
+    },
+    /// The repository has submodules.
+    #[error("Submodules are not supported: {path} has {entry}")]
+    Submodules {
+        /// Where.
+        path: String,
+        /// What shows it.
+        entry: String,
+    },
+    /// A file has a name that no skill may use.
+    #[error("{path} holds a file whose name is not allowed: {reason}")]
+    BadName {
+        /// Where.
+        path: String,
+        /// Which, and why.
+        reason: String,
+    },
+    /// A link leads out of the skill.
+    #[error("the link {link} -> {target} leads out of the skill")]
+    Link {
+        /// The link.
+        link: String,
+        /// Where it points.
+        target: String,
+    },
+    /// Git's data cannot be read.
+    #[error("cannot read the repository {path}: {reason}")]
+    Broken {
+        /// Where.
+        path: String,
+        /// What git says.
+        reason: String,
+    },
+}
+
+impl SourceError {
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Missing { .. } => {
+                Some("clone it there, or declare its `git` URL in Skillfile.json".to_owned())
+            }
+            Self::UnknownReference { nearest: Some(near), .. } => {
+                Some(format!("did you mean `{near}`? (install does not fetch; `csk update` does)"))
+            }
+            Self::UnknownReference { nearest: None, .. } => {
+                Some("install does not fetch; `csk update` does".to_owned())
+            }
+            Self::Ambiguous { .. } => Some("give more digits of the commit".to_owned()),
+            Self::Submodules { .. } => {
+                Some("bring the files into the skill's repository itself".to_owned())
+            }
+            Self::Link { .. } => Some("links in a skill must stay inside it".to_owned()),
+            Self::NotARepository { .. }
+            | Self::Sha256 { .. }
+            | Self::BadName { .. }
+            | Self::Broken { .. } => None,
+        }
+    }
+}
+
+impl Repository {
+    /// Opens the repository at `path`.
+    pub fn open(path: &AbsPath) -> Result<Self, SourceError> {
+        let shown = path.to_string();
+        if !path.as_path().exists() {
+            return Err(SourceError::Missing { path: shown });
+        }
+        match gix::open_opts(path.as_path(), gix::open::Options::isolated()) {
+            Ok(git) if git.object_hash() == gix::hash::Kind::Sha1 => {
+                Ok(Self { path: path.clone(), git })
+            }
+            Ok(_) => Err(SourceError::Sha256 { path: shown }),
+            Err(error) => {
+                let reason = error.to_string();
+                // Without support for it, the format is an unknown value of the configuration.
+                let config = std::fs::read_to_string(path.join(".git/config").as_path())
+                    .or_else(|_| std::fs::read_to_string(path.join("config").as_path()));
+                let is_sha256 = config.is_ok_and(|text| {
+                    text.lines().any(|line| {
+                        line.replace(' ', "").trim().eq_ignore_ascii_case("objectformat=sha256")
+                    })
+                });
+                if is_sha256 {
+                    Err(SourceError::Sha256 { path: shown })
+                } else {
+                    Err(SourceError::NotARepository { path: shown, reason })
+                }
+            }
+        }
+    }
+
+    /// Finds the commit that a reference means, from what is there: nothing is fetched.
+    pub fn resolve(&self, reference: &Reference) -> Result<Commit, SourceError> {
+        let name = &reference.name;
+        let id = match reference.kind {
+            RefKind::Tag => self.peel(&format!("refs/tags/{name}"))?,
+            RefKind::Branch => match self.peel(&format!("refs/remotes/origin/{name}"))? {
+                Some(id) => Some(id),
+                None => self.peel(&format!("refs/heads/{name}"))?,
+            },
+            RefKind::Revision => self.revision(name)?,
+        };
+        id.map(|id| Commit(id.to_string())).ok_or_else(|| self.unknown(reference))
+    }
+
+    /// Reads all files of a commit.
+    pub fn snapshot(&self, commit: &Commit) -> Result<Snapshot, SourceError> {
+        let id = ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))?;
+        let tree = self
+            .git
+            .find_commit(id)
+            .and_then(|commit| commit.tree())
+            .map_err(|error| self.broken(&error))?;
+        let tree_id = tree.id().to_string();
+        let entries = tree.traverse().breadthfirst.files().map_err(|error| self.broken(&error))?;
+        let mut files = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let text = entry
+                .filepath
+                .to_str()
+                .map_err(|_| self.bad_name(&entry.filepath, "it is not UTF-8"))?;
+            if text == ".gitmodules" || entry.mode.kind() == EntryKind::Commit {
+                return Err(SourceError::Submodules {
+                    path: self.path.to_string(),
+                    entry: text.to_owned(),
+                });
+            }
+            let path = RelPath::new(text)
+                .map_err(|error| self.bad_name(&entry.filepath, &error.to_string()))?;
+            let kind = match entry.mode.kind() {
+                EntryKind::Blob => FileKind::Plain,
+                EntryKind::BlobExecutable => FileKind::Executable,
+                EntryKind::Link => FileKind::Link,
+                EntryKind::Tree | EntryKind::Commit => continue,
+            };
+            files.push(File { path, kind, content: self.content(entry.oid)? });
+        }
+        Snapshot::new(tree_id, files)
+    }
+
+    /// Hands the bytes of a large file to `take`, piece by piece.
+    pub(crate) fn stream(
+        &self,
+        id: &str,
+        mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> Result<(), SourceError> {
+        // Small windows, and no large file held whole: memory stays flat whatever its size.
+        let mut git = Command::new("git");
+        git.args([
+            "-c",
+            "core.bigFileThreshold=1m",
+            "-c",
+            "core.packedGitWindowSize=1m",
+            "-c",
+            "core.packedGitLimit=8m",
+        ]);
+        git.arg("-C").arg(self.path.as_path()).args(["cat-file", "blob", id]);
+        git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = git.spawn().map_err(|error| self.broken(&error))?;
+        let mut out = child.stdout.take().expect("it is piped");
+        let mut chunk = vec![0; 256 << 10];
+        loop {
+            match out.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(read) => take(&chunk[..read]).map_err(|error| self.broken(&error))?,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.broken(&error)),
+            }
+        }
+        match child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.broken(&format!("git cat-file ended with {status}"))),
+            Err(error) => Err(self.broken(&error)),
+        }
+    }
+
+    fn content(&self, id: ObjectId) -> Result<Content, SourceError> {
+        let size = self.git.find_header(id).map_err(|error| self.broken(&error))?.size();
+        if size > LARGE {
+            return Ok(Content::Large { id: id.to_string(), size });
+        }
+        let object = self.git.find_object(id).map_err(|error| self.broken(&error))?;
+        Ok(Content::Memory(object.detach().data))
+    }
+
+    fn peel(&self, name: &str) -> Result<Option<ObjectId>, SourceError> {
+        let found = self.git.try_find_reference(name).map_err(|error| self.broken(&error))?;
+        let Some(mut reference) = found else { return Ok(None) };
+        Ok(Some(reference.peel_to_commit().map_err(|error| self.broken(&error))?.id))
+    }
+
+    fn revision(&self, digits: &str) -> Result<Option<ObjectId>, SourceError> {
+        let Ok(prefix) = Prefix::from_hex(&digits.to_ascii_lowercase()) else { return Ok(None) };
+        let mut found = std::collections::HashSet::new();
+        self.git
+            .objects
+            .lookup_prefix(prefix, Some(&mut found))
+            .map_err(|error| self.broken(&error))?;
+        // Trees and blobs may share the digits; only commits count, and a tag counts as its commit.
+        let mut commits: Vec<ObjectId> = found
+            .into_iter()
+            .filter_map(|id| Some(self.git.find_object(id).ok()?.peel_to_commit().ok()?.id))
+            .collect();
+        commits.sort_unstable();
+        commits.dedup();
+        match commits.as_slice() {
+            [] => Ok(None),
+            [id] => Ok(Some(*id)),
+            [..] => {
+                Err(SourceError::Ambiguous { name: digits.to_owned(), path: self.path.to_string() })
+            }
+        }
+    }
+
+    fn unknown(&self, reference: &Reference) -> SourceError {
+        let prefixes: &[&str] = match reference.kind {
+            RefKind::Tag => &["refs/tags/"],
+            RefKind::Branch => &["refs/heads/", "refs/remotes/origin/"],
+            RefKind::Revision => &[],
+        };
+        let mut names: Vec<String> = Vec::new();
+        if let Ok(platform) = self.git.references() {
+            let all = platform.all().into_iter().flatten().flatten();
+            names.extend(all.filter_map(|known| {
+                let name = known.name().as_bstr().to_string();
+                prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).map(str::to_owned)
+            }));
+        }
+        let nearest = nearest(&reference.name, names.iter().map(String::as_str)).map(str::to_owned);
+        let (kind, name) = (reference.kind.as_str(), reference.name.clone());
+        SourceError::UnknownReference { kind, name, path: self.path.to_string(), nearest }
+    }
+
+    fn bad_name(&self, name: &[u8], why: &str) -> SourceError {
+        let reason = format!("{:?}: {why}", String::from_utf8_lossy(name));
+        SourceError::BadName { path: self.path.to_string(), reason }
+    }
+
+    fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
+        SourceError::Broken { path: self.path.to_string(), reason: error.to_string() }
+    }
+}
+
+impl std::fmt::Debug for Repository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repository").field("path", &self.path).finish_non_exhaustive()
+    }
+}
