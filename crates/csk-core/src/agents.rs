@@ -99,6 +99,12 @@ impl Agents {
         &self.custom
     }
 
+    /// Returns every folder in which csk may have made entries.
+    pub fn adapter_folders(&self) -> Vec<String> {
+        let custom = self.custom.iter().filter_map(|agent| agent.adapter.clone());
+        ADAPTED.iter().map(|(_, folder)| (*folder).to_owned()).chain(custom).collect()
+    }
+
     /// Finds an agent.
     pub fn find(&self, id: &str) -> Option<Agent> {
         if let Some(agent) = self.custom.iter().find(|agent| agent.id == id) {

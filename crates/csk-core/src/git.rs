@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use skill_fs::AbsPath;
 
 /// How long a clone or a fetch may take.
-pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How much of what git says is kept for a message.
 const MAX_WORDS: u64 = 64 << 10;
 

@@ -1,11 +1,16 @@
 //! Installs skills from git into projects, reproducibly.
+//!
+//! [`Config`] and [`Skillfile`] say what is wanted, [`Repository`] reads what there is, [`install`] brings
+//! the one to the other. Nothing here writes to a terminal or reads the environment.
 
 mod agents;
 mod config;
 mod context;
 mod git;
+pub mod install;
 mod ledger;
 mod locale;
+pub mod project;
 mod repository;
 mod skillfile;
 mod snapshot;
@@ -19,3 +24,5 @@ pub use locale::{LocaleError, Rendered, render};
 pub use repository::{Commit, Repository, SourceError};
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
 pub use snapshot::{Content, File, FileKind, Snapshot, content_digest};
+
+pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, write_file};

@@ -176,6 +176,11 @@ impl Repository {
         }
     }
 
+    /// Returns where the repository is.
+    pub fn path(&self) -> &AbsPath {
+        &self.path
+    }
+
     /// Finds the commit that a reference means, from what is there: nothing is fetched.
     pub fn resolve(&self, reference: &Reference) -> Result<Commit, SourceError> {
         let name = &reference.name;
@@ -223,42 +228,6 @@ impl Repository {
             files.push(File { path, kind, content: self.content(entry.oid)? });
         }
         Snapshot::new(tree_id, files)
-    }
-
-    /// Hands the bytes of a large file to `take`, piece by piece.
-    pub(crate) fn stream(
-        &self,
-        id: &str,
-        mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
-    ) -> Result<(), SourceError> {
-        // Small windows, and no large file held whole: memory stays flat whatever its size.
-        let mut git = Command::new("git");
-        git.args([
-            "-c",
-            "core.bigFileThreshold=1m",
-            "-c",
-            "core.packedGitWindowSize=1m",
-            "-c",
-            "core.packedGitLimit=8m",
-        ]);
-        git.arg("-C").arg(self.path.as_path()).args(["cat-file", "blob", id]);
-        git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = git.spawn().map_err(|error| self.broken(&error))?;
-        let mut out = child.stdout.take().expect("it is piped");
-        let mut chunk = vec![0; 256 << 10];
-        loop {
-            match out.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(read) => take(&chunk[..read]).map_err(|error| self.broken(&error))?,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.broken(&error)),
-            }
-        }
-        match child.wait() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(self.broken(&format!("git cat-file ended with {status}"))),
-            Err(error) => Err(self.broken(&error)),
-        }
     }
 
     fn content(&self, id: ObjectId) -> Result<Content, SourceError> {
@@ -324,8 +293,48 @@ impl Repository {
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
-        SourceError::Broken { path: self.path.to_string(), reason: error.to_string() }
+        broken(&self.path, error)
     }
+}
+
+/// Hands the bytes of a large file to `take`, piece by piece.
+pub(crate) fn stream(
+    repository: &AbsPath,
+    id: &str,
+    mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> Result<(), SourceError> {
+    // Small windows, and no large file held whole: memory stays flat whatever its size.
+    let mut git = Command::new("git");
+    git.args([
+        "-c",
+        "core.bigFileThreshold=1m",
+        "-c",
+        "core.packedGitWindowSize=1m",
+        "-c",
+        "core.packedGitLimit=8m",
+    ]);
+    git.arg("-C").arg(repository.as_path()).args(["cat-file", "blob", id]);
+    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = git.spawn().map_err(|error| broken(repository, &error))?;
+    let mut out = child.stdout.take().expect("it is piped");
+    let mut chunk = vec![0; 256 << 10];
+    loop {
+        match out.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => take(&chunk[..read]).map_err(|error| broken(repository, &error))?,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(broken(repository, &error)),
+        }
+    }
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(broken(repository, &format!("git cat-file ended with {status}"))),
+        Err(error) => Err(broken(repository, &error)),
+    }
+}
+
+fn broken(repository: &AbsPath, error: &dyn std::fmt::Display) -> SourceError {
+    SourceError::Broken { path: repository.to_string(), reason: error.to_string() }
 }
 
 impl std::fmt::Debug for Repository {

@@ -2,7 +2,9 @@
 
 use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath};
 
-use crate::repository::{Repository, SourceError};
+use skill_fs::AbsPath;
+
+use crate::repository::{SourceError, stream};
 
 /// A commit's files, sorted by path, links checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,15 +61,15 @@ impl Content {
     /// Hands all bytes to `take`.
     pub(crate) fn feed(
         &self,
-        repository: &Repository,
+        repository: &AbsPath,
         mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
     ) -> Result<(), SourceError> {
         match self {
             Self::Memory(bytes) => take(bytes).map_err(|error| SourceError::Broken {
-                path: String::new(),
+                path: repository.to_string(),
                 reason: error.to_string(),
             }),
-            Self::Large { id, .. } => repository.stream(id, take),
+            Self::Large { id, .. } => stream(repository, id, take),
         }
     }
 }
@@ -111,7 +113,7 @@ impl Snapshot {
     }
 
     /// Returns the bundle digest: what trust binds to.
-    pub fn bundle_digest(&self, repository: &Repository) -> Result<Digest, SourceError> {
+    pub fn bundle_digest(&self, repository: &AbsPath) -> Result<Digest, SourceError> {
         let mut hasher = BundleHasher::default();
         for file in &self.files {
             let kind = match file.kind {
@@ -143,7 +145,7 @@ impl File {
 }
 
 /// Returns the content digest of `files`, which are an installed context: a link counts as its file.
-pub fn content_digest(files: &[File], repository: &Repository) -> Result<Digest, SourceError> {
+pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, SourceError> {
     let mut hasher = ContentHasher::default();
     let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
     for file in files {

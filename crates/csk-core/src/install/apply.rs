@@ -1,0 +1,344 @@
+//! Performs a plan: each skill by itself, staged and put in place in one step.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use skill::{Identifier, MARKER_FILE, Marker};
+use skill_fs::{AbsPath, FsError, Kind, Replaced, Root, WalkLimits, replace_folder, walk};
+
+use super::journal::{Journal, recover, stage, write_ledger};
+use super::plan::{Adapter, Group, Plan, link_text};
+use super::{Observed, Prepared, SKILLS, SkillError, Target};
+use crate::{Declaration, File, FileKind};
+
+/// What became of one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The skill.
+    pub name: Identifier,
+    /// Where edits of the user were kept, if there were any.
+    pub backup: Option<String>,
+    /// Why it failed; then what was there before is still there.
+    pub error: Option<SkillError>,
+}
+
+/// Everything that a group needs beside itself.
+struct Work<'a> {
+    /// What is to be done.
+    group: &'a Group,
+    /// The declaration; none for a removal.
+    declaration: Option<&'a Declaration>,
+    /// The files, where they are written.
+    prepared: Option<Arc<Prepared>>,
+}
+
+/// Finishes an install that was killed, before anything is observed.
+pub fn finish_interrupted(target: &Target) -> Result<(), FsError> {
+    recover(target)
+}
+
+/// Performs `plan` in `target`. `prepared` holds the files of every group that writes some; `now` is the
+/// time that markers tell.
+pub fn apply(
+    target: &Target,
+    plan: &Plan,
+    observed: &Observed,
+    prepared: &BTreeMap<Identifier, Arc<Prepared>>,
+    now: &str,
+) -> Result<Vec<Applied>, FsError> {
+    let groups: Vec<&Group> =
+        plan.removals.iter().chain(&plan.skills).filter(|group| !group.is_empty()).collect();
+    if groups.is_empty() {
+        return Ok(Vec::new());
+    }
+    announce(&groups, observed).begin(target)?;
+    let run = |group: &&Group| {
+        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+        let prepared = prepared.get(&group.name).map(Arc::clone);
+        perform(target, &Work { group, declaration, prepared }, now)
+    };
+    // Removals first, so that nothing new meets what is going away.
+    let (removals, rest): (Vec<&Group>, Vec<&Group>) =
+        groups.into_iter().partition(|group| group.remove);
+    let mut applied: Vec<Applied> = removals.par_iter().map(run).collect();
+    applied.par_extend(rest.par_iter().map(run));
+    settle(target, plan, observed, &applied)?;
+    Journal::end(target)?;
+    Ok(applied)
+}
+
+/// Returns the journal of what is about to be made and is in no ledger yet.
+fn announce(groups: &[&Group], observed: &Observed) -> Journal {
+    let mut journal = Journal::default();
+    for group in groups {
+        if group.install.is_some() && !observed.ledger.entries.contains(&group.name) {
+            journal.adds.entry(SKILLS.to_owned()).or_default().push(group.name.clone());
+        }
+        for adapter in group.adapters.iter().filter(|adapter| adapter.present) {
+            let known = observed
+                .adapters
+                .get(&adapter.folder)
+                .is_some_and(|known| known.ledger.entries.contains(&group.name));
+            if !known {
+                journal.adds.entry(adapter.folder.clone()).or_default().push(group.name.clone());
+            }
+        }
+    }
+    journal
+}
+
+/// Brings the ledgers up to date with what was done.
+fn settle(
+    target: &Target,
+    plan: &Plan,
+    observed: &Observed,
+    applied: &[Applied],
+) -> Result<(), FsError> {
+    let mut ledgers: BTreeMap<&str, _> = BTreeMap::from([(SKILLS, observed.ledger.clone())]);
+    for (folder, adapter) in &observed.adapters {
+        ledgers.insert(folder, adapter.ledger.clone());
+    }
+    let failed =
+        |name: &Identifier| applied.iter().any(|done| done.name == *name && done.error.is_some());
+    for group in plan.removals.iter().chain(&plan.skills).filter(|group| !failed(&group.name)) {
+        if let Some(ledger) = ledgers.get_mut(SKILLS) {
+            if group.remove {
+                ledger.entries.remove(&group.name);
+            } else if group.install.is_some() {
+                ledger.entries.insert(group.name.clone());
+            }
+        }
+        for adapter in &group.adapters {
+            let ledger = ledgers.entry(adapter.folder.as_str()).or_default();
+            if adapter.present {
+                ledger.entries.insert(group.name.clone());
+            } else {
+                ledger.entries.remove(&group.name);
+            }
+        }
+    }
+    for (folder, ledger) in ledgers {
+        write_ledger(&target.root.join(folder), &ledger)?;
+    }
+    Ok(())
+}
+
+fn perform(target: &Target, work: &Work<'_>, now: &str) -> Applied {
+    let mut applied = Applied { name: work.group.name.clone(), backup: None, error: None };
+    let done = steps(target, work, now, &mut applied.backup);
+    applied.error = done.err();
+    applied
+}
+
+fn steps(
+    target: &Target,
+    work: &Work<'_>,
+    now: &str,
+    backup: &mut Option<String>,
+) -> Result<(), SkillError> {
+    let group = work.group;
+    let place = target.skills_folder().join(group.name.as_str());
+    let staged = stage(target).join(group.name.as_str());
+    for adapter in group.adapters.iter().filter(|adapter| !adapter.present) {
+        take_away(
+            target,
+            &target.root.join(&adapter.folder).join(group.name.as_str()),
+            &adapter.folder,
+        )?;
+    }
+    if group.remove {
+        move_aside(&place, &staged)?;
+    } else if let (Some(prepared), Some(declaration)) = (&work.prepared, work.declaration) {
+        write_context(&staged, prepared, &marker(target, group, declaration, prepared, now))?;
+        create_parent(&place)?;
+        replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
+    }
+    if group.edited && (group.remove || group.install.is_some()) && staged.as_path().exists() {
+        *backup = Some(keep(target, group, &staged, now)?);
+    }
+    for adapter in group.adapters.iter().filter(|adapter| adapter.present) {
+        put_adapter(target, adapter, group)?;
+    }
+    Ok(())
+}
+
+fn marker(
+    target: &Target,
+    group: &Group,
+    declaration: &Declaration,
+    prepared: &Prepared,
+    now: &str,
+) -> Marker {
+    Marker {
+        name: declaration.name.clone(),
+        source: declaration.source.clone(),
+        git: declaration.git.clone(),
+        ref_kind: declaration.reference.kind,
+        reference: declaration.reference.name.clone(),
+        commit: group.commit.as_ref().map_or_else(String::new, |commit| commit.as_str().to_owned()),
+        content_sha256: prepared.content,
+        bundle_sha256: Some(prepared.bundle),
+        locale: target.locale.clone(),
+        agents: target.agent_ids(),
+        commands: Vec::new(),
+        installed_at: now.to_owned(),
+        files: prepared.files.iter().map(|file| file.path.to_string()).collect(),
+    }
+}
+
+/// Writes a context and its marker into a new folder.
+fn write_context(folder: &AbsPath, prepared: &Prepared, marker: &Marker) -> Result<(), SkillError> {
+    // A folder of that name in the stage is what an earlier try left.
+    ignore_missing(fs::remove_dir_all(folder.as_path()), folder)?;
+    create(folder)?;
+    let mut last = String::new();
+    for file in &prepared.files {
+        let path = folder.join(file.path.as_str());
+        // Files are sorted, so a new parent shows as a change.
+        let parent = path.parent().map(|parent| parent.to_string()).unwrap_or_default();
+        if parent != last {
+            create_parent(&path)?;
+            last = parent;
+        }
+        write_one(&path, file, prepared)?;
+    }
+    let path = folder.join(MARKER_FILE);
+    fs::write(path.as_path(), marker.to_json()).map_err(|error| io_error(&path, &error))
+}
+
+fn write_one(path: &AbsPath, file: &File, prepared: &Prepared) -> Result<(), SkillError> {
+    let failed = |error: io::Error| io_error(path, &error);
+    if file.kind == FileKind::Link {
+        return make_link(&file.text().unwrap_or_default(), path).map_err(failed);
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if file.kind == FileKind::Executable {
+        make_executable(&mut options);
+    }
+    let mut out = options.open(path.as_path()).map_err(failed)?;
+    prepared.feed(&file.content, |bytes| out.write_all(bytes))
+}
+
+/// Makes an agent's entry, in the place of an older one of ours.
+fn put_adapter(target: &Target, adapter: &Adapter, group: &Group) -> Result<(), SkillError> {
+    let place = target.root.join(&adapter.folder).join(group.name.as_str());
+    let name = format!("{}.{}", group.name, adapter.folder.replace('/', "_"));
+    let staged = stage(target).join(&name);
+    create_parent(&place)?;
+    if target.adapter_mode.links() {
+        let text = link_text(&adapter.folder, group.name.as_str());
+        ignore_missing(fs::remove_file(staged.as_path()), &staged)?;
+        make_link(&text, &staged).map_err(|error| io_error(&staged, &error))?;
+        if is_real_folder(&place) {
+            take_away(target, &place, &adapter.folder)?;
+        }
+        return fs::rename(staged.as_path(), place.as_path())
+            .map_err(|error| io_error(&place, &error));
+    }
+    copy_folder(&target.skills_folder().join(group.name.as_str()), &staged)?;
+    if !is_real_folder(&place) {
+        ignore_missing(fs::remove_file(place.as_path()), &place)?;
+    }
+    replace_folder(&staged, &place).map(|_: Replaced| ()).map_err(|error| write_error(&error))
+}
+
+fn copy_folder(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
+    ignore_missing(fs::remove_dir_all(to.as_path()), to)?;
+    create(to)?;
+    let root = Root::open(from).map_err(|error| write_error(&error))?;
+    for entry in walk(&root, &WalkLimits::SKILL).map_err(|error| write_error(&error))? {
+        let (source, place) = (from.join(entry.path.as_str()), to.join(entry.path.as_str()));
+        let done = match &entry.kind {
+            Kind::Folder => fs::create_dir_all(place.as_path()),
+            Kind::File { .. } => {
+                create_parent(&place)?;
+                fs::copy(source.as_path(), place.as_path()).map(|_| ())
+            }
+            Kind::Link(text) => {
+                create_parent(&place)?;
+                make_link(text, &place)
+            }
+            Kind::Other(_) => Ok(()),
+        };
+        done.map_err(|error| io_error(&place, &error))?;
+    }
+    Ok(())
+}
+
+/// Moves an entry of ours out of the project, in one step.
+fn take_away(target: &Target, place: &AbsPath, folder: &str) -> Result<(), SkillError> {
+    let name = format!("{}.{}.old", place.file_name().unwrap_or("entry"), folder.replace('/', "_"));
+    move_aside(place, &stage(target).join(&name))
+}
+
+fn move_aside(place: &AbsPath, staged: &AbsPath) -> Result<(), SkillError> {
+    ignore_missing(fs::remove_dir_all(staged.as_path()), staged)?;
+    ignore_missing(fs::rename(place.as_path(), staged.as_path()), place)
+}
+
+/// Keeps what the user edited, and returns where.
+fn keep(target: &Target, group: &Group, old: &AbsPath, now: &str) -> Result<String, SkillError> {
+    let folder = target.root.join(".agents/backups");
+    create(&folder)?;
+    let stamp: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
+    let mut place = folder.join(format!("{}-{stamp}", group.name));
+    for number in 1.. {
+        if !place.as_path().exists() {
+            break;
+        }
+        place = folder.join(format!("{}-{stamp}-{number}", group.name));
+    }
+    fs::rename(old.as_path(), place.as_path()).map_err(|error| io_error(&place, &error))?;
+    Ok(place.to_string())
+}
+
+fn is_real_folder(path: &AbsPath) -> bool {
+    fs::symlink_metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn create_parent(path: &AbsPath) -> Result<(), SkillError> {
+    path.parent().map_or(Ok(()), |parent| create(&parent))
+}
+
+fn create(folder: &AbsPath) -> Result<(), SkillError> {
+    fs::create_dir_all(folder.as_path()).map_err(|error| io_error(folder, &error))
+}
+
+fn ignore_missing(result: io::Result<()>, path: &AbsPath) -> Result<(), SkillError> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn io_error(path: &AbsPath, error: &io::Error) -> SkillError {
+    SkillError::Write(format!("cannot write {path}: {error}"))
+}
+
+fn write_error(error: &FsError) -> SkillError {
+    SkillError::Write(error.to_string())
+}
+
+#[cfg(unix)]
+fn make_link(text: &str, path: &AbsPath) -> io::Result<()> {
+    std::os::unix::fs::symlink(text, path.as_path())
+}
+
+#[cfg(not(unix))]
+fn make_link(_: &str, _: &AbsPath) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(unix)]
+fn make_executable(options: &mut OpenOptions) {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o777);
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &mut OpenOptions) {}

@@ -1,0 +1,183 @@
+//! Reads what is in a project: ledgers, markers, the digests of what is installed, the entries of agents.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+
+use rayon::prelude::*;
+use skill::{Digest, Identifier, MARKER_FILE, Marker, RelPath};
+use skill_fs::{AbsPath, FsError, Root, content_digest};
+
+use super::Target;
+use crate::{Agents, LEDGER_FILE, Ledger};
+
+/// The most that is read of a marker or a ledger.
+const MAX_FILE: u64 = 16 << 20;
+
+/// What is in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// The skills that csk installed.
+    pub ledger: Ledger,
+    /// Every skill that is declared or installed.
+    pub contexts: BTreeMap<Identifier, ContextState>,
+    /// The folders of agents, by path.
+    pub adapters: BTreeMap<String, ObservedAdapter>,
+}
+
+/// What is at the place of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContextState {
+    /// Nothing.
+    Missing,
+    /// Something that csk did not make.
+    Foreign,
+    /// Something of csk's whose marker cannot be read.
+    Unreadable(String),
+    /// An installed skill.
+    Installed {
+        /// What the install wrote.
+        marker: Box<Marker>,
+        /// The digest of what is there now.
+        content: Digest,
+    },
+}
+
+/// A folder of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObservedAdapter {
+    /// The entries that csk made.
+    pub ledger: Ledger,
+    /// Every entry that is declared or was made.
+    pub entries: BTreeMap<Identifier, AdapterState>,
+}
+
+/// What is at the place of an agent's entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdapterState {
+    /// Nothing.
+    Missing,
+    /// A link and where it points.
+    Link(String),
+    /// A folder and the digest of its content.
+    Folder(Digest),
+    /// Something else.
+    Other,
+}
+
+/// Reads the project.
+pub fn observe(target: &Target, agents: &Agents) -> Result<Observed, FsError> {
+    let folder = target.skills_folder();
+    let ledger = read_ledger(&folder)?;
+    let declared: BTreeSet<Identifier> =
+        target.skills.iter().map(|skill| skill.name.clone()).collect();
+    let names: Vec<Identifier> = declared.union(&ledger.entries).cloned().collect();
+    let contexts: Result<BTreeMap<_, _>, FsError> =
+        names.par_iter().map(|name| Ok((name.clone(), context(&folder, name, &ledger)?))).collect();
+    let mut adapters = BTreeMap::new();
+    let wanted = target.adapters();
+    // An agent that was removed leaves its ledger behind: every folder that may have one is looked at.
+    let known = agents.adapter_folders().into_iter().chain(wanted.iter().cloned());
+    for path in known.collect::<BTreeSet<String>>() {
+        let root = target.root.join(&path);
+        let is_wanted = wanted.contains(&path);
+        let ledger = read_ledger(&root)?;
+        if !is_wanted && ledger.entries.is_empty() {
+            continue;
+        }
+        let mut names = ledger.entries.clone();
+        if is_wanted {
+            names.extend(declared.iter().cloned());
+        }
+        let entries: Result<BTreeMap<_, _>, FsError> = names
+            .into_iter()
+            .map(|name| Ok((name.clone(), adapter(&root.join(name.as_str()))?)))
+            .collect();
+        adapters.insert(path, ObservedAdapter { ledger, entries: entries? });
+    }
+    Ok(Observed { ledger, contexts: contexts?, adapters })
+}
+
+fn context(folder: &AbsPath, name: &Identifier, ledger: &Ledger) -> Result<ContextState, FsError> {
+    let path = folder.join(name.as_str());
+    let metadata = match fs::symlink_metadata(path.as_path()) {
+        Ok(metadata) => metadata,
+        Err(error) if is_absent(&error) => return Ok(ContextState::Missing),
+        Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
+    };
+    if !ledger.entries.contains(name) {
+        return Ok(ContextState::Foreign);
+    }
+    if !metadata.is_dir() {
+        return Ok(ContextState::Unreadable(format!("{path} is not a folder")));
+    }
+    let root = Root::open(&path)?;
+    let marker = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
+        Ok(marker) => marker,
+        Err(reason) => return Ok(ContextState::Unreadable(reason)),
+    };
+    match content_digest(&root) {
+        Ok(content) => Ok(ContextState::Installed { marker: Box::new(marker), content }),
+        Err(error) => Ok(ContextState::Unreadable(error.to_string())),
+    }
+}
+
+/// Reads the marker in the folder `root`; the error says what is wrong with it.
+pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
+    let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
+    let bytes = root.read(&path, MAX_FILE).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))?;
+    let (marker, problems) = Marker::parse(shown, &text);
+    marker.ok_or_else(|| {
+        let is_newer = problems.iter().any(|problem| problem.code == skill::Code::SchemaVersion);
+        let what = if is_newer {
+            "Unsupported installed marker schema"
+        } else {
+            "the installed marker cannot be read"
+        };
+        let why =
+            problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
+        format!("{what} in {shown}{why}")
+    })
+}
+
+fn adapter(path: &AbsPath) -> Result<AdapterState, FsError> {
+    let metadata = match fs::symlink_metadata(path.as_path()) {
+        Ok(metadata) => metadata,
+        Err(error) if is_absent(&error) => return Ok(AdapterState::Missing),
+        Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
+    };
+    if metadata.is_symlink() {
+        let target = fs::read_link(path.as_path())
+            .map_err(|source| FsError::Io { path: path.to_string(), source })?;
+        return Ok(AdapterState::Link(target.to_string_lossy().into_owned()));
+    }
+    if !metadata.is_dir() {
+        return Ok(AdapterState::Other);
+    }
+    Ok(Root::open(path)
+        .and_then(|root| content_digest(&root))
+        .map_or(AdapterState::Other, AdapterState::Folder))
+}
+
+/// Reads the ledger of a folder; no folder and no file are an empty one.
+pub(super) fn read_ledger(folder: &AbsPath) -> Result<Ledger, FsError> {
+    let path = folder.join(LEDGER_FILE);
+    let text = match fs::read_to_string(path.as_path()) {
+        Ok(text) => text,
+        Err(error) if is_absent(&error) => return Ok(Ledger::default()),
+        Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
+    };
+    let (ledger, problems) = Ledger::parse(path.as_str(), &text);
+    ledger.ok_or_else(|| {
+        // Without it nobody can tell what is the user's, so nothing may be touched.
+        let why = problems.first().map_or_else(String::new, |problem| problem.message.clone());
+        FsError::Io { path: path.to_string(), source: io::Error::other(why) }
+    })
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

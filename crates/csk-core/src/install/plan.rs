@@ -1,0 +1,318 @@
+//! Decides what an install changes, without touching the disk.
+//!
+//! Input: what was resolved and what was observed. Output: a [`Plan`], one group a skill. Removals come
+//! first.
+
+use std::collections::BTreeSet;
+
+use skill::{Digest, Identifier, Marker, RefKind};
+
+use super::observe::ObservedAdapter;
+use super::{AdapterState, ContextState, Observed, Resolution, SkillError, Target};
+use crate::{Commit, Declaration};
+
+/// Everything that is to be done in one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Skills that are not declared any more.
+    pub removals: Vec<Group>,
+    /// Declared skills, in the order of the Skillfile.
+    pub skills: Vec<Group>,
+}
+
+impl Plan {
+    /// Returns true if nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.removals.is_empty() && self.skills.iter().all(Group::is_empty)
+    }
+}
+
+/// What is to be done for one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The skill.
+    pub name: Identifier,
+    /// The commit that is wanted; none for a removal.
+    pub commit: Option<Commit>,
+    /// Why its files are written anew, if they are.
+    pub install: Option<Reason>,
+    /// Whether its files are removed.
+    pub remove: bool,
+    /// Whether what is there was changed by hand, and must be kept aside.
+    pub edited: bool,
+    /// The commit that is installed.
+    pub installed: Option<String>,
+    /// The digest of what is installed now.
+    pub content: Option<Digest>,
+    /// The entries of agents that change.
+    pub adapters: Vec<Adapter>,
+    /// What to tell, though it stops nothing.
+    pub warnings: Vec<String>,
+    /// Why nothing can be done for this skill.
+    pub error: Option<SkillError>,
+    /// The state before, for `status`.
+    pub label: Label,
+}
+
+/// Why files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// There are none.
+    New,
+    /// The commit, the reference, the locale or the agents differ.
+    Changed,
+    /// They are not what was installed.
+    Drift,
+}
+
+/// A change of an agent's entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adapter {
+    /// The agent's folder.
+    pub folder: String,
+    /// Make it, or take it away.
+    pub present: bool,
+}
+
+/// The state of a skill, as `status` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Label {
+    /// Everything is as declared.
+    UpToDate,
+    /// Not installed.
+    Missing,
+    /// Another commit is wanted.
+    UpdateAvailable,
+    /// Not what was installed; the text says what differs, where that is not the content.
+    ContentDrift(Option<String>),
+    /// It cannot be told.
+    Error,
+}
+
+impl Label {
+    /// Returns the stable word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::UpToDate => "up-to-date",
+            Self::Missing => "missing",
+            Self::UpdateAvailable => "update-available",
+            Self::ContentDrift(_) => "content-drift",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a tag that moved means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tags {
+    /// A warning.
+    MayMove,
+    /// An error.
+    Strict,
+}
+
+impl Group {
+    fn new(name: Identifier) -> Self {
+        Self {
+            name,
+            commit: None,
+            install: None,
+            remove: false,
+            edited: false,
+            installed: None,
+            content: None,
+            adapters: Vec::new(),
+            warnings: Vec::new(),
+            error: None,
+            label: Label::UpToDate,
+        }
+    }
+
+    /// Returns true if nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.install.is_none() && !self.remove && self.adapters.is_empty()
+    }
+}
+
+/// Returns the steps that turn what was observed into what is wanted.
+pub fn plan(target: &Target, resolution: &Resolution, observed: &Observed, tags: Tags) -> Plan {
+    let is_declared = |name: &Identifier| target.skills.iter().any(|skill| skill.name == *name);
+    let orphans = observed.adapters.values().flat_map(|adapter| &adapter.ledger.entries);
+    let gone: BTreeSet<&Identifier> =
+        observed.ledger.entries.iter().chain(orphans).filter(|name| !is_declared(name)).collect();
+    let planner = Planner { target, observed, tags };
+    Plan {
+        removals: gone.into_iter().map(|name| removal(name.clone(), observed)).collect(),
+        skills: target
+            .skills
+            .iter()
+            .map(|skill| planner.group(skill, resolution.get(skill).commit))
+            .collect(),
+    }
+}
+
+fn removal(name: Identifier, observed: &Observed) -> Group {
+    let state = observed.contexts.get(&name).unwrap_or(&ContextState::Missing);
+    let mut group = Group::new(name);
+    group.remove = observed.ledger.entries.contains(&group.name);
+    group.edited = match state {
+        ContextState::Installed { marker, content } => marker.content_sha256 != *content,
+        // What cannot be told from the user's work is kept aside.
+        ContextState::Unreadable(_) => true,
+        ContextState::Missing | ContextState::Foreign => false,
+    };
+    for (folder, adapter) in &observed.adapters {
+        if adapter.ledger.entries.contains(&group.name) {
+            group.adapters.push(Adapter { folder: folder.clone(), present: false });
+        }
+    }
+    group
+}
+
+/// Decides about declared skills, one by one.
+struct Planner<'a> {
+    target: &'a Target,
+    observed: &'a Observed,
+    tags: Tags,
+}
+
+impl Planner<'_> {
+    fn group(&self, skill: &Declaration, commit: Result<Commit, SkillError>) -> Group {
+        let mut group = Group::new(skill.name.clone());
+        match commit {
+            Ok(commit) => self.wanted(&mut group, skill, &commit),
+            Err(error) => group.error = Some(error),
+        }
+        if group.error.is_some() {
+            // A label that says more than "error" stays: an update that is refused is still available.
+            if group.label == Label::UpToDate || group.label == Label::Missing {
+                group.label = Label::Error;
+            }
+            group.install = None;
+            group.adapters.clear();
+        }
+        group
+    }
+
+    fn wanted(&self, group: &mut Group, skill: &Declaration, commit: &Commit) {
+        group.commit = Some(commit.clone());
+        match self.observed.contexts.get(&skill.name).unwrap_or(&ContextState::Missing) {
+            ContextState::Missing => {
+                group.install = Some(Reason::New);
+                group.label = Label::Missing;
+            }
+            ContextState::Foreign => {
+                let path = self.target.skills_folder().join(skill.name.as_str()).to_string();
+                group.error = Some(SkillError::Foreign { path });
+            }
+            ContextState::Unreadable(reason) => {
+                group.error = Some(SkillError::Marker(reason.clone()));
+            }
+            ContextState::Installed { marker, content } => {
+                group.edited = marker.content_sha256 != *content;
+                group.content = Some(*content);
+                group.installed = Some(marker.commit.clone());
+                self.installed(group, skill, commit, marker);
+            }
+        }
+        if group.error.is_none() {
+            adapters(group, self.target, self.observed);
+        }
+    }
+
+    fn installed(&self, group: &mut Group, skill: &Declaration, commit: &Commit, marker: &Marker) {
+        let same_reference =
+            marker.ref_kind == skill.reference.kind && marker.reference == skill.reference.name;
+        let same_commit = marker.commit == commit.as_str();
+        let same_shape =
+            marker.locale == self.target.locale && marker.agents == self.target.agent_ids();
+        if !same_commit || !same_reference || (!same_shape && !group.edited) {
+            group.label = Label::UpdateAvailable;
+            group.install = Some(Reason::Changed);
+        } else if group.edited {
+            group.label = Label::ContentDrift(None);
+            group.install = Some(Reason::Drift);
+        }
+        if same_reference && !same_commit && skill.reference.kind == RefKind::Tag {
+            let (skill, tag) = (skill.name.to_string(), skill.reference.name.clone());
+            let (old, new) = (short(&marker.commit).to_owned(), commit.short().to_owned());
+            let moved = SkillError::MovedTag { skill, tag, old, new };
+            match self.tags {
+                Tags::MayMove => group.warnings.push(moved.to_string()),
+                Tags::Strict => group.error = Some(moved),
+            }
+        }
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
+/// Decides about the entries of agents: those wanted must be there and right, those not wanted go.
+fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
+    let wanted = target.adapters();
+    for (folder, adapter) in &observed.adapters {
+        let is_ours = adapter.ledger.entries.contains(&group.name);
+        if !wanted.contains(folder) {
+            if is_ours {
+                group.adapters.push(Adapter { folder: folder.clone(), present: false });
+            }
+            continue;
+        }
+        match entry_state(group, target, folder, adapter) {
+            Entry::Right if is_ours => {}
+            // The very link that would be made: it is taken over.
+            Entry::Right | Entry::Absent => {
+                group.adapters.push(Adapter { folder: folder.clone(), present: true });
+            }
+            Entry::Wrong if is_ours => {
+                group.adapters.push(Adapter { folder: folder.clone(), present: true });
+            }
+            Entry::Wrong => {
+                let path = target.root.join(folder).join(group.name.as_str()).to_string();
+                group.error = Some(SkillError::Foreign { path });
+                group.label = Label::Error;
+                return;
+            }
+        }
+    }
+    let is_new = |adapter: &&Adapter| adapter.present;
+    if let Some(adapter) =
+        group.adapters.iter().find(is_new).filter(|_| group.label == Label::UpToDate)
+    {
+        group.label = Label::ContentDrift(Some(format!(
+            "{}/{} is missing or wrong",
+            adapter.folder, group.name
+        )));
+    }
+}
+
+enum Entry {
+    Right,
+    Wrong,
+    Absent,
+}
+
+fn entry_state(group: &Group, target: &Target, folder: &str, adapter: &ObservedAdapter) -> Entry {
+    let links = target.adapter_mode.links();
+    match adapter.entries.get(&group.name) {
+        None | Some(AdapterState::Missing) => Entry::Absent,
+        Some(AdapterState::Link(to)) if links && *to == link_text(folder, group.name.as_str()) => {
+            Entry::Right
+        }
+        // A copy is right if it holds what is going to stay.
+        Some(AdapterState::Folder(digest))
+            if !links && group.install.is_none() && group.content == Some(*digest) =>
+        {
+            Entry::Right
+        }
+        Some(AdapterState::Link(_) | AdapterState::Folder(_) | AdapterState::Other) => Entry::Wrong,
+    }
+}
+
+/// Returns the text of the link from an agent's folder to a skill.
+pub(super) fn link_text(folder: &str, name: &str) -> String {
+    let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
+    format!("{up}{}/{name}", super::SKILLS)
+}

@@ -1,0 +1,80 @@
+//! Reads and checks the content of a skill before anything is written.
+
+use skill::{Digest, Input, SKILL_FILE, Strictness, parse};
+use skill_fs::AbsPath;
+
+use super::SkillError;
+use crate::{
+    Commit, Content, ContextError, Declaration, File, LocaleError, Rendered, Repository,
+    content_digest, context, render,
+};
+
+/// The files of a skill, ready to be written.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The context, rendered, sorted by path.
+    pub files: Vec<File>,
+    /// Its digest.
+    pub content: Digest,
+    /// The digest of the whole snapshot.
+    pub bundle: Digest,
+    /// What to tell, though it stops nothing.
+    pub warnings: Vec<String>,
+    repository: AbsPath,
+}
+
+/// Why the content of a skill cannot be installed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PrepareError {
+    /// It is no skill, or links lead astray.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+    /// Its localisation cannot be used.
+    #[error(transparent)]
+    Locale(#[from] LocaleError),
+}
+
+impl Prepared {
+    /// Hands the bytes of a file to `take`.
+    pub(super) fn feed(
+        &self,
+        content: &Content,
+        take: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> Result<(), SkillError> {
+        content.feed(&self.repository, take).map_err(SkillError::from)
+    }
+}
+
+/// Prepares `declaration` at `commit`, rendered in `locale`.
+pub fn prepare(
+    skills_root: &AbsPath,
+    declaration: &Declaration,
+    commit: &Commit,
+    locale: Option<&str>,
+) -> Result<Prepared, SkillError> {
+    let repository = Repository::open(&skills_root.join(declaration.source.as_str()))?;
+    let snapshot = repository.snapshot(commit)?;
+    let mut files = context(&snapshot).map_err(PrepareError::from)?;
+    let mut warnings = format_warnings(&files, declaration);
+    if let Rendered::Kept { available } =
+        render(&mut files, &snapshot, locale).map_err(PrepareError::from)?
+    {
+        let (locale, available) = (locale.unwrap_or_default(), available.join(", "));
+        warnings.push(format!(
+            "locale `{locale}` is not available, the source text is kept (available: {available})"
+        ));
+    }
+    let content = content_digest(&files, repository.path())?;
+    let bundle = snapshot.bundle_digest(repository.path())?;
+    Ok(Prepared { files, content, bundle, warnings, repository: repository.path().clone() })
+}
+
+/// Reads the SKILL.md leniently: problems of its format are told, and stop nothing here.
+fn format_warnings(files: &[File], declaration: &Declaration) -> Vec<String> {
+    let file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
+    let Some(Content::Memory(bytes)) = file.map(|file| &file.content) else { return Vec::new() };
+    let input = Input { file: SKILL_FILE, directory: Some(declaration.name.as_str()), bytes };
+    let problems = parse(&input, Strictness::Lenient).diagnostics;
+    let told = problems.iter().filter(|problem| problem.severity != skill::Severity::Note);
+    told.map(|problem| format!("{SKILL_FILE}: {}", problem.message)).collect()
+}

@@ -1,0 +1,434 @@
+//! The whole way of an install, for any number of projects: clone what is missing, resolve, then under
+//! the lock observe, plan, prepare and apply. One project's failure never stops another's.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use skill::Identifier;
+use skill_fs::{AbsPath, FsError, Lock, LockError};
+
+use super::{
+    Applied, Group, Label, Observed, Plan, Prepared, Resolution, SkillError, Tags, Target, apply,
+    finish_interrupted, observe, plan, prepare, resolve,
+};
+use crate::{Agents, Commit, Declaration, LocalSources, clone, not_ignored};
+
+/// What an install works with.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// The folder of csk's own state.
+    pub home: AbsPath,
+    /// The folder of the repositories.
+    pub skills_root: AbsPath,
+    /// The agents that are known.
+    pub agents: Agents,
+    /// Whether repositories on this machine may be cloned.
+    pub local: LocalSources,
+    /// How long to wait for another csk.
+    pub lock_timeout: Duration,
+    /// The time now, as RFC 3339 in UTC.
+    pub now: String,
+}
+
+/// How to install.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// What a tag that moved means.
+    pub tags: Tags,
+    /// Whether the plan is only shown.
+    pub mode: Mode,
+    /// Whether missing ignore entries are added.
+    pub ignore: Ignore,
+}
+
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Yes.
+    Apply,
+    /// No: the plan is returned.
+    DryRun,
+}
+
+/// What to do about entries that git does not ignore.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ignore {
+    /// Refuse the project.
+    Require,
+    /// Add them to `.gitignore`.
+    Fix,
+}
+
+/// What became of a project.
+#[derive(Debug, Clone)]
+pub struct ProjectReport {
+    /// Its name in messages.
+    pub alias: String,
+    /// What became of its skills, removals last.
+    pub skills: Vec<SkillReport>,
+    /// Why nothing was done in it at all.
+    pub error: Option<ProjectError>,
+}
+
+/// What became of a skill.
+#[derive(Debug, Clone)]
+pub struct SkillReport {
+    /// The skill.
+    pub name: Identifier,
+    /// The declaration; none for one that is not declared any more.
+    pub declaration: Option<Declaration>,
+    /// The commit that is wanted.
+    pub commit: Option<Commit>,
+    /// What was done.
+    pub outcome: Outcome,
+    /// What to tell, though it stopped nothing.
+    pub warnings: Vec<String>,
+    /// What changes, entry by entry.
+    pub changes: Vec<String>,
+}
+
+/// What was done for a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing: everything is as declared.
+    UpToDate,
+    /// It was installed, or would be.
+    Installed,
+    /// It was removed, or would be.
+    Removed,
+    /// It failed; what was there before is still there.
+    Failed(SkillError),
+}
+
+/// Why nothing can be done in a project.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProjectError {
+    /// Git would not ignore what csk writes.
+    #[error("not ignored by git: {}", .0.join(", "))]
+    NotIgnored(Vec<String>),
+    /// The project's files cannot be read or written.
+    #[error("{0}")]
+    Files(String),
+}
+
+impl ProjectError {
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotIgnored(_) => {
+                Some("run with --fix-gitignore, or add the entries to .gitignore")
+            }
+            Self::Files(_) => None,
+        }
+    }
+}
+
+/// Why no project was looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Another csk is at work.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// There is nothing to install from.
+    #[error("{0}")]
+    SkillsRoot(String),
+}
+
+/// Installs into every target and tells what became of each. `progress` is told what goes on.
+pub fn install(
+    environment: &Environment,
+    targets: &[Target],
+    options: Options,
+    progress: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<ProjectReport>, RunError> {
+    check_root(environment, targets)?;
+    let failed = match options.mode {
+        Mode::Apply => clone_missing(environment, targets, progress),
+        Mode::DryRun => BTreeMap::new(),
+    };
+    let resolution = resolve(&environment.skills_root, targets, &failed);
+    let home = environment.home.as_path();
+    fs::create_dir_all(home)
+        .map_err(|source| FsError::Io { path: environment.home.to_string(), source })
+        .map_err(LockError::from)?;
+    let _lock = Lock::acquire(&environment.home.join(".lock"), environment.lock_timeout)?;
+    let plans: Vec<Result<(Plan, Observed), ProjectError>> =
+        targets.par_iter().map(|target| look(environment, target, &resolution, options)).collect();
+    let prepared = prepare_all(environment, targets, &plans);
+    let work: Vec<_> = targets.iter().zip(plans).collect();
+    Ok(work
+        .into_par_iter()
+        .map(|(target, planned)| project(environment, target, planned, &prepared, options.mode))
+        .collect())
+}
+
+/// Returns the state of every target, and changes nothing.
+pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan, ProjectError>> {
+    let resolution = resolve(&environment.skills_root, targets, &BTreeMap::new());
+    targets
+        .par_iter()
+        .map(|target| {
+            let observed = observe(target, &environment.agents)
+                .map_err(|error| ProjectError::Files(error.to_string()))?;
+            Ok(plan(target, &resolution, &observed, Tags::MayMove))
+        })
+        .collect()
+}
+
+/// Checks that there is something to install from, or that all of it can be cloned.
+fn check_root(environment: &Environment, targets: &[Target]) -> Result<(), RunError> {
+    let root = &environment.skills_root;
+    let has_repository = fs::read_dir(root.as_path()).is_ok_and(|entries| {
+        entries
+            .flatten()
+            .any(|entry| entry.path().join(".git").exists() || entry.path().join("HEAD").is_file())
+    });
+    let mut skills = targets.iter().flat_map(|target| &target.skills);
+    if has_repository || skills.all(|skill| skill.git.is_some()) {
+        return Ok(());
+    }
+    let what = if root.as_path().is_dir() { "holds no git repository" } else { "does not exist" };
+    Err(RunError::SkillsRoot(format!("skills_root {root} {what}")))
+}
+
+/// Clones repositories that are declared with a URL and not there; returns the ones that failed.
+fn clone_missing(
+    environment: &Environment,
+    targets: &[Target],
+    progress: &(dyn Fn(&str) + Sync),
+) -> BTreeMap<Identifier, SkillError> {
+    let mut missing: BTreeMap<&Identifier, (&Declaration, &str)> = BTreeMap::new();
+    for skill in targets.iter().flat_map(|target| &target.skills) {
+        let place = environment.skills_root.join(skill.source.as_str());
+        if let Some(url) = skill.git.as_deref().filter(|_| !place.as_path().exists()) {
+            missing.entry(&skill.source).or_insert((skill, url));
+        }
+    }
+    let clone_one = |(source, (skill, url)): (&Identifier, (&Declaration, &str))| {
+        progress(&format!("cloning {source} from {url}"));
+        let place = environment.skills_root.join(source.as_str());
+        let staged =
+            environment.skills_root.join(format!(".csk-clone-{}-{source}", std::process::id()));
+        let failed = |error| SkillError::Clone {
+            skill: skill.name.to_string(),
+            url: url.to_owned(),
+            source: error,
+        };
+        let cloned = fs::create_dir_all(environment.skills_root.as_path())
+            .map_err(|error| {
+                SkillError::Write(format!("cannot make {}: {error}", environment.skills_root))
+            })
+            .and_then(|()| clone(url, &staged, environment.local).map_err(failed))
+            // Another csk may have cloned it meanwhile; then its clone is as good as ours.
+            .and_then(|()| match fs::rename(staged.as_path(), place.as_path()) {
+                Err(error) if !place.as_path().exists() => {
+                    Err(SkillError::Write(format!("cannot write {place}: {error}")))
+                }
+                _ => Ok(()),
+            });
+        let _ = fs::remove_dir_all(staged.as_path());
+        cloned.err().map(|error| (source.clone(), error))
+    };
+    missing.into_par_iter().filter_map(clone_one).collect()
+}
+
+/// Finishes what was interrupted, checks the ignore rules, observes and plans.
+fn look(
+    environment: &Environment,
+    target: &Target,
+    resolution: &Resolution,
+    options: Options,
+) -> Result<(Plan, Observed), ProjectError> {
+    let files = |error: FsError| ProjectError::Files(error.to_string());
+    ignore_gate(target, options)?;
+    if options.mode == Mode::Apply {
+        finish_interrupted(target).map_err(files)?;
+    }
+    let observed = observe(target, &environment.agents).map_err(files)?;
+    Ok((plan(target, resolution, &observed, options.tags), observed))
+}
+
+fn ignore_gate(target: &Target, options: Options) -> Result<(), ProjectError> {
+    let entries = target.ignore_entries();
+    let missing = missing_entries(target, &entries)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if options.ignore == Ignore::Require || options.mode == Mode::DryRun {
+        return Err(ProjectError::NotIgnored(missing));
+    }
+    let path = target.root.join(".gitignore");
+    let old = match fs::read_to_string(path.as_path()) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(ProjectError::Files(format!("cannot read {path}: {error}"))),
+    };
+    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{old}{gap}# CocoaSkill\n{}\n", missing.join("\n"));
+    skill_fs::write_file(&path, text.as_bytes())
+        .map_err(|error| ProjectError::Files(error.to_string()))?;
+    match missing_entries(target, &entries)? {
+        still if still.is_empty() => Ok(()),
+        still => Err(ProjectError::NotIgnored(still)),
+    }
+}
+
+fn missing_entries(target: &Target, entries: &[String]) -> Result<Vec<String>, ProjectError> {
+    // A name below the folder is asked for, since a folder that is not there cannot be told from a file.
+    let probes: Vec<String> = entries.iter().map(|entry| format!("{entry}.csk-probe")).collect();
+    let open = not_ignored(&target.root, &probes)
+        .map_err(|error| ProjectError::Files(error.to_string()))?;
+    let missing = entries.iter().zip(&probes).filter(|(_, probe)| open.contains(probe));
+    Ok(missing.map(|(entry, _)| entry.clone()).collect())
+}
+
+/// What of a skill's content is the same in every project.
+type Key = (Identifier, Identifier, Commit, Option<String>);
+
+fn key(target: &Target, declaration: &Declaration, commit: &Commit) -> Key {
+    (declaration.name.clone(), declaration.source.clone(), commit.clone(), target.locale.clone())
+}
+
+/// Prepares everything that some project is going to write, each once.
+fn prepare_all(
+    environment: &Environment,
+    targets: &[Target],
+    plans: &[Result<(Plan, Observed), ProjectError>],
+) -> BTreeMap<Key, Result<Arc<Prepared>, SkillError>> {
+    let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
+    for (target, planned) in targets.iter().zip(plans) {
+        let Ok((plan, _)) = planned else { continue };
+        for group in plan.skills.iter().filter(|group| group.install.is_some()) {
+            let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+            if let (Some(declaration), Some(commit)) = (declaration, &group.commit) {
+                wanted.insert(key(target, declaration, commit), declaration);
+            }
+        }
+    }
+    let prepare_one = |(key, declaration): (Key, &Declaration)| {
+        let prepared = prepare(&environment.skills_root, declaration, &key.2, key.3.as_deref());
+        (key, prepared.map(Arc::new))
+    };
+    wanted.into_par_iter().map(prepare_one).collect()
+}
+
+fn project(
+    environment: &Environment,
+    target: &Target,
+    planned: Result<(Plan, Observed), ProjectError>,
+    prepared: &BTreeMap<Key, Result<Arc<Prepared>, SkillError>>,
+    mode: Mode,
+) -> ProjectReport {
+    let alias = target.alias.clone();
+    let (mut plan, observed) = match planned {
+        Ok(planned) => planned,
+        Err(error) => return ProjectReport { alias, skills: Vec::new(), error: Some(error) },
+    };
+    let mut files: BTreeMap<Identifier, Arc<Prepared>> = BTreeMap::new();
+    for group in &mut plan.skills {
+        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+        let found = declaration
+            .zip(group.commit.as_ref())
+            .and_then(|(declaration, commit)| prepared.get(&key(target, declaration, commit)));
+        match found.filter(|_| group.install.is_some()) {
+            None => {}
+            Some(Ok(content)) => {
+                group.warnings.extend(content.warnings.clone());
+                files.insert(group.name.clone(), Arc::clone(content));
+            }
+            Some(Err(error)) => {
+                group.error = Some(error.clone());
+                group.install = None;
+                group.adapters.clear();
+            }
+        }
+    }
+    let applied = match mode {
+        Mode::DryRun => Ok(Vec::new()),
+        Mode::Apply => apply(target, &plan, &observed, &files, &environment.now),
+    };
+    match applied {
+        Err(error) => ProjectReport {
+            alias,
+            skills: Vec::new(),
+            error: Some(ProjectError::Files(error.to_string())),
+        },
+        Ok(applied) => {
+            let groups = plan.skills.iter().chain(&plan.removals);
+            ProjectReport {
+                alias,
+                skills: groups.map(|group| report(target, group, &applied, &files)).collect(),
+                error: None,
+            }
+        }
+    }
+}
+
+fn report(
+    target: &Target,
+    group: &Group,
+    applied: &[Applied],
+    files: &BTreeMap<Identifier, Arc<Prepared>>,
+) -> SkillReport {
+    let done = applied.iter().find(|done| done.name == group.name);
+    let error = group.error.clone().or_else(|| done.and_then(|done| done.error.clone()));
+    let is_declared = target.skills.iter().any(|skill| skill.name == group.name);
+    let outcome = match error {
+        Some(error) => Outcome::Failed(error),
+        None if !is_declared => Outcome::Removed,
+        None if group.is_empty() => Outcome::UpToDate,
+        None => Outcome::Installed,
+    };
+    let mut warnings = group.warnings.clone();
+    if let Some(place) = done.and_then(|done| done.backup.as_ref()) {
+        warnings.push(format!("local edits of {} were kept in {place}", group.name));
+    }
+    SkillReport {
+        name: group.name.clone(),
+        declaration: target.skills.iter().find(|skill| skill.name == group.name).cloned(),
+        commit: group.commit.clone(),
+        outcome,
+        warnings,
+        changes: changes(group, files.get(&group.name)),
+    }
+}
+
+/// Returns what a group changes, entry by entry.
+fn changes(group: &Group, prepared: Option<&Arc<Prepared>>) -> Vec<String> {
+    let context = format!("{}/{}", super::SKILLS, group.name);
+    let mut changes = Vec::new();
+    if group.remove {
+        changes.push(format!("remove {context}/"));
+    }
+    if group.edited && (group.remove || group.install.is_some()) {
+        changes.push(format!("keep local edits of {context}/ aside"));
+    }
+    if let Some(prepared) = prepared {
+        changes.extend(prepared.files.iter().map(|file| format!("write {context}/{}", file.path)));
+        changes.push(format!("write {context}/{}", skill::MARKER_FILE));
+    }
+    for adapter in &group.adapters {
+        let verb = if adapter.present { "make" } else { "remove" };
+        changes.push(format!("{verb} {}/{}", adapter.folder, group.name));
+    }
+    changes
+}
+
+impl SkillReport {
+    /// Returns true if something went wrong.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_))
+    }
+}
+
+impl Label {
+    /// Returns true if everything is as declared.
+    pub fn is_current(&self) -> bool {
+        *self == Self::UpToDate
+    }
+}

@@ -1,0 +1,112 @@
+//! The arguments of every command, and the way from them to an exit code.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use term::{ColorChoice, Ui, safe_text};
+
+use crate::commands::{bootstrap, config, install, list, project, skill, status, update, upgrade};
+use crate::context::Context;
+use crate::failure::{Failure, USAGE};
+
+/// Install agent skills from git into projects, reproducibly
+#[derive(Debug, Parser)]
+#[command(
+    name = "csk",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Files:
+  ~/.cocoaskills/config.json  the projects and where skills come from (CSK_CONFIG names another)
+  Skillfile.json              the skills of a project
+  .agents/skills/             where they are installed
+
+Exit codes: 0 done, 1 a skill or project failed, 2 usage or configuration, 3 another csk holds the lock.
+Run `csk <command> --help` for what a command reads and writes, its exit codes and examples."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// When to use color; `auto` means on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        env = "CSK_COLOR",
+        value_name = "WHEN",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Bootstrap(bootstrap::BootstrapArgs),
+    Install(install::InstallArgs),
+    Update(update::UpdateArgs),
+    Upgrade(upgrade::UpgradeArgs),
+    Status(status::StatusArgs),
+    List(list::ListArgs),
+    Project(project::ProjectArgs),
+    Config(config::ConfigArgs),
+    Skill(skill::SkillArgs),
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// Reads the arguments, runs the command and returns the exit code.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let color = match cli.color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    match run(&cli.command, color) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => ExitCode::from(failure.tell(&mut Ui::new(color))),
+    }
+}
+
+fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
+    let mut context = Context::read(Ui::new(color))?;
+    let code = match command {
+        Command::Bootstrap(args) => bootstrap::bootstrap(&mut context, args)?,
+        Command::Install(args) => install::install(&mut context, args)?,
+        Command::Update(args) => update::update(&mut context, args)?,
+        Command::Upgrade(args) => upgrade::upgrade(&mut context, args)?,
+        Command::Status(args) => status::status(&mut context, args)?,
+        Command::List(args) => list::list(&mut context, args)?,
+        Command::Project(args) => project::project(&mut context, args)?,
+        Command::Config(args) => config::config(&mut context, args)?,
+        Command::Skill(args) => skill::skill(&mut context, args)?,
+    };
+    context.ui.flush()?;
+    Ok(code)
+}
+
+/// Prints help or a usage error. An argument may be a stranger's file name, so it is made safe to show.
+fn usage(error: &clap::Error) -> ExitCode {
+    let mut ui = Ui::new(ColorChoice::Auto);
+    let text = error.render().to_string();
+    // If the stream is gone there is nobody left to tell.
+    let _ = if error.use_stderr() {
+        ui.error(&safe_text(&text))
+    } else {
+        ui.out(&text).and_then(|()| ui.flush())
+    };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+}

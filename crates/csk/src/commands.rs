@@ -1,0 +1,11 @@
+//! One file a command, named as the user types it.
+
+pub(crate) mod bootstrap;
+pub(crate) mod config;
+pub(crate) mod install;
+pub(crate) mod list;
+pub(crate) mod project;
+pub(crate) mod skill;
+pub(crate) mod status;
+pub(crate) mod update;
+pub(crate) mod upgrade;

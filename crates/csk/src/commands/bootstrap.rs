@@ -1,0 +1,157 @@
+//! `csk bootstrap`: makes the first config.
+
+#![expect(clippy::disallowed_methods, reason = "looks whether there is a config")]
+
+use std::io::{self, BufRead, IsTerminal};
+
+use csk_core::{AbsPath, Agents, Config, ProjectEntry};
+use skill::Identifier;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::clean;
+
+const AFTER: &str = "\
+Purpose: makes the config. On a terminal it asks for what the flags leave open; elsewhere the flags decide and
+nothing is asked.
+
+Reads:  the answers
+Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names. An existing one is replaced only after a
+        confirmation, or with --force.
+
+Exit codes:
+  0  done
+  2  something is missing or malformed, or there is a config already
+
+Examples:
+  csk bootstrap
+  csk bootstrap --skills-root ~/agents/skills --agents claude_code,codex_cli
+  csk bootstrap --skills-root ~/skills --locale ru --project demo=~/projects/demo";
+
+/// Make the first config, by questions or by flags
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct BootstrapArgs {
+    /// The folder of the skills' repositories
+    #[arg(long, value_name = "DIR")]
+    skills_root: Option<String>,
+    /// The locale of projects that choose none
+    #[arg(long)]
+    locale: Option<String>,
+    /// The agents of projects that choose none
+    #[arg(long, value_delimiter = ',', value_name = "AGENT,…")]
+    agents: Option<Vec<String>>,
+    /// A project to add
+    #[arg(long = "project", value_name = "ALIAS=PATH")]
+    projects: Vec<String>,
+    /// Replace an existing config
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u8, Failure> {
+    let asks = io::stdin().is_terminal();
+    let path = context.config_path.clone();
+    if std::fs::symlink_metadata(path.as_path()).is_ok() && !args.force {
+        let question = format!("There is a config at {path}. Replace it? [y/N] ");
+        let is_confirmed =
+            asks && matches!(ask(context, &question)?.to_lowercase().as_str(), "y" | "yes");
+        if !is_confirmed {
+            return Err(Failure::usage(format!(
+                "there is a config at {path}, and it was left as it is"
+            ))
+            .with_hint("edit it, or replace it with --force"));
+        }
+    }
+    let root = match (&args.skills_root, asks) {
+        (Some(root), _) => root.clone(),
+        (None, true) => ask(context, "Folder of the skills' repositories: ")?,
+        (None, false) => {
+            return Err(Failure::usage(
+                "--skills-root is missing, and there is no terminal to ask on",
+            ));
+        }
+    };
+    let mut config = Config::new(folder(context, &root)?);
+    let locale = match (&args.locale, asks) {
+        (Some(locale), _) => locale.clone(),
+        (None, true) => ask(context, "Preferred locale (empty for none): ")?,
+        (None, false) => String::new(),
+    };
+    config.preferred_locale = Some(locale).filter(|locale| !locale.is_empty());
+    let agents = match (&args.agents, asks) {
+        (Some(agents), _) => agents.clone(),
+        (None, true) => ask(context, "Agents, separated by commas: ")?
+            .split(',')
+            .map(|id| id.trim().to_owned())
+            .collect(),
+        (None, false) => Vec::new(),
+    };
+    config.default_agents = known_agents(agents)?;
+    let mut projects = args.projects.clone();
+    while asks && args.projects.is_empty() {
+        let answer = ask(context, "Project as ALIAS=PATH (empty to end): ")?;
+        if answer.is_empty() {
+            break;
+        }
+        projects.push(answer);
+    }
+    for project in projects {
+        let (alias, entry) = project_entry(context, &project)?;
+        config.projects.insert(alias, entry);
+    }
+    context.save(&config)?;
+    context.ui.out(&format!("wrote {path}\n"))?;
+    Ok(0)
+}
+
+fn known_agents(ids: Vec<String>) -> Result<Vec<String>, Failure> {
+    let agents = Agents::default();
+    let ids: Vec<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
+    match ids.iter().find(|id| agents.find(id).is_none()) {
+        None => Ok(ids),
+        Some(id) => {
+            let failure = Failure::usage(format!("the agent `{id}` is not known"));
+            Err(match agents.nearest(id) {
+                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+                None => failure,
+            })
+        }
+    }
+}
+
+fn project_entry(context: &Context, text: &str) -> Result<(Identifier, ProjectEntry), Failure> {
+    let (alias, path) = text
+        .split_once('=')
+        .ok_or_else(|| Failure::usage(format!("`{text}` is not ALIAS=PATH")))?;
+    let alias = Identifier::new(alias.trim())
+        .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
+    let path = folder(context, path.trim())?;
+    if !path.as_path().is_dir() {
+        return Err(Failure::usage(format!("the folder {path} does not exist")));
+    }
+    let entry = ProjectEntry {
+        path: clean(&path),
+        agents: Vec::new(),
+        project_alias: alias.clone(),
+        checkout_alias: alias.clone(),
+    };
+    Ok((alias, entry))
+}
+
+fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
+    match (text.strip_prefix("~/"), &context.user_home) {
+        _ if text.is_empty() => {
+            Err(Failure::usage("the folder of the skills' repositories is missing"))
+        }
+        (Some(rest), Some(home)) => Ok(home.join(rest)),
+        _ => Ok(context.cwd.join(text)),
+    }
+}
+
+fn ask(context: &mut Context, question: &str) -> Result<String, Failure> {
+    context.ui.error(question)?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_owned())
+}

@@ -1,0 +1,163 @@
+//! `csk install`: applies Skillfiles with what is on this machine.
+
+use csk_core::Config;
+use csk_core::install::{
+    Ignore, Mode, Options, Outcome, ProjectReport, RunError, SkillReport, Tags, install as run,
+};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::{Failure, LOCKED, USAGE};
+use crate::projects::{Selection, select};
+
+const AFTER: &str = "\
+Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository
+under skills_root is used as it is, and only one that is missing and has a `git` URL is cloned.
+
+Reads:  config.json, Skillfile.json, the repositories under skills_root
+Writes: .agents/skills/ and the folders of the agents in the project; with --fix-gitignore its .gitignore;
+        skills_root, for repositories that are cloned
+What csk did not make it never changes or deletes. Edits of an installed skill are kept in .agents/backups/.
+
+Exit codes:
+  0  done; projects without a Skillfile.json are skipped
+  1  a skill or a project failed, the others are done
+  2  usage or configuration, or the one target's Skillfile.json is malformed
+  3  another csk holds the lock
+
+Examples:
+  csk install
+  csk install demo-app
+  csk install ../checkout --dry-run
+  csk install --all --strict-tags";
+
+/// Install the declared skills into projects
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct InstallArgs {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    #[command(flatten)]
+    pub(crate) flags: InstallFlags,
+}
+
+/// The flags that `install` and `upgrade` share.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InstallFlags {
+    /// Show what would be done, file by file, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Fail when a tag names another commit than before
+    #[arg(long)]
+    strict_tags: bool,
+    /// Add missing entries to .gitignore
+    #[arg(long)]
+    fix_gitignore: bool,
+    /// Show every file that is written
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    install_into(context, &config, &args.selection, &args.flags)
+}
+
+pub(crate) fn install_into(
+    context: &mut Context,
+    config: &Config,
+    selection: &Selection,
+    flags: &InstallFlags,
+) -> Result<u8, Failure> {
+    let selected = select(context, config, selection)?;
+    let options = Options {
+        tags: if flags.strict_tags { Tags::Strict } else { Tags::MayMove },
+        mode: if flags.dry_run { Mode::DryRun } else { Mode::Apply },
+        ignore: if flags.fix_gitignore { Ignore::Fix } else { Ignore::Require },
+    };
+    let progress = |words: &str| {
+        // Told as it happens; the report at the end does not depend on it.
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("{}\n", safe_line(words)).as_bytes(),
+        );
+    };
+    let reports = run(&context.environment(config), &selected.targets, options, &progress)
+        .map_err(|error| match error {
+            RunError::Lock(error) => {
+                Failure::Message { code: LOCKED, message: error.to_string(), hint: None }
+            }
+            RunError::SkillsRoot(message) => Failure::Message {
+                code: USAGE,
+                message,
+                hint: Some(
+                    "set skills_root in config.json, or declare a `git` URL for every skill"
+                        .to_owned(),
+                ),
+            },
+        })?;
+    let mut failed = selected.failed;
+    for report in &reports {
+        failed |= report.error.is_some() || report.skills.iter().any(SkillReport::has_failed);
+        tell(context, report, flags)?;
+    }
+    Ok(u8::from(failed))
+}
+
+fn tell(
+    context: &mut Context,
+    report: &ProjectReport,
+    flags: &InstallFlags,
+) -> Result<(), Failure> {
+    let alias = safe_line(&report.alias).into_owned();
+    if let Some(error) = &report.error {
+        let hint = error.hint().map_or_else(String::new, |hint| format!("{alias}: hint: {hint}\n"));
+        return Ok(context
+            .ui
+            .error(&format!("{alias}: {}\n{hint}", safe_line(&error.to_string())))?);
+    }
+    for skill in &report.skills {
+        for warning in &skill.warnings {
+            context.ui.error(&format!(
+                "{alias}: warning: {}: {}\n",
+                skill.name,
+                safe_line(warning)
+            ))?;
+        }
+        tell_skill(context, &alias, skill, flags)?;
+    }
+    Ok(())
+}
+
+fn tell_skill(
+    context: &mut Context,
+    alias: &str,
+    skill: &SkillReport,
+    flags: &InstallFlags,
+) -> Result<(), Failure> {
+    let wanted = skill.declaration.as_ref().map_or_else(String::new, |declaration| {
+        let commit = skill.commit.as_ref().map_or("", |commit| commit.short());
+        format!(" {} {} {commit}", declaration.reference.kind.as_str(), declaration.reference.name)
+    });
+    let word = match &skill.outcome {
+        Outcome::Failed(error) => {
+            let hint = error
+                .hint()
+                .map_or_else(String::new, |hint| format!("{alias}: hint: {}\n", safe_line(&hint)));
+            let message = safe_line(&error.to_string()).into_owned();
+            return Ok(context.ui.error(&format!("{alias}: {}: {message}\n{hint}", skill.name))?);
+        }
+        Outcome::UpToDate => "up-to-date",
+        Outcome::Installed if flags.dry_run => "would be installed (dry-run)",
+        Outcome::Installed => "installed",
+        Outcome::Removed if flags.dry_run => "would be removed (dry-run)",
+        Outcome::Removed => "removed",
+    };
+    context.ui.out(&format!("{alias}: {}{} {word}\n", skill.name, safe_line(&wanted)))?;
+    if flags.dry_run || flags.verbose {
+        for change in &skill.changes {
+            context.ui.out(&format!("  {}\n", safe_line(change)))?;
+        }
+    }
+    Ok(())
+}

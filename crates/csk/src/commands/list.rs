@@ -1,0 +1,97 @@
+//! `csk list`: the configured projects and what they declare.
+
+use serde_json::{Value, json};
+use skill::Identifier;
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::{Failure, rendered};
+use crate::projects::{Read, read_skillfile};
+
+const AFTER: &str = "\
+Purpose: shows the configured projects and the skills they declare. Works without skills_root.
+
+Reads:  config.json, the Skillfile.json of each project
+Writes: nothing
+
+Exit codes:
+  0  done
+  1  a project's Skillfile.json is malformed, the others are shown
+  2  usage or configuration
+
+Examples:
+  csk list
+  csk list --paths
+  csk list --json";
+
+/// List the configured projects
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ListArgs {
+    /// Show aliases and paths
+    #[arg(long)]
+    paths: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let mut failed = false;
+    let mut projects: Vec<Value> = Vec::new();
+    for (alias, entry) in &config.projects {
+        let mut skills = Vec::new();
+        let mut state = "ok";
+        match read_skillfile(&entry.path, &config)? {
+            Read::Good(file) => skills = file.skills,
+            Read::Missing => state = "no Skillfile.json",
+            Read::Bad { text, problems } => {
+                failed = true;
+                state = "malformed Skillfile.json";
+                let words = rendered(&text, &problems, &context.ui);
+                context.ui.error(&words)?;
+            }
+        }
+        let declared: Vec<String> = skills
+            .iter()
+            .map(|skill| {
+                format!("{} {} {}", skill.name, skill.reference.kind.as_str(), skill.reference.name)
+            })
+            .collect();
+        if args.json {
+            projects.push(json!({
+                "alias": alias.as_str(), "projectAlias": entry.project_alias.as_str(),
+                "checkoutAlias": entry.checkout_alias.as_str(), "path": entry.path.as_str(),
+                "state": state, "skills": declared,
+            }));
+            continue;
+        }
+        context.ui.out(&heading(alias, entry, args, state))?;
+        for skill in declared {
+            context.ui.out(&format!("  {}\n", safe_line(&skill)))?;
+        }
+    }
+    if args.json {
+        context.ui.json(&json!({ "version": 1, "projects": projects }))?;
+    }
+    Ok(u8::from(failed))
+}
+
+fn heading(
+    alias: &Identifier,
+    entry: &csk_core::ProjectEntry,
+    args: &ListArgs,
+    state: &str,
+) -> String {
+    if args.paths {
+        let missing = if entry.path.as_path().is_dir() { "" } else { " (missing)" };
+        let path = safe_line(entry.path.as_str()).into_owned();
+        return format!(
+            "project_alias={} checkout_alias={} path={path}{missing}\n",
+            entry.project_alias, entry.checkout_alias
+        );
+    }
+    let note = if state == "ok" { String::new() } else { format!(" ({state})") };
+    format!("{alias}{note}\n")
+}

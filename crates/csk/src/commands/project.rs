@@ -1,0 +1,179 @@
+//! `csk project`: adds, removes and names projects.
+
+use std::path::Path;
+
+use csk_core::project::{checkout, find_root};
+use csk_core::{ProjectEntry, SKILLFILE, Skillfile, write_file};
+use skill::{Identifier, nearest};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Read, clean, read_skillfile};
+
+const ADD: &str = "\
+Purpose: adds a project to the config, and makes an empty Skillfile.json in it if there is none. The folder
+must exist.
+
+Reads:  config.json
+Writes: config.json, the project's Skillfile.json if it is missing
+
+Exit codes:
+  0  done
+  2  the alias is taken or malformed, or the folder does not exist
+
+Examples:
+  csk project add demo-app ~/projects/demo-app
+  csk project add here .";
+
+const REMOVE: &str = "\
+Purpose: takes a project out of the config. Its files stay as they are.
+
+Reads:  config.json
+Writes: config.json
+
+Exit codes:
+  0  done
+  2  there is no such project
+
+Examples:
+  csk project remove demo-app";
+
+const RESOLVE: &str = "\
+Purpose: shows which project a folder belongs to and what its working copy is called. Nothing is saved.
+
+Reads:  config.json, Skillfile.json, the project's branch
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  there is no Skillfile.json in or above the folder
+
+Examples:
+  csk project resolve
+  csk project resolve ../worktree";
+
+/// Add, remove and name projects
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProjectArgs {
+    #[command(subcommand)]
+    command: ProjectCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ProjectCommand {
+    /// Add a project to the config
+    #[command(after_help = ADD)]
+    Add {
+        /// What to call it
+        alias: String,
+        /// Its folder
+        path: String,
+    },
+    /// Take a project out of the config
+    #[command(after_help = REMOVE)]
+    Remove {
+        /// What it is called
+        alias: String,
+    },
+    /// Show which project a folder belongs to
+    #[command(after_help = RESOLVE)]
+    Resolve {
+        /// A folder in the project
+        #[arg(default_value = ".")]
+        target: String,
+    },
+}
+
+pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> Result<u8, Failure> {
+    match &args.command {
+        ProjectCommand::Add { alias, path } => add(context, alias, path),
+        ProjectCommand::Remove { alias } => remove(context, alias),
+        ProjectCommand::Resolve { target } => resolve(context, target),
+    }
+}
+
+fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
+    let mut config = context.config()?;
+    let alias = Identifier::new(alias)
+        .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
+    let given = context.cwd.join(path);
+    if !given.as_path().is_dir() {
+        return Err(Failure::usage(format!("the folder {given} does not exist"))
+            .with_hint("make it first; csk does not"));
+    }
+    let root = clean(&given);
+    if let Some(other) = config.projects.get(&alias).filter(|other| other.path != root) {
+        return Err(Failure::usage(format!("the alias `{alias}` is taken by {}", other.path))
+            .with_hint(format!("choose another, or run `csk project remove {alias}` first")));
+    }
+    let file = root.join(SKILLFILE);
+    let made = !Path::new(file.as_str()).exists();
+    if made {
+        write_file(&file, Skillfile::minimal().as_bytes())
+            .map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    let declared = match read_skillfile(&root, &config)? {
+        Read::Good(file) => file.project_alias,
+        Read::Missing | Read::Bad { .. } => None,
+    };
+    let project_alias = declared.unwrap_or_else(|| alias.clone());
+    let entry = ProjectEntry {
+        path: root.clone(),
+        agents: Vec::new(),
+        project_alias,
+        checkout_alias: alias.clone(),
+    };
+    config.projects.insert(alias.clone(), entry);
+    context.save(&config)?;
+    let note = if made { format!(", with an empty {SKILLFILE}") } else { String::new() };
+    context.ui.out(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
+    Ok(0)
+}
+
+fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
+    let mut config = context.config()?;
+    let found = Identifier::new(alias).ok().and_then(|alias| config.projects.remove(&alias));
+    let Some(entry) = found else {
+        let failure = Failure::usage(format!("there is no project `{alias}`"));
+        return Err(match nearest(alias, config.projects.keys().map(Identifier::as_str)) {
+            Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+            None => failure,
+        });
+    };
+    context.save(&config)?;
+    context.ui.out(&format!(
+        "removed {} ({}); its files stay\n",
+        safe_line(alias),
+        safe_line(entry.path.as_str())
+    ))?;
+    Ok(0)
+}
+
+fn resolve(context: &mut Context, target: &str) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let folder = clean(&context.cwd.join(target));
+    let Some(root) = find_root(&folder) else {
+        return Err(Failure::usage(format!("{SKILLFILE} not found in or above {folder}")));
+    };
+    let declared = match read_skillfile(&root, &config)? {
+        Read::Good(file) => file.project_alias,
+        Read::Missing => None,
+        Read::Bad { text, problems } => return Err(Failure::File { text, problems }),
+    };
+    let found = checkout(&root, declared.as_ref(), config.worktree_alias_pattern.as_deref());
+    let lines = [
+        ("project_alias", found.project_alias),
+        ("checkout_alias", found.checkout_alias),
+        ("path", root.to_string()),
+        ("skillfile", root.join(SKILLFILE).to_string()),
+        ("branch", found.branch.unwrap_or_default()),
+        ("task_id", found.task_id.unwrap_or_default()),
+        ("path_hash", found.path_hash),
+    ];
+    for (key, value) in lines {
+        context.ui.out(format!("{key}: {}", safe_line(&value)).trim_end())?;
+        context.ui.out("\n")?;
+    }
+    Ok(0)
+}

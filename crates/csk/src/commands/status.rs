@@ -1,0 +1,160 @@
+//! `csk status`: what is installed against what is declared.
+
+use csk_core::install::{Group, Label, Plan, Target, status as look};
+use serde_json::{Value, json};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Selection, select};
+
+const AFTER: &str = "\
+Purpose: compares each project with its Skillfile.json, file by file, and changes nothing.
+
+Labels:
+  up-to-date        installed as declared
+  missing           declared, not installed
+  update-available  the reference, its commit, the locale or the agents differ from what is installed
+  content-drift     installed, but its files or the entries of agents are not what was installed
+  error             cannot be told; the reason is on standard error
+  removed           installed, not declared any more
+
+Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
+Writes: nothing
+
+Exit codes:
+  0  the status was shown; with --check: and everything is up to date
+  1  with --check: something is not up to date; a project's Skillfile.json is malformed
+  2  usage or configuration, or the one target's Skillfile.json is malformed
+
+Examples:
+  csk status
+  csk status --all --check
+  csk status demo-app --json";
+
+/// Show whether projects have what they declare
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    selection: Selection,
+    /// Fail unless everything is up to date
+    #[arg(long)]
+    check: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let selected = select(context, &config, &args.selection)?;
+    let environment = context.environment(&config);
+    let mut is_current = !selected.failed;
+    let mut projects = Vec::new();
+    for (target, plan) in selected.targets.iter().zip(look(&environment, &selected.targets)) {
+        match plan {
+            Ok(plan) => {
+                is_current &= plan.removals.is_empty()
+                    && plan.skills.iter().all(|group| group.label.is_current());
+                if args.json {
+                    projects.push(as_json(target, &plan));
+                } else {
+                    show(context, target, &plan)?;
+                }
+            }
+            Err(error) => {
+                is_current = false;
+                context.ui.error(&format!(
+                    "{}: {}\n",
+                    safe_line(&target.alias),
+                    safe_line(&error.to_string())
+                ))?;
+            }
+        }
+    }
+    if args.json {
+        context.ui.json(&json!({ "version": 1, "current": is_current, "projects": projects }))?;
+    }
+    let failed = selected.failed || (args.check && !is_current);
+    Ok(u8::from(failed))
+}
+
+fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failure> {
+    context.ui.out(&format!(
+        "Project {} ({})\n",
+        safe_line(&target.alias),
+        safe_line(target.root.as_str())
+    ))?;
+    for group in &plan.skills {
+        let reference = reference(target, group);
+        let installed = commit(group).unwrap_or_default();
+        let note = match &group.label {
+            Label::UpdateAvailable => {
+                group.commit.as_ref().map(|commit| format!(" -> {}", commit.short()))
+            }
+            Label::ContentDrift(Some(what)) => Some(format!(" ({what})")),
+            Label::UpToDate | Label::Missing | Label::ContentDrift(None) | Label::Error => None,
+        };
+        let line = format!(
+            "  {:20} {reference:15} {installed:7}  {}{}",
+            group.name,
+            group.label.as_str(),
+            note.unwrap_or_default()
+        );
+        context.ui.out(&format!("{}\n", safe_line(&line)))?;
+        for warning in &group.warnings {
+            context.ui.error(&format!(
+                "{}: warning: {}: {}\n",
+                safe_line(&target.alias),
+                group.name,
+                safe_line(warning)
+            ))?;
+        }
+        if let Some(error) = &group.error {
+            let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+            context.ui.error(&format!(
+                "{}: {}: {}{}\n",
+                safe_line(&target.alias),
+                group.name,
+                safe_line(&error.to_string()),
+                safe_line(&hint)
+            ))?;
+        }
+    }
+    for group in &plan.removals {
+        context.ui.out(&format!("  {:20} {:15} {:7}  removed\n", group.name, "", ""))?;
+    }
+    Ok(())
+}
+
+fn reference(target: &Target, group: &Group) -> String {
+    let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+    declaration.map_or_else(String::new, |skill| {
+        format!("{} {}", skill.reference.kind.as_str(), skill.reference.name)
+    })
+}
+
+/// Returns the commit that is installed, shortened.
+fn commit(group: &Group) -> Option<String> {
+    group.installed.as_ref().map(|commit| commit.chars().take(7).collect())
+}
+
+fn as_json(target: &Target, plan: &Plan) -> Value {
+    let skill = |group: &Group| {
+        json!({
+            "name": group.name.as_str(),
+            "reference": reference(target, group),
+            "installed": group.installed,
+            "wanted": group.commit.as_ref().map(csk_core::Commit::as_str),
+            "status": group.label.as_str(),
+            "warnings": group.warnings,
+            "error": group.error.as_ref().map(ToString::to_string),
+            "hint": group.error.as_ref().and_then(csk_core::install::SkillError::hint),
+        })
+    };
+    let removed = |group: &Group| json!({ "name": group.name.as_str(), "status": "removed" });
+    let skills: Vec<Value> =
+        plan.skills.iter().map(skill).chain(plan.removals.iter().map(removed)).collect();
+    json!({ "alias": target.alias, "path": target.root.as_str(), "skills": skills })
+}

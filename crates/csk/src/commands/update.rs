@@ -1,0 +1,74 @@
+//! `csk update`: fetches the repositories of skills.
+
+#![expect(clippy::disallowed_methods, reason = "lists the folder of repositories")]
+
+use std::fs;
+
+use csk_core::{Config, Fetched, GitError, fetch};
+use rayon::prelude::*;
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+const AFTER: &str = "\
+Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not
+changed; `csk install` or `csk upgrade` brings what was fetched into them.
+
+Reads:  config.json
+Writes: the repositories under skills_root (their remote branches and tags, never a working tree)
+
+Exit codes:
+  0  done
+  1  a repository could not be fetched, the others are
+  2  usage or configuration, or skills_root holds no repository
+
+Examples:
+  csk update";
+
+/// Fetch the repositories of all skills
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct UpdateArgs {}
+
+pub(crate) fn update(context: &mut Context, _: &UpdateArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    update_all(context, &config)
+}
+
+pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {
+    let local = context.environment(config).local;
+    let root = &config.skills_root;
+    let entries = fs::read_dir(root.as_path());
+    let mut names: Vec<String> = entries
+        .map(|entries| {
+            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        })
+        .unwrap_or_default();
+    names.retain(|name| {
+        let path = root.join(name);
+        !name.starts_with('.')
+            && (path.join(".git").as_path().exists() || path.join("HEAD").as_path().is_file())
+    });
+    names.sort_unstable();
+    if names.is_empty() {
+        return Err(Failure::usage(format!(
+            "skills_root {root} does not exist or holds no git repository"
+        )));
+    }
+    let fetched: Vec<(String, Result<Fetched, GitError>)> =
+        names.into_par_iter().map(|name| (name.clone(), fetch(&root.join(&name), local))).collect();
+    let mut failed = false;
+    for (name, result) in fetched {
+        let name = safe_line(&name).into_owned();
+        match result {
+            Ok(Fetched::Done) => context.ui.out(&format!("{name}: fetched\n"))?,
+            Ok(Fetched::NoRemote) => context.ui.out(&format!("{name}: no remote\n"))?,
+            Err(error) => {
+                failed = true;
+                context.ui.error(&format!("{name}: {}\n", safe_line(&error.to_string())))?;
+            }
+        }
+    }
+    Ok(u8::from(failed))
+}

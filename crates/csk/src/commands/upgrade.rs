@@ -1,0 +1,37 @@
+//! `csk upgrade`: update, then install.
+
+use crate::commands::install::{InstallFlags, install_into};
+use crate::commands::update::update_all;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::Selection;
+
+const AFTER: &str = "\
+Purpose: fetches all repositories of skills, then installs: this moves skills that follow a branch.
+
+Reads and writes what `csk update` and `csk install` do. A repository that cannot be fetched is reported, and
+what is on this machine is installed.
+
+Exit codes: as `csk install`; 1 also when a fetch failed.
+
+Examples:
+  csk upgrade
+  csk upgrade demo-app
+  csk upgrade --all --dry-run";
+
+/// Fetch the repositories of skills, then install
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct UpgradeArgs {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    flags: InstallFlags,
+}
+
+pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let updated = update_all(context, &config)?;
+    let installed = install_into(context, &config, &args.selection, &args.flags)?;
+    Ok(updated.max(installed))
+}

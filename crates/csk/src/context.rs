@@ -1,0 +1,118 @@
+//! What a command knows of the world around it, read once.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the edge: environment, clock, working folder, config"
+)]
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use csk_core::install::Environment;
+use csk_core::{AbsPath, Config, LocalSources, Lock};
+use skill::Severity;
+use term::Ui;
+
+use crate::failure::{Failure, rendered};
+
+/// The world of one command.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) ui: Ui,
+    pub(crate) cwd: AbsPath,
+    /// The user's home folder, if there is one.
+    pub(crate) user_home: Option<AbsPath>,
+    pub(crate) config_path: AbsPath,
+    /// The folder of csk's own state.
+    pub(crate) home: AbsPath,
+    now: String,
+    lock_timeout: Duration,
+    allow_file: bool,
+}
+
+impl Context {
+    pub(crate) fn read(ui: Ui) -> Result<Self, Failure> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let cwd = std::env::current_dir()
+            .map_err(|error| Failure::usage(format!("cannot find the current folder: {error}")))?;
+        let cwd = AbsPath::new(cwd).map_err(|error| Failure::usage(error.to_string()))?;
+        let absolute = |name: &str| match variable(name) {
+            None => Ok(None),
+            Some(value) => AbsPath::new(cwd.as_path().join(value))
+                .map(Some)
+                .map_err(|error| Failure::usage(format!("{name}: {error}"))),
+        };
+        let user_home = absolute("HOME")?;
+        let config_path = match (absolute("CSK_CONFIG")?, &user_home) {
+            (Some(path), _) => path,
+            (None, Some(home)) => home.join(".cocoaskills/config.json"),
+            (None, None) => return Err(Failure::usage("neither HOME nor CSK_CONFIG is set")),
+        };
+        let home = match absolute("CSK_HOME")? {
+            Some(home) => home,
+            None => config_path.parent().unwrap_or_else(|| config_path.clone()),
+        };
+        let lock_timeout = match variable("CSK_LOCK_TIMEOUT") {
+            None => Lock::TIMEOUT,
+            Some(value) => value
+                .to_str()
+                .and_then(|text| text.parse().ok())
+                .filter(|seconds: &f64| *seconds >= 0.0 && *seconds < 1e9)
+                .map(Duration::from_secs_f64)
+                .ok_or_else(|| Failure::usage("CSK_LOCK_TIMEOUT must be a number of seconds"))?,
+        };
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let allow_file = variable("CSK_ALLOW_FILE").is_some_and(|value| value == "1");
+        Ok(Self { ui, cwd, user_home, config_path, home, now, lock_timeout, allow_file })
+    }
+
+    /// Reads the config, which must be there.
+    pub(crate) fn config(&mut self) -> Result<Config, Failure> {
+        let path = self.config_path.clone();
+        let text = match fs::read_to_string(path.as_path()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Failure::usage(format!("there is no config at {path}"))
+                    .with_hint("run `csk bootstrap` to make one"));
+            }
+            Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
+        };
+        let (config, problems) = Config::parse(path.as_str(), &text, self.user_home.as_ref());
+        let Some(config) = config else { return Err(Failure::File { text, problems }) };
+        let warnings: Vec<_> =
+            problems.into_iter().filter(|problem| problem.severity == Severity::Warning).collect();
+        let words = rendered(&text, &warnings, &self.ui);
+        self.ui.error(&words)?;
+        Ok(config)
+    }
+
+    /// Writes the config.
+    pub(crate) fn save(&self, config: &Config) -> Result<(), Failure> {
+        let path = fs::canonicalize(self.config_path.as_path())
+            .ok()
+            .and_then(|path| AbsPath::new(path).ok());
+        let path = path.unwrap_or_else(|| self.config_path.clone());
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::usage(format!("cannot write {path}: {error}"));
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+        }
+        csk_core::write_file(&path, config.to_json().as_bytes())
+            .map(|_| ())
+            .map_err(|error| failed(&error))
+    }
+
+    /// Returns what an install works with.
+    pub(crate) fn environment(&self, config: &Config) -> Environment {
+        let is_allowed = config.allow_local_sources || self.allow_file;
+        Environment {
+            home: self.home.clone(),
+            skills_root: config.skills_root.clone(),
+            agents: config.agents.clone(),
+            local: if is_allowed { LocalSources::Allowed } else { LocalSources::Refused },
+            lock_timeout: self.lock_timeout,
+            now: self.now.clone(),
+        }
+    }
+}

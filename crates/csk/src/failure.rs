@@ -1,0 +1,69 @@
+//! Why a command ends early, and with which exit code.
+
+use std::io;
+
+use skill::{Diagnostic, Source};
+use term::{Ui, render, safe_line};
+
+/// Usage, configuration, or a malformed Skillfile of the one target.
+pub(crate) const USAGE: u8 = 2;
+/// Another csk holds the lock.
+pub(crate) const LOCKED: u8 = 3;
+/// What a shell reports for a program whose reader went away.
+const BROKEN_PIPE: u8 = 141;
+
+/// An end before the work was done.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A message, perhaps with advice.
+    Message { code: u8, message: String, hint: Option<String> },
+    /// Problems of one file.
+    File { text: String, problems: Vec<Diagnostic> },
+    /// A stream that cannot be written.
+    Io(io::Error),
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Message { code: USAGE, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(self, advice: impl Into<String>) -> Self {
+        match self {
+            Self::Message { code, message, .. } => {
+                Self::Message { code, message, hint: Some(advice.into()) }
+            }
+            other => other,
+        }
+    }
+
+    /// Tells people, and returns the exit code.
+    pub(crate) fn tell(&self, ui: &mut Ui) -> u8 {
+        let (code, text) = match self {
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return BROKEN_PIPE,
+            Self::Io(error) => (USAGE, format!("error: {error}\n")),
+            Self::File { text, problems } => (USAGE, rendered(text, problems, ui)),
+            Self::Message { code, message, hint } => {
+                let hint = hint
+                    .as_ref()
+                    .map_or_else(String::new, |hint| format!("hint: {}\n", safe_line(hint)));
+                (*code, format!("error: {}\n{hint}", safe_line(message)))
+            }
+        };
+        // If standard error is gone there is nobody left to tell.
+        let _ = ui.error(&text);
+        code
+    }
+}
+
+/// Returns the problems of a file as people read them.
+pub(crate) fn rendered(text: &str, problems: &[Diagnostic], ui: &Ui) -> String {
+    let source = Source::new(text);
+    problems.iter().map(|problem| render(problem, Some(&source), ui.error_palette) + "\n").collect()
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

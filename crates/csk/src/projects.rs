@@ -1,0 +1,175 @@
+//! From the words of the command line to the projects they mean.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::io;
+
+use csk_core::install::Target;
+use csk_core::project::{checkout, find_root};
+use csk_core::{AbsPath, Config, SKILLFILE, Skillfile};
+use skill::{Diagnostic, Identifier, Severity, nearest};
+
+use crate::context::Context;
+use crate::failure::{Failure, rendered};
+
+/// Which projects a command is about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Selection {
+    /// A project: its alias, or a path in it [default: the project here, else all configured ones]
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// All configured projects
+    #[arg(long, conflicts_with = "target")]
+    pub(crate) all: bool,
+}
+
+/// The projects that were meant.
+#[derive(Debug)]
+pub(crate) struct Selected {
+    pub(crate) targets: Vec<Target>,
+    /// Whether a project could not be read; the others go on.
+    pub(crate) failed: bool,
+}
+
+/// A project before its Skillfile is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The alias in the config; none for a path.
+    pub(crate) alias: Option<Identifier>,
+    pub(crate) root: AbsPath,
+    pub(crate) agents: Vec<String>,
+}
+
+/// A Skillfile that was looked for.
+pub(crate) enum Read {
+    Good(Skillfile),
+    Missing,
+    Bad { text: String, problems: Vec<Diagnostic> },
+}
+
+/// Finds the projects and reads their Skillfiles.
+pub(crate) fn select(
+    context: &mut Context,
+    config: &Config,
+    selection: &Selection,
+) -> Result<Selected, Failure> {
+    let places = places(context, config, selection)?;
+    let is_one = places.len() == 1;
+    let mut selected = Selected { targets: Vec::new(), failed: false };
+    for place in places {
+        let name =
+            place.alias.as_ref().map_or_else(|| place.root.to_string(), Identifier::to_string);
+        match read_skillfile(&place.root, config)? {
+            Read::Good(file) => selected.targets.push(target(&place, file, config)),
+            Read::Missing => {
+                context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
+            }
+            Read::Bad { text, problems } if is_one => return Err(Failure::File { text, problems }),
+            Read::Bad { text, problems } => {
+                selected.failed = true;
+                let words = rendered(&text, &problems, &context.ui);
+                context.ui.error(&format!("{words}{name}: {SKILLFILE} cannot be used\n"))?;
+            }
+        }
+    }
+    Ok(selected)
+}
+
+/// Finds the projects.
+pub(crate) fn places(
+    context: &Context,
+    config: &Config,
+    selection: &Selection,
+) -> Result<Vec<Place>, Failure> {
+    let configured = || -> Vec<Place> {
+        let place = |(alias, entry): (&Identifier, &csk_core::ProjectEntry)| Place {
+            alias: Some(alias.clone()),
+            root: entry.path.clone(),
+            agents: entry.agents.clone(),
+        };
+        config.projects.iter().map(place).collect()
+    };
+    let Some(target) = &selection.target else {
+        let here = find_root(&context.cwd).filter(|_| !selection.all);
+        return Ok(here.map_or_else(configured, |root| vec![at(config, root)]));
+    };
+    if let Some(place) = configured()
+        .into_iter()
+        .find(|place| place.alias.as_ref().is_some_and(|alias| alias.as_str() == target))
+    {
+        return Ok(vec![place]);
+    }
+    let path = clean(&context.cwd.join(target));
+    if path.as_path().is_dir() {
+        return match find_root(&path) {
+            Some(root) => Ok(vec![at(config, root)]),
+            None => Err(Failure::usage(format!("{SKILLFILE} not found in or above {path}"))
+                .with_hint("run `csk project add ALIAS PATH` to make one")),
+        };
+    }
+    let failure =
+        Failure::usage(format!("there is no project `{target}`, and no folder of that name"));
+    match nearest(target, config.projects.keys().map(Identifier::as_str)) {
+        Some(near) => Err(failure.with_hint(format!("did you mean `{near}`?"))),
+        None => Err(failure.with_hint("`csk list` shows the configured projects")),
+    }
+}
+
+/// Returns the place of a project that was named by a path; its entry in the config counts if it has one.
+fn at(config: &Config, root: AbsPath) -> Place {
+    let real = |path: &AbsPath| {
+        fs::canonicalize(path.as_path()).unwrap_or_else(|_| path.as_path().to_owned())
+    };
+    let wanted = real(&root);
+    match config.projects.iter().find(|(_, entry)| real(&entry.path) == wanted) {
+        Some((alias, entry)) => {
+            Place { alias: Some(alias.clone()), root, agents: entry.agents.clone() }
+        }
+        None => Place { alias: None, root, agents: Vec::new() },
+    }
+}
+
+/// Returns a path without `.` and `..`.
+pub(crate) fn clean(path: &AbsPath) -> AbsPath {
+    let real = fs::canonicalize(path.as_path()).ok().and_then(|path| AbsPath::new(path).ok());
+    real.unwrap_or_else(|| path.clone())
+}
+
+pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Result<Read, Failure> {
+    let path = root.join(SKILLFILE);
+    let text = match fs::read_to_string(path.as_path()) {
+        Ok(text) => text,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(Read::Missing);
+        }
+        Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
+    };
+    let (file, problems) = Skillfile::parse(path.as_str(), &text, &config.agents);
+    Ok(match file {
+        Some(file) if problems.iter().all(|problem| problem.severity != Severity::Error) => {
+            Read::Good(file)
+        }
+        _ => Read::Bad { text, problems },
+    })
+}
+
+fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
+    let pattern = config.worktree_alias_pattern.as_deref();
+    let named = || checkout(&place.root, file.project_alias.as_ref(), pattern).checkout_alias;
+    let alias = place.alias.as_ref().map_or_else(named, Identifier::to_string);
+    let ids = [&file.agents, &place.agents, &config.default_agents]
+        .into_iter()
+        .find(|ids| !ids.is_empty());
+    let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
+    Target {
+        alias,
+        root: place.root.clone(),
+        agents,
+        adapter_mode: config.adapter_mode,
+        locale: file.locale.or_else(|| config.preferred_locale.clone()),
+        skills: file.skills,
+    }
+}
