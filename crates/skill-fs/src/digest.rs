@@ -5,7 +5,9 @@ use std::io::Read;
 
 use skill::{BundleHasher, ContentHasher, Digest, EntryKind, MARKER_FILE, RelPath};
 
-use crate::{Entry, FsError, Kind, Root, WalkLimits, sys, walk};
+use crate::sys::{self, Type};
+use crate::walk::list;
+use crate::{Entry, FsError, Kind, Root, WalkLimits};
 
 const CHUNK: usize = 64 << 10;
 
@@ -20,50 +22,60 @@ pub struct Digests {
 
 /// Returns `content_sha256` of a folder.
 pub fn content_digest(root: &Root) -> Result<Digest, FsError> {
-    Ok(digests(root, &walk(root, &WalkLimits::SKILL)?)?.content)
+    let mut hashing = Hashing::new(root, Wanted::Content);
+    for (path, kind) in list(root, &WalkLimits::SKILL)? {
+        match kind {
+            Type::Folder => {}
+            _ if path.as_str() == MARKER_FILE => {}
+            Type::File => hashing.file(&path)?,
+            Type::Link => hashing.link(&path, "")?,
+            Type::Other(kind) => return Err(not_regular(root, &path, kind)),
+        }
+    }
+    Ok(hashing.content.finish())
 }
 
 /// Returns both digests of a folder whose entries are `entries`, as [`walk`] returns them.
 ///
 /// A link that leads out, and anything that is neither file, folder nor link, is an error.
 pub fn digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsError> {
-    let mut hashing = Hashing {
-        root,
-        content: ContentHasher::default(),
-        bundle: BundleHasher::default(),
-        chunk: vec![0; CHUNK],
-    };
+    let mut hashing = Hashing::new(root, Wanted::Both);
     for entry in entries.iter().filter(|entry| entry.path.as_str() != MARKER_FILE) {
         match &entry.kind {
             Kind::Folder => {}
             Kind::File { .. } => hashing.file(&entry.path)?,
             Kind::Link(target) => hashing.link(&entry.path, target)?,
-            Kind::Other(kind) => {
-                return Err(FsError::NotRegular {
-                    path: root.path().join(entry.path.as_str()).to_string(),
-                    kind,
-                });
-            }
+            Kind::Other(kind) => return Err(not_regular(root, &entry.path, kind)),
         }
     }
     Ok(Digests { content: hashing.content.finish(), bundle: hashing.bundle.finish() })
 }
 
+fn not_regular(root: &Root, path: &RelPath, kind: &'static str) -> FsError {
+    FsError::NotRegular { path: root.path().join(path.as_str()).to_string(), kind }
+}
+
 struct Hashing<'a> {
     root: &'a Root,
+    wanted: Wanted,
     content: ContentHasher,
     bundle: BundleHasher,
     chunk: Vec<u8>,
 }
 
-/// Which digests the bytes of a file go into.
+/// Which digests are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Into {
+enum Wanted {
     Both,
     Content,
 }
 
-impl Hashing<'_> {
+impl<'a> Hashing<'a> {
+    fn new(root: &'a Root, wanted: Wanted) -> Self {
+        let (content, bundle) = (ContentHasher::default(), BundleHasher::default());
+        Self { root, wanted, content, bundle, chunk: vec![0; CHUNK] }
+    }
+
     fn file(&mut self, path: &RelPath) -> Result<(), FsError> {
         // Mode and length are those of the very file that is read.
         let (file, metadata) = self.root.plain_file(path)?;
@@ -71,7 +83,7 @@ impl Hashing<'_> {
             if sys::is_executable(&metadata) { EntryKind::Executable } else { EntryKind::File };
         self.content.file(path);
         self.bundle.entry(path, &kind, metadata.len());
-        if self.feed(path, file, Into::Both)? != metadata.len() {
+        if self.feed(path, file, metadata.len(), self.wanted)? != metadata.len() {
             return Err(FsError::Changed {
                 path: self.root.path().join(path.as_str()).to_string(),
             });
@@ -84,7 +96,7 @@ impl Hashing<'_> {
         match self.root.file(path) {
             Ok(file) => {
                 self.content.file(path);
-                self.feed(path, file, Into::Content).map(|_| ())
+                self.feed(path, file, u64::MAX, Wanted::Content).map(|_| ())
             }
             // A link to a folder, or to nothing, brings no bytes of its own.
             Err(FsError::NotRegular { kind: "a folder", .. } | FsError::NotFound { .. }) => Ok(()),
@@ -92,7 +104,14 @@ impl Hashing<'_> {
         }
     }
 
-    fn feed(&mut self, path: &RelPath, mut file: File, into: Into) -> Result<u64, FsError> {
+    /// Reads a file to its end, or until one byte more than `size` has shown that it grew.
+    fn feed(
+        &mut self,
+        path: &RelPath,
+        mut file: File,
+        size: u64,
+        into: Wanted,
+    ) -> Result<u64, FsError> {
         let mut total = 0;
         loop {
             match file.read(&mut self.chunk) {
@@ -100,10 +119,14 @@ impl Hashing<'_> {
                 Ok(read) => {
                     let bytes = &self.chunk[..read];
                     self.content.bytes(bytes);
-                    if into == Into::Both {
+                    if into == Wanted::Both {
                         self.bundle.bytes(bytes);
                     }
                     total += read as u64;
+                    // A read that ends short of the buffer, where the file should end, has seen its end.
+                    if total >= size && (total > size || read < self.chunk.len()) {
+                        return Ok(total);
+                    }
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(source) => {

@@ -87,7 +87,7 @@ impl Root {
 
     /// Opens a regular file below the folder, with no link on the way, and describes it.
     pub(crate) fn plain_file(&self, path: &RelPath) -> Result<(File, Metadata), FsError> {
-        self.regular(path, sys::open_following_nothing(&self.folder, path))
+        self.regular(path, sys::open_plain(&self.folder, path))
     }
 
     /// Reads a regular file below the folder, at most `limit` bytes.

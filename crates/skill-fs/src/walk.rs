@@ -70,9 +70,7 @@ impl Walk<'_> {
         at: Option<&RelPath>,
         depth: usize,
     ) -> Result<(), FsError> {
-        let shown = at.map_or(self.root.path().to_string(), |at| {
-            self.root.path().join(at.as_str()).to_string()
-        });
+        let shown = self.shown(at);
         if depth > self.limits.depth {
             return Err(FsError::Limit {
                 path: shown,
@@ -89,16 +87,7 @@ impl Walk<'_> {
                 let path = self.root.path().to_string();
                 return Err(FsError::Limit { path, what: "entries", limit: self.limits.entries });
             }
-            let bad = || FsError::BadName {
-                folder: shown.clone(),
-                name: String::from_utf8_lossy(&name).into_owned(),
-            };
-            let name = std::str::from_utf8(&name).map_err(|_| bad())?;
-            let path = match at {
-                Some(at) => at.join(name),
-                None => RelPath::new(name),
-            };
-            let path = path.map_err(|_| bad())?;
+            let (name, path) = child(&name, at, &shown)?;
             let kind = self.kind(folder, name, &path)?;
             if let Kind::File { size, .. } = kind {
                 self.bytes = self.bytes.saturating_add(size);
@@ -140,4 +129,88 @@ impl Walk<'_> {
     fn io(&self, path: &RelPath, source: std::io::Error) -> FsError {
         FsError::confined(self.root.path().join(path.as_str()).as_str(), source)
     }
+}
+
+/// Returns every path below `root` and what it is, sorted, as far as the folders themselves tell: nothing
+/// is looked at one by one.
+pub(crate) fn list(root: &Root, limits: &WalkLimits) -> Result<Vec<(RelPath, Type)>, FsError> {
+    let walk = Walk { root, limits, entries: Vec::new(), bytes: 0 };
+    let mut entries = Vec::new();
+    walk.list(&root.folder, None, 1, &mut entries)?;
+    entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(entries)
+}
+
+impl Walk<'_> {
+    fn list(
+        &self,
+        folder: &Folder,
+        at: Option<&RelPath>,
+        depth: usize,
+        all: &mut Vec<(RelPath, Type)>,
+    ) -> Result<(), FsError> {
+        let shown = self.shown(at);
+        if depth > self.limits.depth {
+            return Err(FsError::Limit {
+                path: shown,
+                what: "folders inside each other",
+                limit: self.limits.depth,
+            });
+        }
+        let failed = |source| FsError::io(&shown, source);
+        let first = all.len();
+        for entry in folder.entries().map_err(failed)? {
+            let (name, kind) = entry.map_err(failed)?;
+            if all.len() >= self.limits.entries {
+                return Err(FsError::Limit {
+                    path: self.shown(None),
+                    what: "entries",
+                    limit: self.limits.entries,
+                });
+            }
+            let (name, path) = child(&name, at, &shown)?;
+            // Some file systems do not say what an entry is.
+            let kind = match kind {
+                Some(kind) => kind,
+                None => folder.stat(name).map_err(|source| self.io(&path, source))?.kind,
+            };
+            all.push((path, kind));
+        }
+        let inner: Vec<RelPath> = all[first..]
+            .iter()
+            .filter(|(_, kind)| *kind == Type::Folder)
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in inner {
+            let name = path.parts().next_back().unwrap_or_default();
+            let below = folder.folder(name).map_err(|source| self.io(&path, source))?;
+            self.list(&below, Some(&path), depth + 1, all)?;
+        }
+        Ok(())
+    }
+
+    fn shown(&self, at: Option<&RelPath>) -> String {
+        at.map_or_else(
+            || self.root.path().to_string(),
+            |at| self.root.path().join(at.as_str()).to_string(),
+        )
+    }
+}
+
+/// Returns the name of an entry as text and its path below the root.
+fn child<'a>(
+    name: &'a [u8],
+    at: Option<&RelPath>,
+    shown: &str,
+) -> Result<(&'a str, RelPath), FsError> {
+    let bad = || FsError::BadName {
+        folder: shown.to_owned(),
+        name: String::from_utf8_lossy(name).into_owned(),
+    };
+    let name = std::str::from_utf8(name).map_err(|_| bad())?;
+    let path = match at {
+        Some(at) => at.join(name),
+        None => RelPath::new(name),
+    };
+    Ok((name, path.map_err(|_| bad())?))
 }

@@ -4,10 +4,12 @@
 
 pub mod corpus;
 mod env;
+mod git;
 mod skip;
 pub mod tidy;
 mod tree;
 
 pub use env::{Run, TestEnv};
+pub use git::GitRepo;
 pub use skip::skip;
 pub use tree::{entries, write_tree};

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -196,19 +196,22 @@ fn write_context(folder: &AbsPath, prepared: &Prepared, marker: &Marker) -> Resu
     // A folder of that name in the stage is what an earlier try left.
     ignore_missing(fs::remove_dir_all(folder.as_path()), folder)?;
     create(folder)?;
-    let mut last = String::new();
+    let folders: BTreeSet<&str> =
+        prepared.files.iter().flat_map(|file| parents(file.path.as_str())).collect();
+    for inner in folders {
+        let path = folder.join(inner);
+        fs::create_dir(path.as_path()).map_err(|error| io_error(&path, &error))?;
+    }
     for file in &prepared.files {
-        let path = folder.join(file.path.as_str());
-        // Files are sorted, so a new parent shows as a change.
-        let parent = path.parent().map(|parent| parent.to_string()).unwrap_or_default();
-        if parent != last {
-            create_parent(&path)?;
-            last = parent;
-        }
-        write_one(&path, file, prepared)?;
+        write_one(&folder.join(file.path.as_str()), file, prepared)?;
     }
     let path = folder.join(MARKER_FILE);
     fs::write(path.as_path(), marker.to_json()).map_err(|error| io_error(&path, &error))
+}
+
+/// Returns the folders that hold a path, outermost first.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
 fn write_one(path: &AbsPath, file: &File, prepared: &Prepared) -> Result<(), SkillError> {

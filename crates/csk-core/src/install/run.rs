@@ -237,7 +237,7 @@ fn clone_missing(
     missing.into_par_iter().filter_map(clone_one).collect()
 }
 
-/// Finishes what was interrupted, checks the ignore rules, observes and plans.
+/// Finishes what was interrupted, observes and plans; where something is to be written, git must ignore it.
 fn look(
     environment: &Environment,
     target: &Target,
@@ -245,12 +245,15 @@ fn look(
     options: Options,
 ) -> Result<(Plan, Observed), ProjectError> {
     let files = |error: FsError| ProjectError::Files(error.to_string());
-    ignore_gate(target, options)?;
     if options.mode == Mode::Apply {
         finish_interrupted(target).map_err(files)?;
     }
     let observed = observe(target, &environment.agents).map_err(files)?;
-    Ok((plan(target, resolution, &observed, options.tags), observed))
+    let plan = plan(target, resolution, &observed, options.tags);
+    if !plan.is_empty() {
+        ignore_gate(target, options)?;
+    }
+    Ok((plan, observed))
 }
 
 fn ignore_gate(target: &Target, options: Options) -> Result<(), ProjectError> {

@@ -98,7 +98,7 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         };
         let line = format!(
             "  {:20} {reference:15} {installed:7}  {}{}",
-            group.name,
+            group.name.as_str(),
             group.label.as_str(),
             note.unwrap_or_default()
         );
@@ -123,7 +123,7 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         }
     }
     for group in &plan.removals {
-        context.ui.out(&format!("  {:20} {:15} {:7}  removed\n", group.name, "", ""))?;
+        context.ui.out(&format!("  {:20} {:15} {:7}  removed\n", group.name.as_str(), "", ""))?;
     }
     Ok(())
 }

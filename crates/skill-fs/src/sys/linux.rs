@@ -15,7 +15,15 @@ const TRIES: usize = 16;
 
 /// Opens a file below `folder`. Links are followed as long as they stay below.
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    open_resolving(folder, path, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS)
+}
+
+/// Opens a file below `folder` with no link on the way.
+pub(crate) fn open_plain(folder: &Folder, path: &RelPath) -> io::Result<File> {
+    open_resolving(folder, path, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+}
+
+fn open_resolving(folder: &Folder, path: &RelPath, resolve: ResolveFlags) -> io::Result<File> {
     for _ in 0..TRIES {
         match rustix::fs::openat2(&folder.0, path.as_str(), FILE, Mode::empty(), resolve) {
             Ok(file) => return Ok(File::from(file)),

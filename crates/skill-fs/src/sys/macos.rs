@@ -12,3 +12,8 @@ use super::unix::open_following_nothing;
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {
     open_following_nothing(folder, path)
 }
+
+/// Opens a file below `folder` with no link on the way.
+pub(crate) fn open_plain(folder: &Folder, path: &RelPath) -> io::Result<File> {
+    open_following_nothing(folder, path)
+}

@@ -79,7 +79,7 @@ impl Folder {
 }
 
 /// Opens a file one name at a time and refuses every link on the way.
-pub(crate) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
+pub(super) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
     let mut parts: Vec<&str> = path.parts().collect();
     let last = parts.pop().unwrap_or_default();
     let mut current: Option<Folder> = None;

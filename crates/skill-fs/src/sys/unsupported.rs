@@ -111,8 +111,8 @@ pub(crate) fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Opens a file below `folder`, following nothing.
-pub(crate) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Result<File> {
+/// Opens a file below `folder` with no link on the way.
+pub(crate) fn open_plain(folder: &Folder, path: &RelPath) -> io::Result<File> {
     open_beneath(folder, path)
 }
 

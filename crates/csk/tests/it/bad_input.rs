@@ -1,0 +1,189 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use crate::{SKILL, World};
+
+#[test]
+fn a_bad_config_is_explained_and_exit_2() {
+    let world = World::new();
+    let path = world.home().join(".cocoaskills/config.json");
+    for (text, said) in [
+        ("{", "error[json-syntax]"),
+        ("{}", "`schema_version` is missing"),
+        (r#"{"schema_version": 2}"#, "the file requires a newer csk"),
+        (r#"{"schema_version": 1}"#, "`skills_root` is missing"),
+        (r#"{"schema_version": 1, "skills_root": "x"}"#, "which is not an absolute path"),
+        (
+            r#"{"schema_version": 1, "skills_root": "/s", "default_agents": ["claud_code"]}"#,
+            "did you mean `claude_code`?",
+        ),
+    ] {
+        fs::write(&path, text).unwrap();
+        let run = world.csk("install");
+        assert_eq!(run.code, Some(2), "{text}");
+        assert!(run.stderr.contains(said), "{text}: {}", run.stderr);
+        assert!(run.stderr.contains("config.json:1:"), "{text}: {}", run.stderr);
+    }
+    fs::remove_file(&path).unwrap();
+    let run = world.csk("status");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("hint: run `csk bootstrap` to make one"), "{}", run.stderr);
+}
+
+#[test]
+fn an_unknown_key_is_told_and_ignored() {
+    let world = World::new();
+    world.config(r#", "preferred_lcoale": "ru""#);
+    let run = world.install();
+    assert!(
+        run.stderr.contains("warning[unknown-key]")
+            && run.stderr.contains("did you mean `preferred_locale`?"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_skills_root_without_repositories_is_exit_2() {
+    let world = World::bare();
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+    for command in ["install app", "update", "upgrade app"] {
+        let run = world.csk(command);
+        assert_eq!(run.code, Some(2), "{command}");
+        assert!(run.stderr.contains("holds no git repository"), "{command}: {}", run.stderr);
+    }
+    assert_eq!(world.csk("list").code, Some(0));
+    assert_eq!(world.csk("config show").code, Some(0));
+}
+
+#[test]
+fn what_git_does_not_ignore_is_refused_and_can_be_fixed() {
+    let world = World::new();
+    fs::write(world.app(".gitignore"), "# mine\n.agents/").unwrap();
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("app: not ignored by git: .claude/skills/, .codex/skills/"),
+        "{}",
+        run.stderr
+    );
+    assert!(!world.app(".agents").exists());
+    assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
+    assert_eq!(
+        world.read(world.app(".gitignore")),
+        "# mine\n.agents/\n# CocoaSkill\n.claude/skills/\n.codex/skills/\n"
+    );
+    assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
+    assert_eq!(world.read(world.app(".gitignore")).matches("CocoaSkill").count(), 1);
+}
+
+#[test]
+fn rules_outside_the_project_count_as_well() {
+    let world = World::new();
+    fs::remove_file(world.app(".gitignore")).unwrap();
+    world.env.write("app/.git/info/exclude", b".agents/\n.claude/\n.codex/\n");
+    world.install();
+}
+
+#[test]
+fn a_marker_of_a_newer_csk_is_left_alone() {
+    let world = World::new();
+    world.install();
+    let path = world.installed("pdf/.csk-install.json");
+    let newer = world.read(&path).replace("\"schema_version\": 1", "\"schema_version\": 9");
+    fs::write(&path, &newer).unwrap();
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("Unsupported installed marker schema"), "{}", run.stderr);
+    assert_eq!(world.read(&path), newer);
+}
+
+#[test]
+fn a_broken_ledger_stops_the_project_before_anything_is_touched() {
+    let world = World::new();
+    world.install();
+    fs::write(world.installed(".csk-managed.json"), "{").unwrap();
+    world.skillfile("");
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains(".csk-managed.json"), "{}", run.stderr);
+    assert!(world.installed("pdf/SKILL.md").exists());
+}
+
+#[test]
+fn two_csk_at_once_take_turns_or_say_so() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join(".cocoaskills")).unwrap();
+    fs::write(
+        world.home().join(".cocoaskills/.lock"),
+        format!("{{\"pid\": {}, \"created_at\": 1}}", std::process::id()),
+    )
+    .unwrap();
+    let mut command = world.env.command(env!("CARGO_BIN_EXE_csk"), &["install", "app"]);
+    let output = command.env("CSK_LOCK_TIMEOUT", "0.1").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("another csk process holds lock at ") && said.contains("created_at=1;"),
+        "{said}"
+    );
+    fs::remove_file(world.home().join(".cocoaskills/.lock")).unwrap();
+    let start = || {
+        world
+            .env
+            .command(env!("CARGO_BIN_EXE_csk"), &["install", "app"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<_> = (0..4).map(|_| start()).collect();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert!(world.install().stdout.contains("up-to-date"));
+}
+
+#[test]
+fn a_project_that_cannot_be_written_fails_alone() {
+    let world = World::new();
+    // Root may write anywhere, so a file stands where the folder should be.
+    world.env.write("app/.agents", b"a file");
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.starts_with("app: "), "{}", run.stderr);
+    assert_eq!(world.read(world.app(".agents")), "a file");
+}
+
+#[test]
+fn a_large_file_is_installed_without_holding_it() {
+    let world = World::bare();
+    let repo = world.repo("pdf", SKILL);
+    let file =
+        fs::File::create(repo.path().join("references/large.bin")).unwrap_or_else(|_| panic!());
+    file.set_len(40 << 20).unwrap();
+    repo.commit("");
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    // Address space counts mappings of the program and its libraries too, so the bound is above 96 MB.
+    let program = env!("CARGO_BIN_EXE_csk");
+    let run = world.env.run_args("sh", &["-c", &format!("ulimit -d 60000; {program} install app")]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(fs::metadata(world.installed("pdf/references/large.bin")).unwrap().len(), 40 << 20);
+    assert!(world.install().stdout.contains("up-to-date"));
+}
+
+#[test]
+fn an_unreadable_file_is_named() {
+    let world = World::new();
+    world.install();
+    fs::remove_file(world.installed("pdf/SKILL.md")).unwrap();
+    fs::create_dir(world.installed("pdf/SKILL.md")).unwrap();
+    fs::set_permissions(world.installed("pdf/SKILL.md"), PermissionsExt::from_mode(0o755)).unwrap();
+    let run = world.install();
+    assert!(
+        run.stdout.contains("installed"),
+        "what is there is not what was installed: {}",
+        run.stdout
+    );
+    assert!(world.installed("pdf/SKILL.md").is_file());
+}

@@ -1,0 +1,262 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use testkit::write_tree;
+
+use crate::{SKILL, World};
+
+#[test]
+fn declared_skills_are_installed_without_development_files() {
+    let world = World::new();
+    let run = world.install();
+    let commit = world.git("skills/pdf", "rev-parse --short=7 HEAD");
+    assert_eq!(run.stdout, format!("app: pdf tag v1 {} installed\n", commit.trim()));
+    assert_eq!(
+        world.listing(".agents/skills"),
+        "./.csk-managed.json\n./pdf/.csk-install.json\n./pdf/SKILL.md\n./pdf/references/guide.md\n"
+    );
+    assert_eq!(
+        world.read(world.app(".agents/skills/.csk-managed.json")),
+        "{\n  \"entries\": [\n    \"pdf\"\n  ],\n  \"schema_version\": 1\n}\n"
+    );
+    let marker = world.read(world.installed("pdf/.csk-install.json"));
+    for part in [
+        "\"ref_kind\": \"tag\"",
+        "\"ref\": \"v1\"",
+        "\"content_sha256\": \"sha256:",
+        "\"bundle_sha256\": \"sha256:",
+        "\"SKILL.md\"",
+    ] {
+        assert!(marker.contains(part), "{part}: {marker}");
+    }
+    assert!(
+        !world.app(".agents/.csk-stage").exists()
+            && !world.app(".agents/.csk-journal.json").exists()
+    );
+}
+
+#[test]
+fn installing_twice_changes_nothing_at_all() {
+    let world = World::new();
+    world.install();
+    let times = || {
+        let run = world.env.run_args("sh", &["-c", "find app ../home -not -name .lock -not -path '*/.git/*' -printf '%p %i %T@ %C@\\n' | sort"]);
+        run.stdout
+            .lines()
+            .filter(|line| !line.starts_with("../home/.cocoaskills "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let before = times();
+    let run = world.install();
+    assert!(run.stdout.contains("up-to-date"), "{}", run.stdout);
+    assert_eq!(times(), before);
+}
+
+#[test]
+fn a_skill_that_is_not_declared_any_more_is_removed() {
+    let world = World::new();
+    world.install();
+    world.skillfile("");
+    let run = world.install();
+    assert_eq!(run.stdout, "app: pdf removed\n");
+    assert_eq!(world.listing(".agents/skills") + &world.listing(".claude"), "");
+}
+
+#[test]
+fn one_skill_that_fails_stops_no_other() {
+    let world = World::new();
+    world.skillfile(r#"{"name": "none", "tag": "v1"}, {"name": "pdf", "tag": "v1"}, {"name": "pdf2", "source": "pdf", "tag": "v9"}"#);
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stdout.contains("app: pdf tag v1 ") && run.stdout.contains("installed"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stderr.contains("app: none: Skill repository not found: "), "{}", run.stderr);
+    assert!(run.stderr.contains("app: pdf2: tag `v9` not found in "), "{}", run.stderr);
+    assert!(run.stderr.contains("install does not fetch; `csk update` does"), "{}", run.stderr);
+}
+
+#[test]
+fn a_version_that_cannot_be_installed_leaves_the_old_one() {
+    let world = World::new();
+    world.install();
+    world.git("skills/pdf", "rm --quiet SKILL.md");
+    world.commit("pdf", "");
+    world.git("skills/pdf", "tag v2");
+    world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("app: pdf: there is no SKILL.md in the snapshot"),
+        "{}",
+        run.stderr
+    );
+    assert!(world.read(world.installed("pdf/.csk-install.json")).contains("\"ref\": \"v1\""));
+    assert!(world.installed("pdf/SKILL.md").exists());
+}
+
+#[test]
+fn a_moved_tag_is_told_and_taken_unless_tags_are_strict() {
+    let world = World::new();
+    world.install();
+    let old = world.git("skills/pdf", "rev-parse --short=7 HEAD");
+    world.commit("pdf", "//- /references/new.md\nnew\n");
+    world.git("skills/pdf", "tag --force v1");
+    let new = world.git("skills/pdf", "rev-parse --short=7 HEAD");
+    let moved = format!("Moved tag for pdf: v1 {} -> {}", old.trim(), new.trim());
+    let strict = world.csk("install app --strict-tags");
+    assert_eq!(strict.code, Some(1));
+    assert!(strict.stderr.contains(&moved), "{}", strict.stderr);
+    assert!(!world.installed("pdf/references/new.md").exists());
+    let run = world.install();
+    assert!(run.stderr.contains(&format!("warning: pdf: {moved}")), "{}", run.stderr);
+    assert!(world.installed("pdf/references/new.md").exists());
+}
+
+#[test]
+fn edits_of_the_user_are_kept_aside() {
+    let world = World::new();
+    world.install();
+    fs::write(world.installed("pdf/SKILL.md"), "my own words").unwrap();
+    let run = world.install();
+    let line =
+        run.stderr.lines().find(|line| line.contains("local edits of pdf were kept in ")).unwrap();
+    let place = line
+        .split("kept in ")
+        .nth(1)
+        .unwrap()
+        .replace("[ROOT]", &world.env.work().parent().unwrap().to_string_lossy());
+    assert_eq!(world.read(format!("{place}/SKILL.md")), "my own words");
+    assert!(world.read(world.installed("pdf/SKILL.md")).contains("Extracts text"));
+}
+
+#[test]
+fn a_dry_run_shows_every_file_and_writes_nothing() {
+    let world = World::new();
+    let run = world.csk("install app --dry-run");
+    assert_eq!(run.code, Some(0));
+    for line in [
+        "would be installed (dry-run)",
+        "  write .agents/skills/pdf/SKILL.md",
+        "  write .agents/skills/pdf/.csk-install.json",
+        "  make .claude/skills/pdf",
+    ] {
+        assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
+    }
+    assert!(!world.app(".agents").exists() && !world.app(".claude").exists());
+}
+
+#[test]
+fn executable_bits_and_links_inside_are_kept() {
+    let world = World::bare();
+    let repo = world.repo("pdf", SKILL);
+    write_tree(repo.path(), "//- /assets/run.sh\n#!/bin/sh\n");
+    fs::set_permissions(repo.path().join("assets/run.sh"), PermissionsExt::from_mode(0o755))
+        .unwrap();
+    std::os::unix::fs::symlink("guide.md", repo.path().join("references/also.md")).unwrap();
+    repo.commit("");
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    world.install();
+    assert_eq!(fs::metadata(world.installed("pdf/assets/run.sh")).unwrap().mode() & 0o111, 0o111);
+    assert_eq!(fs::metadata(world.installed("pdf/SKILL.md")).unwrap().mode() & 0o111, 0);
+    assert_eq!(
+        fs::read_link(world.installed("pdf/references/also.md")).unwrap().to_str(),
+        Some("guide.md")
+    );
+    assert!(
+        world.install().stdout.contains("up-to-date"),
+        "the digest counts a link as its file, installed or not"
+    );
+}
+
+#[test]
+fn a_reader_never_finds_the_skill_missing() {
+    let world = World::bare();
+    let repo = world.repo("pdf", SKILL);
+    for number in 1..=12 {
+        repo.commit(&format!("//- /references/{number}.md\n{number}\n"));
+        repo.git(&format!("tag n{number}"));
+    }
+    world.skillfile(r#"{"name": "pdf", "tag": "n1"}"#);
+    world.install();
+    let file = world.installed("pdf/SKILL.md");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                assert!(
+                    fs::read_to_string(&file)
+                        .expect("the skill is there at every moment")
+                        .ends_with("Body.\n")
+                );
+            }
+        });
+        for number in 2..=12 {
+            world.skillfile(&format!(r#"{{"name": "pdf", "tag": "n{number}"}}"#));
+            world.install();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(world.installed("pdf/references/12.md").exists());
+}
+
+#[test]
+fn a_killed_install_is_finished_by_the_next() {
+    let world = World::new();
+    world.install();
+    // What a kill between putting things in place and writing the ledgers leaves.
+    for ledger in [
+        ".agents/skills/.csk-managed.json",
+        ".claude/skills/.csk-managed.json",
+        ".codex/skills/.csk-managed.json",
+    ] {
+        fs::remove_file(world.app(ledger)).unwrap();
+    }
+    let journal = r#"{"schema_version": 1, "adds": {".agents/skills": ["pdf", "mine"], ".claude/skills": ["pdf"], ".codex/skills": ["pdf"]}}"#;
+    world.env.write("app/.agents/.csk-journal.json", journal.as_bytes());
+    world.env.write("app/.agents/.csk-stage/half/SKILL.md", b"half");
+    world.env.write("app/.agents/skills/mine/SKILL.md", b"the user's");
+    let run = world.install();
+    assert!(run.stdout.contains("up-to-date"), "{}{}", run.stdout, run.stderr);
+    assert!(
+        !world.app(".agents/.csk-stage").exists()
+            && !world.app(".agents/.csk-journal.json").exists()
+    );
+    assert_eq!(world.read(world.installed("mine/SKILL.md")), "the user's");
+    assert!(!world.read(world.installed(".csk-managed.json")).contains("mine"));
+}
+
+#[test]
+fn locales_are_rendered_and_a_missing_one_is_told() {
+    let world = World::bare();
+    let literal = format!(
+        "{SKILL}//- /locales/metadata.json\n{{\"locales\": {{\"ru\": {{\"description\": \"Извлекает текст\"}}}}}}\n//- /.skill_triggers/ru.md\n- текст\n"
+    );
+    world.repo("pdf", &literal);
+    world.config(r#", "preferred_locale": "ru""#);
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    world.install();
+    let text = world.read(world.installed("pdf/SKILL.md"));
+    assert_eq!(
+        text,
+        "---\nname: pdf\ndescription: \"Извлекает текст\"\nlicense: MIT\n---\nBody.\n"
+    );
+    assert!(!world.installed("pdf/locales").exists());
+    // The project's own locale wins over the preferred one.
+    world.env.write(
+        "app/Skillfile.json",
+        br#"{"schema_version": 1, "locale": "de", "skills": [{"name": "pdf", "branch": "main"}]}"#,
+    );
+    let run = world.install();
+    assert!(
+        run.stderr
+            .contains("locale `de` is not available, the source text is kept (available: ru)"),
+        "{}",
+        run.stderr
+    );
+    assert!(world.read(world.installed("pdf/SKILL.md")).contains("Extracts text"));
+}

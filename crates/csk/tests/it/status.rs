@@ -1,0 +1,71 @@
+use std::fs;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::World;
+
+fn label(world: &World) -> String {
+    let run = world.csk("status app --json");
+    let value: Value = serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", run.stdout, run.stderr));
+    value["projects"][0]["skills"][0]["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn labels_are_stable() {
+    let world = World::new();
+    assert_eq!(label(&world), "missing");
+    assert_eq!(world.csk("status app --check").code, Some(1));
+    world.install();
+    assert_eq!(label(&world), "up-to-date");
+    assert_eq!(world.csk("status app --check").code, Some(0));
+    fs::write(world.installed("pdf/references/guide.md"), "x").unwrap();
+    assert_eq!(label(&world), "content-drift");
+    world.install();
+    world.commit("pdf", "//- /references/new.md\n");
+    world.git("skills/pdf", "tag v2");
+    world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+    assert_eq!(label(&world), "update-available");
+    world.skillfile(r#"{"name": "pdf", "tag": "v3"}"#);
+    assert_eq!(label(&world), "error");
+    assert_eq!(world.csk("status app").code, Some(0), "status itself did not fail");
+}
+
+#[test]
+fn the_lines_are_the_ones_scripts_know() {
+    let world = World::new();
+    world.install();
+    world.repo("logbook", "//- /SKILL.md\n---\nname: logbook\ndescription: d\n---\nB.\n");
+    let commit = world.git("skills/pdf", "rev-parse --short=7 HEAD");
+    let revision = world.git("skills/logbook", "rev-parse --short=7 HEAD");
+    world.skillfile(&format!(
+        r#"{{"name": "pdf", "tag": "v1"}}, {{"name": "logbook", "revision": "{}"}}"#,
+        revision.trim()
+    ));
+    let run = world.csk("status app");
+    let shown = run.stdout.replace(commit.trim(), "abc123d").replace(revision.trim(), "6deb71a");
+    expect![[r#"
+        Project app ([ROOT]/work/app)
+          pdf                  tag v1          abc123d  up-to-date
+          logbook              revision 6deb71a          missing
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn entries_of_agents_that_are_gone_are_seen() {
+    let world = World::new();
+    world.install();
+    fs::remove_file(world.app(".claude/skills/pdf")).unwrap();
+    assert_eq!(label(&world), "content-drift");
+    let run = world.csk("status app");
+    assert!(
+        run.stdout.contains("content-drift (.claude/skills/pdf is missing or wrong)"),
+        "{}",
+        run.stdout
+    );
+    world.install();
+    assert_eq!(label(&world), "up-to-date");
+    assert!(world.app(".claude/skills/pdf/SKILL.md").exists());
+}
