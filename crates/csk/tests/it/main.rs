@@ -1,12 +1,13 @@
 //! The tests of csk: the real program, real git repositories, real folders.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
 mod adapters;
 mod bad_input;
 mod commands;
 mod install;
+mod kill;
 mod lessons;
 mod sources;
 mod status;
