@@ -12,6 +12,7 @@ mod ledger;
 mod locale;
 pub mod project;
 mod repository;
+mod schema;
 mod skillfile;
 mod snapshot;
 
@@ -22,6 +23,7 @@ pub use git::{Fetched, GitError, LocalSources, clone, fetch, not_ignored};
 pub use ledger::{LEDGER_FILE, Ledger};
 pub use locale::{LocaleError, Rendered, render};
 pub use repository::{Commit, Repository, SourceError};
+pub use schema::schemas;
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
 pub use snapshot::{Content, File, FileKind, Snapshot, content_digest};
 

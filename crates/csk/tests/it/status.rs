@@ -69,3 +69,24 @@ fn entries_of_agents_that_are_gone_are_seen() {
     assert_eq!(label(&world), "up-to-date");
     assert!(world.app(".claude/skills/pdf/SKILL.md").exists());
 }
+
+#[test]
+fn json_fits_its_schema() {
+    let world = World::new();
+    for name in ["csk-status", "csk-list"] {
+        let schemas = csk_core::schemas();
+        let schema = &schemas.iter().find(|(found, _)| *found == name).unwrap().1;
+        let validator = jsonschema::validator_for(schema).unwrap();
+        for step in ["", "install app"] {
+            if !step.is_empty() {
+                world.csk(step);
+            }
+            world.csk("project add x app");
+            let command = if name == "csk-status" { "status app --json" } else { "list --json" };
+            let mut output: Value = serde_json::from_str(&world.csk(command).stdout).unwrap();
+            assert!(validator.is_valid(&output), "{name}: {output}");
+            output["projects"][0]["surprise"] = true.into();
+            assert!(!validator.is_valid(&output), "{name} takes anything");
+        }
+    }
+}

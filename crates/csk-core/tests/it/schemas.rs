@@ -1,0 +1,135 @@
+//! The published schemas are current, and say of every file what the parsers say.
+
+use std::path::Path;
+
+use csk_core::{AbsPath, Agents, Config, Ledger, Skillfile, schemas};
+use expect_test::expect_file;
+use serde_json::Value;
+use skill::{Diagnostic, Marker, Severity};
+
+#[test]
+fn the_published_schemas_are_current() {
+    for (name, schema) in schemas() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.schema.json"));
+        expect_file![path].assert_eq(&format!("{schema:#}\n"));
+    }
+}
+
+fn is_valid(problems: &[Diagnostic]) -> bool {
+    problems.iter().all(|problem| problem.severity != Severity::Error)
+}
+
+/// Checks that parser and schema give every text the same verdict, and the one that is expected.
+fn check(name: &str, parse: impl Fn(&str) -> Vec<Diagnostic>, cases: &[(bool, &str)]) {
+    let all = schemas();
+    let schema = &all.iter().find(|(found, _)| *found == name).unwrap().1;
+    let validator = jsonschema::validator_for(schema).unwrap();
+    for (expected, text) in cases {
+        let instance: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(is_valid(&parse(text)), *expected, "parser: {text}");
+        assert_eq!(validator.is_valid(&instance), *expected, "schema: {text}");
+    }
+}
+
+#[test]
+fn skillfiles_get_the_same_verdict() {
+    let parse = |text: &str| Skillfile::parse("f", text, &Agents::default()).1;
+    check(
+        "skillfile",
+        parse,
+        &[
+            (true, r#"{"schema_version": 1, "skills": []}"#),
+            (
+                true,
+                r#"{"schema_version": 1, "agents": [], "locale": "ru", "project": {"alias": "a"}, "skills": [{"name": "a", "tag": "v1"}]}"#,
+            ),
+            (
+                true,
+                r#"{"schema_version": 1, "skills": [{"name": "a", "source": "b", "git": "https://x.test", "branch": "main"}]}"#,
+            ),
+            (true, r#"{"schema_version": 1, "skills": [], "unknown": 1}"#),
+            (false, r#"{"schema_version": 2, "skills": []}"#),
+            (false, r#"{"skills": []}"#),
+            (false, r#"{"schema_version": 1}"#),
+            (false, r#"{"schema_version": 1, "skills": {}}"#),
+            (false, r#"{"schema_version": 1, "skills": [{"name": "a"}]}"#),
+            (false, r#"{"schema_version": 1, "skills": [{"tag": "v1"}]}"#),
+            (
+                false,
+                r#"{"schema_version": 1, "skills": [{"name": "a", "tag": "v1", "branch": "m"}]}"#,
+            ),
+            (false, r#"{"schema_version": 1, "skills": [{"name": "../a", "tag": "v1"}]}"#),
+            (false, r#"{"schema_version": 1, "skills": [{"name": "a.", "tag": "v1"}]}"#),
+            (false, r#"{"schema_version": 1, "skills": [{"name": "a", "tag": 1}]}"#),
+            (false, r#"{"schema_version": 1, "skills": [5]}"#),
+            (false, r#"{"schema_version": 1, "skills": [], "agents": "codex_cli"}"#),
+            (false, r#"{"schema_version": 1, "skills": [], "project": {"alias": "a b"}}"#),
+            (false, "[]"),
+        ],
+    );
+}
+
+#[test]
+fn configs_get_the_same_verdict() {
+    let home = AbsPath::new("/home/me").unwrap();
+    let parse = |text: &str| Config::parse("f", text, Some(&home)).1;
+    check(
+        "config",
+        parse,
+        &[
+            (true, r#"{"schema_version": 1, "skills_root": "/s"}"#),
+            (
+                true,
+                r#"{"schema_version": 1, "skills_root": "~/s", "projects": {"a": {"path": "/p", "agents": ["cursor"]}}}"#,
+            ),
+            (
+                true,
+                r#"{"schema_version": 1, "skills_root": "/s", "adapter_mode": "copy", "allow_local_sources": true}"#,
+            ),
+            (
+                true,
+                r#"{"schema_version": 1, "skills_root": "/s", "agents": {"mine": {"project_path": ".mine"}}}"#,
+            ),
+            (false, r#"{"schema_version": 1}"#),
+            (false, r#"{"schema_version": "1", "skills_root": "/s"}"#),
+            (false, r#"{"schema_version": 1, "skills_root": "s"}"#),
+            (false, r#"{"schema_version": 1, "skills_root": "/s", "adapter_mode": "hardlink"}"#),
+            (false, r#"{"schema_version": 1, "skills_root": "/s", "allow_local_sources": "yes"}"#),
+            (false, r#"{"schema_version": 1, "skills_root": "/s", "projects": {"a": {}}}"#),
+            (
+                false,
+                r#"{"schema_version": 1, "skills_root": "/s", "projects": {"a b": {"path": "/p"}}}"#,
+            ),
+            (false, r#"{"schema_version": 1, "skills_root": "/s", "projects": []}"#),
+        ],
+    );
+}
+
+#[test]
+fn markers_and_ledgers_get_the_same_verdict() {
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let marker = |more: &str| {
+        format!(
+            r#"{{"schema_version": 1, "name": "a", "source": "a", "ref_kind": "tag", "ref": "v1", "commit": "c", "content_sha256": "{digest}"{more}}}"#
+        )
+    };
+    let (good, richer) =
+        (marker(""), marker(r#", "agents": ["x"], "files": ["SKILL.md"], "runtime_roots": []"#));
+    let (kind, hash) = (good.replace("\"tag\"", "\"head\""), good.replace("sha256:", "md5:"));
+    let lacking = good.replace("\"commit\": \"c\", ", "");
+    check(
+        "install-marker",
+        |text| Marker::parse("f", text).1,
+        &[(true, &good), (true, &richer), (false, &kind), (false, &hash), (false, &lacking)],
+    );
+    check(
+        "managed",
+        |text| Ledger::parse("f", text).1,
+        &[
+            (true, r#"{"schema_version": 1, "entries": ["a"]}"#),
+            (false, r#"{"schema_version": 2, "entries": []}"#),
+            (false, r#"{"schema_version": 1, "entries": "a"}"#),
+        ],
+    );
+}
