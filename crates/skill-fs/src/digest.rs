@@ -27,7 +27,7 @@ pub fn content_digest(root: &Root) -> Result<Digest, FsError> {
         match kind {
             Type::Folder => {}
             _ if path.as_str() == MARKER_FILE => {}
-            Type::File => hashing.file(&path)?,
+            Type::File => hashing.bytes_of(&path)?,
             Type::Link => hashing.link(&path, "")?,
             Type::Other(kind) => return Err(not_regular(root, &path, kind)),
         }
@@ -91,6 +91,14 @@ impl<'a> Hashing<'a> {
         Ok(())
     }
 
+    /// Takes a file for the content digest alone. Its length need not be known, so it is not asked for; what
+    /// became something else meanwhile has no bytes and shows as a change.
+    fn bytes_of(&mut self, path: &RelPath) -> Result<(), FsError> {
+        let file = self.root.unchecked_file(path)?;
+        self.content.file(path);
+        self.feed(path, file, 0, Wanted::Content).map(|_| ())
+    }
+
     fn link(&mut self, path: &RelPath, target: &str) -> Result<(), FsError> {
         self.bundle.entry(path, &EntryKind::Link(target.to_owned()), 0);
         match self.root.file(path) {
@@ -104,7 +112,7 @@ impl<'a> Hashing<'a> {
         }
     }
 
-    /// Reads a file to its end, or until one byte more than `size` has shown that it grew.
+    /// Reads a file to its end, which is not before `size`.
     fn feed(
         &mut self,
         path: &RelPath,
@@ -123,8 +131,8 @@ impl<'a> Hashing<'a> {
                         self.bundle.bytes(bytes);
                     }
                     total += read as u64;
-                    // A read that ends short of the buffer, where the file should end, has seen its end.
-                    if total >= size && (total > size || read < self.chunk.len()) {
+                    // A read that ends short of the buffer, where the file may end, has seen its end.
+                    if total >= size && read < self.chunk.len() {
                         return Ok(total);
                     }
                 }

@@ -103,6 +103,14 @@ impl FsError {
         }
     }
 
+    /// Names the path of an error that came without one, as those of a listing do.
+    pub(crate) fn named(self, at: &str) -> Self {
+        match self {
+            Self::Io { path, source } if path.is_empty() => Self::io(at, source),
+            other => other,
+        }
+    }
+
     /// As [`Self::io`], for a file opened below a folder: links that were refused are told apart.
     pub(crate) fn confined(path: impl Into<String>, source: io::Error) -> Self {
         match Self::io(path, source) {
@@ -112,5 +120,12 @@ impl FsError {
             }
             other => other,
         }
+    }
+}
+
+/// For listings, whose errors get their path by [`FsError::named`].
+impl From<io::Error> for FsError {
+    fn from(source: io::Error) -> Self {
+        Self::Io { path: String::new(), source }
     }
 }

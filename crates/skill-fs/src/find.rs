@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use rayon::prelude::*;
 use skill::{RESOURCE_FOLDERS, SKILL_FILE};
 
-use crate::sys::Type;
+use crate::sys::{Type, each_entry};
 use crate::{FsError, Root, SkillFile};
 
 /// Folders that hold other people's code and never a skill of this tree (D4).
@@ -98,6 +98,15 @@ impl<T> Item<T> {
     }
 }
 
+/// The end of a search in one place; without an error, the reason has been told.
+struct Stop(Option<FsError>);
+
+impl From<std::io::Error> for Stop {
+    fn from(source: std::io::Error) -> Self {
+        Self(Some(source.into()))
+    }
+}
+
 struct Search<'a, V> {
     path: String,
     limits: &'a FindLimits,
@@ -152,39 +161,41 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
                 limit,
             }));
         }
-        self.count(&self.folders, self.limits.folders, "folders")
+        self.count(&self.folders, self.limits.folders, "folders").map_err(|Stop(error)| error)
     }
 
-    fn count(
-        &self,
-        counter: &AtomicUsize,
-        limit: usize,
-        what: &'static str,
-    ) -> Result<(), Option<FsError>> {
+    fn count(&self, counter: &AtomicUsize, limit: usize, what: &'static str) -> Result<(), Stop> {
         let before = counter.fetch_add(1, Ordering::Relaxed);
         if before < limit {
             return Ok(());
         }
-        Err((before == limit).then(|| FsError::Limit { path: self.path.clone(), what, limit }))
+        Err(Stop((before == limit).then(|| FsError::Limit {
+            path: self.path.clone(),
+            what,
+            limit,
+        })))
     }
 
     fn list(&self, root: &Root) -> Result<Listing, Option<FsError>> {
-        let failed = |source| Some(FsError::io(root.path().as_str(), source));
         let (mut files, mut inner) = (Vec::new(), Vec::new());
-        for entry in root.folder.entries().map_err(failed)? {
-            let (name, kind) = entry.map_err(failed)?;
+        let listed = each_entry(&root.folder, |name, kind| {
             self.count(&self.entries, self.limits.entries, "entries")?;
             let is_folder = matches!(kind, Some(Type::Folder | Type::Link) | None);
-            match String::from_utf8(name) {
-                Ok(name) if name.eq_ignore_ascii_case(SKILL_FILE) => files.push(name),
-                Ok(name) if is_folder => inner.push((name, kind)),
-                Err(error) if is_folder => {
-                    let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                    return Err(Some(FsError::BadName { folder: root.path().to_string(), name }));
+            match std::str::from_utf8(name) {
+                Ok(name) if name.eq_ignore_ascii_case(SKILL_FILE) => files.push(name.to_owned()),
+                Ok(name) if is_folder => inner.push((name.to_owned(), kind)),
+                Err(_) if is_folder => {
+                    let name = String::from_utf8_lossy(name).into_owned();
+                    return Err(Stop(Some(FsError::BadName {
+                        folder: root.path().to_string(),
+                        name,
+                    })));
                 }
                 Ok(_) | Err(_) => {}
             }
-        }
+            Ok(())
+        });
+        listed.map_err(|Stop(error)| error.map(|error| error.named(root.path().as_str())))?;
         inner.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(Listing { file: SkillFile::pick(files.iter().map(String::as_str)), inner })
     }

@@ -90,6 +90,12 @@ impl Root {
         self.regular(path, sys::open_plain(&self.folder, path))
     }
 
+    /// Opens what was listed as a regular file, with no link on the way, and does not look again.
+    pub(crate) fn unchecked_file(&self, path: &RelPath) -> Result<File, FsError> {
+        let shown = || self.path.join(path.as_str()).to_string();
+        sys::open_plain(&self.folder, path).map_err(|source| FsError::confined(shown(), source))
+    }
+
     /// Reads a regular file below the folder, at most `limit` bytes.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let (mut file, metadata) = self.regular(path, sys::open_beneath(&self.folder, path))?;
@@ -109,15 +115,15 @@ impl Root {
 
     /// Returns which file here is the SKILL.md.
     pub fn skill_file(&self) -> Result<SkillFile, FsError> {
-        let failed = |source| FsError::io(self.path.as_str(), source);
         let mut names = Vec::new();
-        for entry in self.folder.entries().map_err(failed)? {
-            let (name, _) = entry.map_err(failed)?;
+        let listed = sys::each_entry(&self.folder, |name, _| {
             // Nothing but the few names that matter is kept of a folder of any size.
-            names.extend(
-                String::from_utf8(name).ok().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)),
-            );
-        }
+            let name =
+                std::str::from_utf8(name).ok().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE));
+            names.extend(name.map(str::to_owned));
+            Ok::<(), io::Error>(())
+        });
+        listed.map_err(|source| FsError::io(self.path.as_str(), source))?;
         Ok(SkillFile::pick(names.iter().map(String::as_str)))
     }
 

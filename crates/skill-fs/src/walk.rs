@@ -2,7 +2,7 @@
 
 use skill::RelPath;
 
-use crate::sys::{Folder, Type};
+use crate::sys::{Folder, Type, each_entry};
 use crate::{FsError, Root};
 
 /// What bounds a walk.
@@ -78,29 +78,29 @@ impl Walk<'_> {
                 limit: self.limits.depth,
             });
         }
-        let failed = |source| FsError::io(&shown, source);
         // Folders are entered after the listing is done, so that few are open at a time.
         let mut inner = Vec::new();
-        for entry in folder.entries().map_err(failed)? {
-            let (name, _) = entry.map_err(failed)?;
+        let listed = each_entry(folder, |name, _| {
             if self.entries.len() >= self.limits.entries {
-                let path = self.root.path().to_string();
+                let path = self.shown(None);
                 return Err(FsError::Limit { path, what: "entries", limit: self.limits.entries });
             }
-            let (name, path) = child(&name, at, &shown)?;
+            let (name, path) = child(name, at, &shown)?;
             let kind = self.kind(folder, name, &path)?;
             if let Kind::File { size, .. } = kind {
                 self.bytes = self.bytes.saturating_add(size);
             }
             if self.bytes > self.limits.bytes as u64 {
-                let path = self.root.path().to_string();
+                let path = self.shown(None);
                 return Err(FsError::Limit { path, what: "bytes", limit: self.limits.bytes });
             }
             if kind == Kind::Folder {
                 inner.push(path.clone());
             }
             self.entries.push(Entry { path, kind });
-        }
+            Ok(())
+        });
+        listed.map_err(|error: FsError| error.named(&shown))?;
         for path in inner {
             let name = path.parts().next_back().unwrap_or_default();
             let below = folder.folder(name).map_err(|source| self.io(&path, source))?;
@@ -157,10 +157,8 @@ impl Walk<'_> {
                 limit: self.limits.depth,
             });
         }
-        let failed = |source| FsError::io(&shown, source);
         let first = all.len();
-        for entry in folder.entries().map_err(failed)? {
-            let (name, kind) = entry.map_err(failed)?;
+        let listed = each_entry(folder, |name, kind| {
             if all.len() >= self.limits.entries {
                 return Err(FsError::Limit {
                     path: self.shown(None),
@@ -168,14 +166,16 @@ impl Walk<'_> {
                     limit: self.limits.entries,
                 });
             }
-            let (name, path) = child(&name, at, &shown)?;
+            let (name, path) = child(name, at, &shown)?;
             // Some file systems do not say what an entry is.
             let kind = match kind {
                 Some(kind) => kind,
                 None => folder.stat(name).map_err(|source| self.io(&path, source))?.kind,
             };
             all.push((path, kind));
-        }
+            Ok(())
+        });
+        listed.map_err(|error: FsError| error.named(&shown))?;
         let inner: Vec<RelPath> = all[first..]
             .iter()
             .filter(|(_, kind)| *kind == Type::Folder)

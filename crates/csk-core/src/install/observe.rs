@@ -144,17 +144,14 @@ pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
 }
 
 fn adapter(path: &AbsPath) -> Result<AdapterState, FsError> {
-    let metadata = match fs::symlink_metadata(path.as_path()) {
-        Ok(metadata) => metadata,
+    // Nearly all entries are links: that is asked first.
+    match fs::read_link(path.as_path()) {
+        Ok(target) => return Ok(AdapterState::Link(target.to_string_lossy().into_owned())),
         Err(error) if is_absent(&error) => return Ok(AdapterState::Missing),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
         Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
-    };
-    if metadata.is_symlink() {
-        let target = fs::read_link(path.as_path())
-            .map_err(|source| FsError::Io { path: path.to_string(), source })?;
-        return Ok(AdapterState::Link(target.to_string_lossy().into_owned()));
     }
-    if !metadata.is_dir() {
+    if !path.as_path().is_dir() {
         return Ok(AdapterState::Other);
     }
     Ok(Root::open(path)

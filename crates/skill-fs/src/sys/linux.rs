@@ -3,15 +3,37 @@
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{Mode, ResolveFlags};
+use rustix::fs::{Mode, RawDir, ResolveFlags, SeekFrom};
 use rustix::io::Errno;
 use skill::RelPath;
 
-use super::Folder;
-use super::unix::{FILE, open_following_nothing};
+use super::unix::{FILE, open_following_nothing, type_of};
+use super::{Folder, Type};
 
 /// How often a path that is being renamed under us is tried again.
 const TRIES: usize = 16;
+
+/// Bytes of directory entries that are asked for at a time.
+const LISTING: usize = 32 << 10;
+
+/// Hands each name in `folder` to `take`, in no order, until it breaks off.
+pub(crate) fn each_entry<E: From<io::Error>>(
+    folder: &Folder,
+    mut take: impl FnMut(&[u8], Option<Type>) -> Result<(), E>,
+) -> Result<(), E> {
+    // The place in the listing belongs to the descriptor; every listing starts at the beginning.
+    rustix::fs::seek(&folder.0, SeekFrom::Start(0)).map_err(io::Error::from)?;
+    let mut buffer = Vec::with_capacity(LISTING);
+    let mut entries = RawDir::new(&folder.0, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry.map_err(io::Error::from)?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            take(name, type_of(entry.file_type()))?;
+        }
+    }
+    Ok(())
+}
 
 /// Opens a file below `folder`. Links are followed as long as they stay below.
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {

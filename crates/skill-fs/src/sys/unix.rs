@@ -1,13 +1,12 @@
 //! What all Unix systems share: folders as descriptors, one name at a time, no link followed.
 
-use std::ffi::CStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, RenameFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags};
 use rustix::io::Errno;
 use skill::RelPath;
 
@@ -38,21 +37,6 @@ impl Folder {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Returns the names in this folder one by one, in no order.
-    pub(crate) fn entries(
-        &self,
-    ) -> io::Result<impl Iterator<Item = io::Result<(Vec<u8>, Option<Type>)>>> {
-        let entries = Dir::read_from(&self.0)?.filter_map(|entry| match entry {
-            Ok(entry) => {
-                let name: &CStr = entry.file_name();
-                let is_own = name == c"." || name == c"..";
-                (!is_own).then(|| Ok((name.to_bytes().to_vec(), type_of(entry.file_type()))))
-            }
-            Err(error) => Some(Err(error.into())),
-        });
-        Ok(entries)
     }
 
     /// Returns what tells this folder from every other on the machine.
@@ -90,7 +74,7 @@ pub(super) fn open_following_nothing(folder: &Folder, path: &RelPath) -> io::Res
     Ok(File::from(rustix::fs::openat(&holder.0, last, FILE | OFlags::NOFOLLOW, Mode::empty())?))
 }
 
-fn type_of(kind: FileType) -> Option<Type> {
+pub(super) fn type_of(kind: FileType) -> Option<Type> {
     Some(match kind {
         FileType::RegularFile => Type::File,
         FileType::Directory => Type::Folder,

@@ -34,12 +34,6 @@ impl Folder {
         }
     }
 
-    pub(crate) fn entries(
-        &self,
-    ) -> io::Result<impl Iterator<Item = io::Result<(Vec<u8>, Option<Type>)>>> {
-        Ok(fs::read_dir(&self.0)?.map(|entry| Ok((entry?.file_name().into_encoded_bytes(), None))))
-    }
-
     /// Nothing cheap tells folders apart here.
     pub(crate) fn identity(&self) -> io::Result<Option<(u64, u64)>> {
         Ok(None)
@@ -59,6 +53,17 @@ impl Folder {
     pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
         Ok(fs::read_link(self.0.join(name))?.into_os_string().into_encoded_bytes())
     }
+}
+
+/// Hands each name in `folder` to `take`, in no order, until it breaks off.
+pub(crate) fn each_entry<E: From<io::Error>>(
+    folder: &Folder,
+    mut take: impl FnMut(&[u8], Option<Type>) -> Result<(), E>,
+) -> Result<(), E> {
+    for entry in fs::read_dir(&folder.0)? {
+        take(entry?.file_name().as_encoded_bytes(), None)?;
+    }
+    Ok(())
 }
 
 /// Opens a file below `folder`, refusing every link on the way.
