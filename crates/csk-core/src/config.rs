@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use skill::json::{Object, Text, read};
-use skill::{Code, Diagnostic, Identifier};
+use skill::{Code, Diagnostic, Identifier, RelPath};
 use skill_fs::AbsPath;
 
 use crate::agents::{Agent, Agents};
+use crate::install::SKILLS;
 
 /// The pattern of task ids in branch names, unless the user sets another.
 pub const DEFAULT_PATTERN: &str = "[A-Z]+-[0-9]+";
@@ -110,7 +111,18 @@ impl Config {
             let mut config = Self::new(root?);
             config.preferred_locale = object.text("preferred_locale").map(|text| text.value);
             config.agents = Agents::new(object.entries("agents", |id, agent| {
-                let adapter = agent.text("project_path").map(|text| text.value);
+                let text = agent.text("project_path");
+                let adapter = match text.as_ref().map(|text| adapter_path(&text.value)) {
+                    None => None,
+                    Some(Ok(adapter)) => adapter,
+                    Some(Err(why)) => {
+                        let (text, key) = (text.expect("it was there"), &id.value);
+                        let message =
+                            format!("`agents.{key}.project_path` is `{}`, {why}", text.value);
+                        agent.problem(Code::BadPath, text.range, message);
+                        None
+                    }
+                };
                 Some(Agent { id: id.value.clone(), adapter })
             }));
             let agents = config.agents.clone();
@@ -192,6 +204,18 @@ fn path(
         },
     };
     Some(expanded)
+}
+
+/// Checks the folder of an agent: a folder of the project that is neither git's nor csk's own. The folder of
+/// the skills itself means that the agent needs no entries.
+fn adapter_path(text: &str) -> Result<Option<String>, &'static str> {
+    let path = RelPath::new(text.trim_end_matches('/'))
+        .map_err(|_| "which is not a path inside a project")?;
+    match path.parts().next() {
+        _ if path.as_str() == SKILLS => Ok(None),
+        Some(".git" | ".agents") => Err("which belongs to git or to csk itself"),
+        _ => Ok(Some(path.to_string())),
+    }
 }
 
 fn adapter_mode(object: &mut Object<'_, '_, '_>) -> AdapterMode {
@@ -304,6 +328,15 @@ mod tests {
             ("demo-ios", "demo")
         );
         assert_eq!(parse(&config.to_json()), (Some(config), Vec::new()));
+    }
+
+    #[test]
+    fn the_folder_of_an_agent_is_a_folder_of_the_project() {
+        assert_eq!(adapter_path(".mine/skills/"), Ok(Some(".mine/skills".into())));
+        assert_eq!(adapter_path(".agents/skills"), Ok(None));
+        for bad in ["", ".", "..", "../x", "/etc", ".git/hooks", ".agents/.csk-stage", "a/../b"] {
+            assert!(adapter_path(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn context(snapshot: &Snapshot) -> Result<Vec<File>, ContextError> {
     let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
     for link in files.iter().filter(|file| file.kind == FileKind::Link) {
         let target = link.text().unwrap_or_default();
-        let leads_to = snapshot.link_target(&link.path, &target).unwrap_or_default();
+        let leads_to = snapshot.link_target(&link.path).unwrap_or_default();
         let folder = format!("{leads_to}/");
         if !files
             .iter()

@@ -110,7 +110,7 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitE
 
 /// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
 fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
-    let refuse = |why| Err(GitError::Url { url: url.to_owned(), why });
+    let refuse = |why| Err(GitError::Url { url: redacted(url), why });
     if url.starts_with('-') || url.contains(char::is_control) {
         return refuse("it looks like an option, or holds control characters");
     }
@@ -124,6 +124,16 @@ fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
             refuse("local sources need `allow_local_sources` in config.json, or CSK_ALLOW_FILE=1")
         }
         (false, _) => refuse("use https://, ssh:// or user@host:path"),
+    }
+}
+
+/// Returns a URL without the password in it, for messages.
+pub(crate) fn redacted(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find('/').unwrap_or(rest.len());
+    match rest[..end].rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://***@{host}{}", &rest[end..]),
+        None => url.to_owned(),
     }
 }
 
@@ -194,6 +204,12 @@ fn run(mut git: Command) -> Result<(), GitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        assert_eq!(redacted("https://me:secret@x.test/a.git"), "https://***@x.test/a.git");
+        assert_eq!(redacted("https://x.test/a@b"), "https://x.test/a@b");
+    }
 
     #[test]
     fn only_known_transports_are_allowed() {

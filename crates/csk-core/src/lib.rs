@@ -15,6 +15,7 @@ mod repository;
 mod schema;
 mod skillfile;
 mod snapshot;
+mod text;
 
 pub use agents::{Agent, Agents};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry};
@@ -26,5 +27,6 @@ pub use repository::{Commit, Repository, SourceError};
 pub use schema::schemas;
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
 pub use snapshot::{Content, File, FileKind, Snapshot, content_digest};
+pub use text::read_text;
 
 pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, write_file};

@@ -20,6 +20,11 @@ use crate::snapshot::{Content, File, FileKind, Snapshot};
 /// Files up to this size are held in memory; larger ones are streamed by the `git` program.
 const LARGE: u64 = 4 << 20;
 
+/// The most files of a commit that are read.
+const MAX_ENTRIES: usize = 200_000;
+/// The most bytes of a commit that are read.
+const MAX_BYTES: u64 = 1 << 30;
+
 /// A repository under `skills_root`.
 pub struct Repository {
     path: AbsPath,
@@ -198,35 +203,54 @@ impl Repository {
     /// Reads all files of a commit.
     pub fn snapshot(&self, commit: &Commit) -> Result<Snapshot, SourceError> {
         let id = ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))?;
-        let tree = self
-            .git
-            .find_commit(id)
-            .and_then(|commit| commit.tree())
-            .map_err(|error| self.broken(&error))?;
-        let tree_id = tree.id().to_string();
-        let entries = tree.traverse().breadthfirst.files().map_err(|error| self.broken(&error))?;
-        let mut files = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let text = entry
-                .filepath
-                .to_str()
-                .map_err(|_| self.bad_name(&entry.filepath, "it is not UTF-8"))?;
-            if text == ".gitmodules" || entry.mode.kind() == EntryKind::Commit {
-                return Err(SourceError::Submodules {
-                    path: self.path.to_string(),
-                    entry: text.to_owned(),
-                });
+        let commit = self.git.find_commit(id).map_err(|error| self.broken(&error))?;
+        let tree_id = commit.tree_id().map_err(|error| self.broken(&error))?.detach();
+        let mut files = Vec::new();
+        let mut bytes = 0;
+        // Trees are walked one by one, so that one that unfolds into millions of files is noticed in time.
+        let mut folders = vec![(String::new(), tree_id)];
+        while let Some((prefix, id)) = folders.pop() {
+            let tree = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
+            for entry in tree.iter() {
+                let entry = entry.map_err(|error| self.broken(&error))?;
+                if files.len() + folders.len() >= MAX_ENTRIES {
+                    return Err(
+                        self.broken(&format!("the commit holds more than {MAX_ENTRIES} files"))
+                    );
+                }
+                let name = entry
+                    .filename()
+                    .to_str()
+                    .map_err(|_| self.bad_name(entry.filename(), "it is not UTF-8"))?;
+                let text = format!("{prefix}{name}");
+                if text == ".gitmodules" || entry.mode().kind() == EntryKind::Commit {
+                    return Err(SourceError::Submodules {
+                        path: self.path.to_string(),
+                        entry: text,
+                    });
+                }
+                let path = RelPath::new(text.as_str())
+                    .map_err(|error| self.bad_name(text.as_bytes(), &error.to_string()))?;
+                let kind = match entry.mode().kind() {
+                    EntryKind::Blob => FileKind::Plain,
+                    EntryKind::BlobExecutable => FileKind::Executable,
+                    EntryKind::Link => FileKind::Link,
+                    EntryKind::Tree | EntryKind::Commit => {
+                        folders.push((format!("{text}/"), entry.object_id()));
+                        continue;
+                    }
+                };
+                let content = self.content(entry.object_id())?;
+                bytes += content.len();
+                if bytes > MAX_BYTES {
+                    return Err(
+                        self.broken(&format!("the commit holds more than {MAX_BYTES} bytes"))
+                    );
+                }
+                files.push(File { path, kind, content });
             }
-            let path = RelPath::new(text)
-                .map_err(|error| self.bad_name(&entry.filepath, &error.to_string()))?;
-            let kind = match entry.mode.kind() {
-                EntryKind::Blob => FileKind::Plain,
-                EntryKind::BlobExecutable => FileKind::Executable,
-                EntryKind::Link => FileKind::Link,
-                EntryKind::Tree | EntryKind::Commit => continue,
-            };
-            files.push(File { path, kind, content: self.content(entry.oid)? });
         }
+        let tree_id = tree_id.to_string();
         Snapshot::new(tree_id, files)
     }
 

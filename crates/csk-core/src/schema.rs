@@ -18,6 +18,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is made for this call")]
 fn file(title: &str, required: &[&str], properties: Value) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -159,7 +160,7 @@ fn status() -> Value {
         "type": "object",
         "required": ["alias", "path", "skills"],
         "additionalProperties": false,
-        "properties": { "alias": { "type": "string" }, "path": { "type": "string" }, "skills": { "type": "array", "items": skill } },
+        "properties": { "alias": { "type": "string" }, "path": { "type": "string" }, "skills": { "type": "array", "items": skill }, "error": text() },
     });
     file(
         "csk status --json",

@@ -1,5 +1,7 @@
 //! The files of one commit of a skill.
 
+use std::collections::BTreeMap;
+
 use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath};
 
 use skill_fs::AbsPath;
@@ -51,7 +53,7 @@ pub enum Content {
 }
 
 impl Content {
-    fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
             Self::Large { size, .. } => *size,
@@ -81,7 +83,7 @@ impl Snapshot {
         let snapshot = Self { tree, files };
         for link in snapshot.files.iter().filter(|file| file.kind == FileKind::Link) {
             let target = link.text().unwrap_or_default();
-            if snapshot.link_target(&link.path, &target).is_none() {
+            if snapshot.link_target(&link.path).is_none() {
                 return Err(SourceError::Link { link: link.path.to_string(), target });
             }
         }
@@ -102,14 +104,14 @@ impl Snapshot {
     }
 
     /// Returns where a link leads: a path inside the skill at which there is something.
-    pub(crate) fn link_target(&self, link: &RelPath, target: &str) -> Option<String> {
-        let path = link_path(link, target)?;
+    pub(crate) fn link_target(&self, link: &RelPath) -> Option<String> {
+        let path = followed(&self.files, link)?;
         let folder = format!("{path}/");
         let is_there = self
             .files
             .iter()
             .any(|file| file.path.as_str() == path || file.path.as_str().starts_with(&folder));
-        (is_there && !path.is_empty()).then_some(path)
+        is_there.then_some(path)
     }
 
     /// Returns the bundle digest: what trust binds to.
@@ -149,18 +151,12 @@ pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, So
     let mut hasher = ContentHasher::default();
     let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
     for file in files {
-        let mut holder = Some(file);
-        // A link to a link is followed as often as there are files; then it is a circle.
-        for _ in 0..files.len() {
-            holder = match holder {
-                Some(link) if link.kind == FileKind::Link => {
-                    let target = link.text().unwrap_or_default();
-                    link_path(&link.path, &target).and_then(|path| find(&path))
-                }
-                other => other,
-            };
-        }
-        let Some(holder) = holder.filter(|holder| holder.kind != FileKind::Link) else { continue };
+        let holder = match file.kind {
+            FileKind::Link => followed(files, &file.path).and_then(|path| find(&path)),
+            FileKind::Plain | FileKind::Executable => Some(file),
+        };
+        // A link to a folder brings no bytes of its own.
+        let Some(holder) = holder else { continue };
         hasher.file(&file.path);
         holder.content.feed(repository, |bytes| {
             hasher.bytes(bytes);
@@ -170,21 +166,82 @@ pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, So
     Ok(hasher.finish())
 }
 
-/// Follows a link by its text alone; `None` if it leads out.
-fn link_path(link: &RelPath, target: &str) -> Option<String> {
-    if target.starts_with('/') || target.contains('\\') {
-        return None;
-    }
-    let mut parts: Vec<&str> = link.parts().collect();
-    parts.pop();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
+/// How many links may lead to one another; more is a circle.
+const MAX_LINKS: usize = 40;
+
+/// Follows a link as the kernel would, through every link on the way, and returns the path that it ends
+/// at. `None` if it leads out of the skill, in a circle, or nowhere that a path can be.
+fn followed(files: &[File], link: &RelPath) -> Option<String> {
+    let links: BTreeMap<&str, String> = files
+        .iter()
+        .filter(|file| file.kind == FileKind::Link)
+        .map(|file| (file.path.as_str(), file.text().unwrap_or_default()))
+        .collect();
+    let mut rest: Vec<String> = link.parts().rev().map(str::to_owned).collect();
+    let mut at: Vec<String> = Vec::new();
+    let mut hops = 0;
+    while let Some(part) = rest.pop() {
+        match part.as_str() {
+            "" | "." => continue,
             ".." => {
-                parts.pop()?;
+                at.pop()?;
+                continue;
             }
-            _ => parts.push(part),
+            _ => at.push(part),
+        }
+        let Some(target) = links.get(at.join("/").as_str()) else { continue };
+        hops += 1;
+        if hops > MAX_LINKS || target.is_empty() || target.starts_with('/') || target.contains('\\')
+        {
+            return None;
+        }
+        at.pop();
+        rest.extend(target.split('/').rev().map(str::to_owned));
+    }
+    if at.is_empty() { None } else { Some(at.join("/")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(entries: &[(&str, &str)]) -> Vec<File> {
+        let file = |(path, text): &(&str, &str)| {
+            let link = text.strip_prefix("-> ");
+            File {
+                path: RelPath::new(*path).unwrap(),
+                kind: if link.is_some() { FileKind::Link } else { FileKind::Plain },
+                content: Content::Memory(link.unwrap_or(text).into()),
+            }
+        };
+        entries.iter().map(file).collect()
+    }
+
+    #[test]
+    fn links_are_followed_through_links() {
+        for (entries, good) in [
+            (&[("a/f", ""), ("l", "-> a/f")][..], true),
+            (&[("a/f", ""), ("l", "-> a")], true),
+            (&[("a/f", ""), ("b/l", "-> ../a/f")], true),
+            (&[("a/f", ""), ("m", "-> a"), ("l", "-> m/f")], true),
+            (&[("a/f", ""), ("l", "-> nothing")], false),
+            (&[("a/f", ""), ("l", "-> /etc/passwd")], false),
+            (&[("a/f", ""), ("l", "-> ../f")], false),
+            (&[("a/f", ""), ("l", "-> a/../../x/a/f")], false),
+            (&[("l", "-> m"), ("m", "-> l")], false),
+            (&[("l", "-> l")], false),
+            (&[("l", "-> .")], false),
+            // `up` leads to the root, so `..` after it leads out, whatever stands beside it.
+            (
+                &[
+                    ("d/e/up", "-> ../.."),
+                    ("d/e/esc", "-> up/../etc/passwd"),
+                    ("d/etc/passwd", "decoy"),
+                ],
+                false,
+            ),
+        ] {
+            assert_eq!(Snapshot::new("t".into(), files(entries)).is_ok(), good, "{entries:?}");
         }
     }
-    Some(parts.join("/"))
 }

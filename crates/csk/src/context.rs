@@ -14,7 +14,7 @@ use csk_core::{AbsPath, Config, LocalSources, Lock};
 use skill::Severity;
 use term::Ui;
 
-use crate::failure::{Failure, rendered};
+use crate::failure::{Failure, LOCKED, rendered};
 
 /// The world of one command.
 #[derive(Debug)]
@@ -85,6 +85,15 @@ impl Context {
         let words = rendered(&text, &warnings, &self.ui);
         self.ui.error(&words)?;
         Ok(config)
+    }
+
+    /// Takes csk's lock, so that nobody else changes the config meanwhile.
+    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
+        fs::create_dir_all(self.home.as_path())
+            .map_err(|error| Failure::usage(format!("cannot make {}: {error}", self.home)))?;
+        Lock::acquire(&self.home.join(".lock"), self.lock_timeout).map_err(|error| {
+            Failure::Message { code: LOCKED, message: error.to_string(), hint: None }
+        })
     }
 
     /// Writes the config.

@@ -2,12 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 
 use csk_core::install::Target;
 use csk_core::project::{checkout, find_root};
-use csk_core::{AbsPath, Config, SKILLFILE, Skillfile};
+use csk_core::{AbsPath, Config, SKILLFILE, Skillfile, read_text};
 use skill::{Diagnostic, Identifier, Severity, nearest};
 
 use crate::context::Context;
@@ -57,7 +57,9 @@ pub(crate) fn select(
     let places = places(context, config, selection)?;
     let is_one = places.len() == 1;
     let mut selected = Selected { targets: Vec::new(), failed: false };
-    for place in places {
+    // Two aliases of one folder are one project.
+    let mut seen = BTreeSet::new();
+    for place in places.into_iter().filter(|place| seen.insert(clean(&place.root))) {
         let name =
             place.alias.as_ref().map_or_else(|| place.root.to_string(), Identifier::to_string);
         match read_skillfile(&place.root, config)? {
@@ -138,14 +140,10 @@ pub(crate) fn clean(path: &AbsPath) -> AbsPath {
 
 pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Result<Read, Failure> {
     let path = root.join(SKILLFILE);
-    let text = match fs::read_to_string(path.as_path()) {
-        Ok(text) => text,
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(Read::Missing);
-        }
-        Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
+    let text = match read_text(&path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(Read::Missing),
+        Err(error) => return Err(Failure::usage(error.to_string())),
     };
     let (file, problems) = Skillfile::parse(path.as_str(), &text, &config.agents);
     Ok(match file {

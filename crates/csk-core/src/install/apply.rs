@@ -11,18 +11,20 @@ use rayon::prelude::*;
 use skill::{Identifier, MARKER_FILE, Marker};
 use skill_fs::{AbsPath, FsError, Kind, Replaced, Root, WalkLimits, replace_folder, walk};
 
-use super::journal::{Journal, recover, stage, write_ledger};
+use super::journal::{
+    Journal, WRITING, backup_place, is_ours, is_pristine, recover, remove_tree, stage, write_ledger,
+};
 use super::plan::{Adapter, Group, Plan, link_text};
 use super::{Observed, Prepared, SKILLS, SkillError, Target};
-use crate::{Declaration, File, FileKind};
+use crate::{Agents, Declaration, File, FileKind};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     /// The skill.
     pub name: Identifier,
-    /// Where edits of the user were kept, if there were any.
-    pub backup: Option<String>,
+    /// Where things of the user were kept, if there were any.
+    pub backups: Vec<String>,
     /// Why it failed; then what was there before is still there.
     pub error: Option<SkillError>,
 }
@@ -38,8 +40,8 @@ struct Work<'a> {
 }
 
 /// Finishes an install that was killed, before anything is observed.
-pub fn finish_interrupted(target: &Target) -> Result<(), FsError> {
-    recover(target)
+pub fn finish_interrupted(target: &Target, agents: &Agents) -> Result<(), FsError> {
+    recover(target, agents)
 }
 
 /// Performs `plan` in `target`. `prepared` holds the files of every group that writes some; `now` is the
@@ -105,7 +107,17 @@ fn settle(
     }
     let failed =
         |name: &Identifier| applied.iter().any(|done| done.name == *name && done.error.is_some());
-    for group in plan.removals.iter().chain(&plan.skills).filter(|group| !failed(&group.name)) {
+    for group in plan.removals.iter().chain(&plan.skills) {
+        if failed(&group.name) {
+            // What it made before it failed is csk's all the same, and what it took away is gone.
+            for (folder, ledger) in &mut ledgers {
+                let root = target.root.join(folder);
+                if is_ours(&root, folder, &group.name) {
+                    ledger.entries.insert(group.name.clone());
+                }
+            }
+            continue;
+        }
         if let Some(ledger) = ledgers.get_mut(SKILLS) {
             if group.remove {
                 ledger.entries.remove(&group.name);
@@ -129,8 +141,8 @@ fn settle(
 }
 
 fn perform(target: &Target, work: &Work<'_>, now: &str) -> Applied {
-    let mut applied = Applied { name: work.group.name.clone(), backup: None, error: None };
-    let done = steps(target, work, now, &mut applied.backup);
+    let mut applied = Applied { name: work.group.name.clone(), backups: Vec::new(), error: None };
+    let done = steps(target, work, now, &mut applied.backups);
     applied.error = done.err();
     applied
 }
@@ -139,30 +151,27 @@ fn steps(
     target: &Target,
     work: &Work<'_>,
     now: &str,
-    backup: &mut Option<String>,
+    backups: &mut Vec<String>,
 ) -> Result<(), SkillError> {
     let group = work.group;
     let place = target.skills_folder().join(group.name.as_str());
-    let staged = stage(target).join(group.name.as_str());
     for adapter in group.adapters.iter().filter(|adapter| !adapter.present) {
-        take_away(
-            target,
-            &target.root.join(&adapter.folder).join(group.name.as_str()),
-            &adapter.folder,
-        )?;
+        let entry = target.root.join(&adapter.folder).join(group.name.as_str());
+        put_aside(target, &entry, &adapter.folder, now, backups)?;
     }
     if group.remove {
-        move_aside(&place, &staged)?;
+        put_aside(target, &place, SKILLS, now, backups)?;
     } else if let (Some(prepared), Some(declaration)) = (&work.prepared, work.declaration) {
+        let staged = stage(target).join(format!("{WRITING}{}", group.name));
         write_context(&staged, prepared, &marker(target, group, declaration, prepared, now))?;
         create_parent(&place)?;
+        if group.edited {
+            keep_edits(target, &place, now, backups)?;
+        }
         replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
     }
-    if group.edited && (group.remove || group.install.is_some()) && staged.as_path().exists() {
-        *backup = Some(keep(target, group, &staged, now)?);
-    }
     for adapter in group.adapters.iter().filter(|adapter| adapter.present) {
-        put_adapter(target, adapter, group)?;
+        put_adapter(target, adapter, group, now, backups)?;
     }
     Ok(())
 }
@@ -228,27 +237,39 @@ fn write_one(path: &AbsPath, file: &File, prepared: &Prepared) -> Result<(), Ski
     prepared.feed(&file.content, |bytes| out.write_all(bytes))
 }
 
-/// Makes an agent's entry, in the place of an older one of ours.
-fn put_adapter(target: &Target, adapter: &Adapter, group: &Group) -> Result<(), SkillError> {
+/// Makes an agent's entry, in the place of an older one.
+fn put_adapter(
+    target: &Target,
+    adapter: &Adapter,
+    group: &Group,
+    now: &str,
+    backups: &mut Vec<String>,
+) -> Result<(), SkillError> {
     let place = target.root.join(&adapter.folder).join(group.name.as_str());
-    let name = format!("{}.{}", group.name, adapter.folder.replace('/', "_"));
-    let staged = stage(target).join(&name);
+    let staged =
+        stage(target).join(format!("{WRITING}{}.{}", group.name, adapter.folder.replace('/', "_")));
     create_parent(&place)?;
     if target.adapter_mode.links() {
         let text = link_text(&adapter.folder, group.name.as_str());
         ignore_missing(fs::remove_file(staged.as_path()), &staged)?;
         make_link(&text, &staged).map_err(|error| io_error(&staged, &error))?;
-        if is_real_folder(&place) {
-            take_away(target, &place, &adapter.folder)?;
+        // A link of csk's is replaced in one step; anything else is put aside first.
+        if fs::symlink_metadata(place.as_path()).is_ok() && !is_link_to_skills(&place) {
+            put_aside(target, &place, &adapter.folder, now, backups)?;
         }
         return fs::rename(staged.as_path(), place.as_path())
             .map_err(|error| io_error(&place, &error));
     }
     copy_folder(&target.skills_folder().join(group.name.as_str()), &staged)?;
-    if !is_real_folder(&place) {
-        ignore_missing(fs::remove_file(place.as_path()), &place)?;
+    let is_old_copy = is_real_folder(&place) && is_pristine(&place);
+    if fs::symlink_metadata(place.as_path()).is_ok() && !is_old_copy {
+        put_aside(target, &place, &adapter.folder, now, backups)?;
     }
     replace_folder(&staged, &place).map(|_: Replaced| ()).map_err(|error| write_error(&error))
+}
+
+fn is_link_to_skills(path: &AbsPath) -> bool {
+    fs::read_link(path.as_path()).is_ok_and(|link| link.to_string_lossy().contains(SKILLS))
 }
 
 fn copy_folder(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
@@ -274,31 +295,56 @@ fn copy_folder(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
     Ok(())
 }
 
-/// Moves an entry of ours out of the project, in one step.
-fn take_away(target: &Target, place: &AbsPath, folder: &str) -> Result<(), SkillError> {
-    let name = format!("{}.{}.old", place.file_name().unwrap_or("entry"), folder.replace('/', "_"));
-    move_aside(place, &stage(target).join(&name))
-}
-
-fn move_aside(place: &AbsPath, staged: &AbsPath) -> Result<(), SkillError> {
-    ignore_missing(fs::remove_dir_all(staged.as_path()), staged)?;
-    ignore_missing(fs::rename(place.as_path(), staged.as_path()), place)
-}
-
-/// Keeps what the user edited, and returns where.
-fn keep(target: &Target, group: &Group, old: &AbsPath, now: &str) -> Result<String, SkillError> {
-    let folder = target.root.join(".agents/backups");
-    create(&folder)?;
-    let stamp: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
-    let mut place = folder.join(format!("{}-{stamp}", group.name));
-    for number in 1.. {
-        if !place.as_path().exists() {
-            break;
-        }
-        place = folder.join(format!("{}-{stamp}-{number}", group.name));
+/// Keeps what the user made of an installed skill before it is replaced: a folder is copied, so that the
+/// skill is there at every moment; anything else is moved.
+fn keep_edits(
+    target: &Target,
+    place: &AbsPath,
+    now: &str,
+    backups: &mut Vec<String>,
+) -> Result<(), SkillError> {
+    if !is_real_folder(place) {
+        return put_aside(target, place, SKILLS, now, backups);
     }
-    fs::rename(old.as_path(), place.as_path()).map_err(|error| io_error(&place, &error))?;
-    Ok(place.to_string())
+    let name = backup_name(place.file_name().unwrap_or("entry"), now);
+    let kept = backup_place(target, &name).map_err(|error| write_error(&error))?;
+    copy_folder(place, &kept)?;
+    backups.push(kept.to_string());
+    Ok(())
+}
+
+fn backup_name(label: &str, now: &str) -> String {
+    let stamp: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("{label}-{stamp}")
+}
+
+/// Moves an entry of csk's away, in one step. What is not exactly what csk made is the user's, and is kept.
+fn put_aside(
+    target: &Target,
+    place: &AbsPath,
+    folder: &str,
+    now: &str,
+    backups: &mut Vec<String>,
+) -> Result<(), SkillError> {
+    if fs::symlink_metadata(place.as_path()).is_err() {
+        return Ok(());
+    }
+    let name = place.file_name().unwrap_or("entry").trim_start_matches(WRITING).to_owned();
+    let label = if folder == SKILLS {
+        name
+    } else {
+        format!("{name}.{}", folder.trim_start_matches('.').replace('/', "_"))
+    };
+    if !is_pristine(place) {
+        let kept =
+            backup_place(target, &backup_name(&label, now)).map_err(|error| write_error(&error))?;
+        fs::rename(place.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+        backups.push(kept.to_string());
+        return Ok(());
+    }
+    let staged = stage(target).join(format!("old.{label}"));
+    remove_tree(&staged).map_err(|error| write_error(&error))?;
+    fs::rename(place.as_path(), staged.as_path()).map_err(|error| io_error(place, &error))
 }
 
 fn is_real_folder(path: &AbsPath) -> bool {

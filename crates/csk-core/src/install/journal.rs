@@ -11,12 +11,12 @@ use std::io;
 
 use serde_json::{Value, json};
 use skill::Identifier;
-use skill_fs::{AbsPath, FsError, Root, write_file};
+use skill_fs::{AbsPath, FsError, Root, content_digest, write_file};
 
 use super::observe::{read_ledger, read_marker};
 use super::plan::link_text;
 use super::{SKILLS, Target};
-use crate::{LEDGER_FILE, Ledger};
+use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
 const JOURNAL: &str = ".agents/.csk-journal.json";
 const STAGE: &str = ".agents/.csk-stage";
@@ -26,6 +26,9 @@ const STAGE: &str = ".agents/.csk-stage";
 pub(super) struct Journal {
     pub(super) adds: BTreeMap<String, Vec<Identifier>>,
 }
+
+/// The folder in which edits of the user are kept.
+const BACKUPS: &str = ".agents/backups";
 
 /// Returns the folder in which an install prepares what it writes.
 pub(super) fn stage(target: &Target) -> AbsPath {
@@ -48,31 +51,104 @@ impl Journal {
         write_file(&target.root.join(JOURNAL), text.as_bytes()).map(|_| ())
     }
 
-    /// Removes what is left of an install that is done.
+    /// Removes what is left of an install that is done. Nothing of the user's is ever in the stage.
     pub(super) fn end(target: &Target) -> Result<(), FsError> {
         let stage = stage(target);
-        ignore_missing(fs::remove_dir_all(stage.as_path()), &stage)?;
+        remove_tree(&stage)?;
         let journal = target.root.join(JOURNAL);
         ignore_missing(fs::remove_file(journal.as_path()), &journal)
     }
 }
 
-/// Finishes what a killed install left: its entries go into the ledgers, its leavings away.
-pub(super) fn recover(target: &Target) -> Result<(), FsError> {
-    let path = target.root.join(JOURNAL);
-    let text = match fs::read_to_string(path.as_path()) {
-        Ok(text) => text,
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(());
+/// The start of names in the stage of what csk itself is writing.
+pub(super) const WRITING: &str = "new.";
+
+/// Returns true for a folder that is byte for byte what csk installed, and for a link of csk's.
+pub(super) fn is_pristine(path: &AbsPath) -> bool {
+    if let Ok(link) = fs::read_link(path.as_path()) {
+        return link.to_string_lossy().contains(SKILLS);
+    }
+    let Ok(root) = Root::open(path) else { return false };
+    let marker = read_marker(&root, path.as_str());
+    marker.is_ok_and(|marker| {
+        content_digest(&root).is_ok_and(|content| content == marker.content_sha256)
+    })
+}
+
+/// Returns a place in the backups that is free.
+pub(super) fn backup_place(target: &Target, name: &str) -> Result<AbsPath, FsError> {
+    let folder = target.root.join(BACKUPS);
+    fs::create_dir_all(folder.as_path()).map_err(|source| failed(&folder, source))?;
+    let mut place = folder.join(name);
+    for number in 1.. {
+        if fs::symlink_metadata(place.as_path()).is_err() {
+            break;
         }
-        Err(source) => return Err(failed(&path, source)),
-    };
+        place = folder.join(format!("{name}-{number}"));
+    }
+    Ok(place)
+}
+
+/// Removes a folder of csk's, also where permissions were taken away from parts of it.
+pub(super) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
+    match fs::remove_dir_all(path.as_path()) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(path).map_err(|source| failed(path, source))?;
+            ignore_missing(fs::remove_dir_all(path.as_path()), path)
+        }
+        done => ignore_missing(done, path),
+    }
+}
+
+/// Gives the owner all rights to every folder at or below `path`; links are not followed.
+fn open_up(path: &AbsPath) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path.as_path())?;
+    if !metadata.is_dir() {
+        return Ok(());
+    }
+    make_writable(path, &metadata)?;
+    for entry in fs::read_dir(path.as_path())? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            open_up(&path.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_writable(path: &AbsPath, metadata: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(
+        path.as_path(),
+        PermissionsExt::from_mode(metadata.permissions().mode() | 0o700),
+    )
+}
+
+#[cfg(not(unix))]
+fn make_writable(_: &AbsPath, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Finishes what a killed install left: its entries go into the ledgers, its leavings away.
+pub(super) fn recover(target: &Target, agents: &Agents) -> Result<(), FsError> {
+    let path = target.root.join(JOURNAL);
+    let Some(text) = read_text(&path)? else { return Ok(()) };
     // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.
     let journal: Value =
         serde_json::from_str(&text).map_err(|error| failed(&path, io::Error::other(error)))?;
-    for (folder, names) in journal["adds"].as_object().into_iter().flatten() {
+    // A checkout may bring a journal: only the folders that csk works in are believed.
+    let known: Vec<String> = agents
+        .adapter_folders()
+        .into_iter()
+        .chain(target.adapters())
+        .chain([SKILLS.to_owned()])
+        .collect();
+    for (folder, names) in journal["adds"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(folder, _)| known.contains(folder))
+    {
         let root = target.root.join(folder);
         let mut ledger = read_ledger(&root)?;
         let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -86,7 +162,7 @@ pub(super) fn recover(target: &Target) -> Result<(), FsError> {
 }
 
 /// Returns true if what is at the place of an announced entry can only have been made by csk.
-fn is_ours(root: &AbsPath, folder: &str, name: &Identifier) -> bool {
+pub(super) fn is_ours(root: &AbsPath, folder: &str, name: &Identifier) -> bool {
     let path = root.join(name.as_str());
     if let Ok(link) = fs::read_link(path.as_path()) {
         return folder != SKILLS && link.to_string_lossy() == link_text(folder, name.as_str());

@@ -11,8 +11,10 @@ use skill::{Digest, Identifier, MARKER_FILE, Marker, RelPath};
 use skill_fs::{AbsPath, FsError, Root, content_digest};
 
 use super::Target;
-use crate::{Agents, LEDGER_FILE, Ledger};
+use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
+/// What is said of a marker that a newer csk wrote.
+const NEWER: &str = "Unsupported installed marker schema";
 /// The most that is read of a marker or a ledger.
 const MAX_FILE: u64 = 16 << 20;
 
@@ -34,8 +36,10 @@ pub enum ContextState {
     Missing,
     /// Something that csk did not make.
     Foreign,
-    /// Something of csk's whose marker cannot be read.
-    Unreadable(String),
+    /// Something of csk's that a newer csk made; it is left alone.
+    Newer(String),
+    /// Something of csk's that is not whole any more; the text says why.
+    Broken(String),
     /// An installed skill.
     Installed {
         /// What the install wrote.
@@ -111,16 +115,17 @@ fn context(folder: &AbsPath, name: &Identifier, ledger: &Ledger) -> Result<Conte
         return Ok(ContextState::Foreign);
     }
     if !metadata.is_dir() {
-        return Ok(ContextState::Unreadable(format!("{path} is not a folder")));
+        return Ok(ContextState::Broken(format!("{path} is not a folder")));
     }
     let root = Root::open(&path)?;
     let marker = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
         Ok(marker) => marker,
-        Err(reason) => return Ok(ContextState::Unreadable(reason)),
+        Err(reason) if reason.starts_with(NEWER) => return Ok(ContextState::Newer(reason)),
+        Err(reason) => return Ok(ContextState::Broken(reason)),
     };
     match content_digest(&root) {
         Ok(content) => Ok(ContextState::Installed { marker: Box::new(marker), content }),
-        Err(error) => Ok(ContextState::Unreadable(error.to_string())),
+        Err(error) => Ok(ContextState::Broken(error.to_string())),
     }
 }
 
@@ -132,11 +137,7 @@ pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
     let (marker, problems) = Marker::parse(shown, &text);
     marker.ok_or_else(|| {
         let is_newer = problems.iter().any(|problem| problem.code == skill::Code::SchemaVersion);
-        let what = if is_newer {
-            "Unsupported installed marker schema"
-        } else {
-            "the installed marker cannot be read"
-        };
+        let what = if is_newer { NEWER } else { "the installed marker cannot be read" };
         let why =
             problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
         format!("{what} in {shown}{why}")
@@ -162,11 +163,7 @@ fn adapter(path: &AbsPath) -> Result<AdapterState, FsError> {
 /// Reads the ledger of a folder; no folder and no file are an empty one.
 pub(super) fn read_ledger(folder: &AbsPath) -> Result<Ledger, FsError> {
     let path = folder.join(LEDGER_FILE);
-    let text = match fs::read_to_string(path.as_path()) {
-        Ok(text) => text,
-        Err(error) if is_absent(&error) => return Ok(Ledger::default()),
-        Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
-    };
+    let Some(text) = read_text(&path)? else { return Ok(Ledger::default()) };
     let (ledger, problems) = Ledger::parse(path.as_str(), &text);
     ledger.ok_or_else(|| {
         // Without it nobody can tell what is the user's, so nothing may be touched.

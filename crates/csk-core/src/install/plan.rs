@@ -158,7 +158,7 @@ fn removal(name: Identifier, observed: &Observed) -> Group {
     group.edited = match state {
         ContextState::Installed { marker, content } => marker.content_sha256 != *content,
         // What cannot be told from the user's work is kept aside.
-        ContextState::Unreadable(_) => true,
+        ContextState::Newer(_) | ContextState::Broken(_) => true,
         ContextState::Missing | ContextState::Foreign => false,
     };
     for (folder, adapter) in &observed.adapters {
@@ -181,7 +181,14 @@ impl Planner<'_> {
         let mut group = Group::new(skill.name.clone());
         match commit {
             Ok(commit) => self.wanted(&mut group, skill, &commit),
-            Err(error) => group.error = Some(error),
+            Err(error) => {
+                let is_coming = matches!(error, SkillError::NotCloned { .. });
+                group.error = Some(error);
+                if is_coming {
+                    group.label = Label::Missing;
+                    return group;
+                }
+            }
         }
         if group.error.is_some() {
             // A label that says more than "error" stays: an update that is refused is still available.
@@ -205,9 +212,13 @@ impl Planner<'_> {
                 let path = self.target.skills_folder().join(skill.name.as_str()).to_string();
                 group.error = Some(SkillError::Foreign { path });
             }
-            ContextState::Unreadable(reason) => {
-                group.error = Some(SkillError::Marker(reason.clone()));
+            ContextState::Newer(reason) => group.error = Some(SkillError::Marker(reason.clone())),
+            ContextState::Broken(reason) => {
+                group.edited = true;
+                group.install = Some(Reason::Drift);
+                group.label = Label::ContentDrift(Some(reason.clone()));
             }
+
             ContextState::Installed { marker, content } => {
                 group.edited = marker.content_sha256 != *content;
                 group.content = Some(*content);
@@ -221,8 +232,9 @@ impl Planner<'_> {
     }
 
     fn installed(&self, group: &mut Group, skill: &Declaration, commit: &Commit, marker: &Marker) {
-        let same_reference =
-            marker.ref_kind == skill.reference.kind && marker.reference == skill.reference.name;
+        let same_reference = marker.ref_kind == skill.reference.kind
+            && marker.reference == skill.reference.name
+            && marker.source == skill.source;
         let same_commit = marker.commit == commit.as_str();
         let same_shape =
             marker.locale == self.target.locale && marker.agents == self.target.agent_ids();

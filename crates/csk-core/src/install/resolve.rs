@@ -7,6 +7,7 @@ use skill::Identifier;
 use skill_fs::AbsPath;
 
 use super::{PrepareError, Target};
+use crate::git::redacted;
 use crate::{Commit, Declaration, GitError, Reference, Repository, SourceError};
 
 /// Why one skill cannot be installed. Others go on.
@@ -15,6 +16,12 @@ pub enum SkillError {
     /// Its repository, or something in it, cannot be used.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// Its repository is going to be cloned by the next install.
+    #[error("the repository is not cloned yet; `csk install` clones it from {url}")]
+    NotCloned {
+        /// From where.
+        url: String,
+    },
     /// Its repository cannot be cloned.
     #[error("Failed to clone {skill} from {url}: {source}")]
     Clone {
@@ -59,6 +66,7 @@ impl SkillError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Source(error) => error.hint(),
+            Self::NotCloned { .. } => None,
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
             }
@@ -96,7 +104,12 @@ impl Resolution {
         let missing = || {
             Err(SkillError::Source(SourceError::Missing { path: declaration.source.to_string() }))
         };
-        let commit = self.commits.get(&key).cloned().unwrap_or_else(missing);
+        let mut commit = self.commits.get(&key).cloned().unwrap_or_else(missing);
+        if let (Err(SkillError::Source(SourceError::Missing { .. })), Some(url)) =
+            (&commit, &declaration.git)
+        {
+            commit = Err(SkillError::NotCloned { url: redacted(url) });
+        }
         Resolved { declaration: declaration.clone(), commit }
     }
 }

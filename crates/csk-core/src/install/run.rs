@@ -12,10 +12,12 @@ use rayon::prelude::*;
 use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
+use super::guard::link_on_the_way;
 use super::{
     Applied, Group, Label, Observed, Plan, Prepared, Resolution, SkillError, Tags, Target, apply,
     finish_interrupted, observe, plan, prepare, resolve,
 };
+use crate::git::redacted;
 use crate::{Agents, Commit, Declaration, LocalSources, clone, not_ignored};
 
 /// What an install works with.
@@ -111,6 +113,9 @@ pub enum ProjectError {
     /// Git would not ignore what csk writes.
     #[error("not ignored by git: {}", .0.join(", "))]
     NotIgnored(Vec<String>),
+    /// A folder that csk works in is a link.
+    #[error("{0} is a link; csk writes only into real folders of the project")]
+    Link(String),
     /// The project's files cannot be read or written.
     #[error("{0}")]
     Files(String),
@@ -123,6 +128,9 @@ impl ProjectError {
             Self::NotIgnored(_) => {
                 Some("run with --fix-gitignore, or add the entries to .gitignore")
             }
+            Self::Link(_) => Some(
+                "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",
+            ),
             Self::Files(_) => None,
         }
     }
@@ -173,6 +181,7 @@ pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan,
     targets
         .par_iter()
         .map(|target| {
+            check_links(target, &environment.agents)?;
             let observed = observe(target, &environment.agents)
                 .map_err(|error| ProjectError::Files(error.to_string()))?;
             Ok(plan(target, &resolution, &observed, Tags::MayMove))
@@ -210,13 +219,13 @@ fn clone_missing(
         }
     }
     let clone_one = |(source, (skill, url)): (&Identifier, (&Declaration, &str))| {
-        progress(&format!("cloning {source} from {url}"));
+        progress(&format!("cloning {source} from {}", redacted(url)));
         let place = environment.skills_root.join(source.as_str());
         let staged =
             environment.skills_root.join(format!(".csk-clone-{}-{source}", std::process::id()));
         let failed = |error| SkillError::Clone {
             skill: skill.name.to_string(),
-            url: url.to_owned(),
+            url: redacted(url),
             source: error,
         };
         let cloned = fs::create_dir_all(environment.skills_root.as_path())
@@ -245,8 +254,9 @@ fn look(
     options: Options,
 ) -> Result<(Plan, Observed), ProjectError> {
     let files = |error: FsError| ProjectError::Files(error.to_string());
+    check_links(target, &environment.agents)?;
     if options.mode == Mode::Apply {
-        finish_interrupted(target).map_err(files)?;
+        finish_interrupted(target, &environment.agents).map_err(files)?;
     }
     let observed = observe(target, &environment.agents).map_err(files)?;
     let plan = plan(target, resolution, &observed, options.tags);
@@ -254,6 +264,15 @@ fn look(
         ignore_gate(target, options)?;
     }
     Ok((plan, observed))
+}
+
+/// Refuses a project in which csk would write through a link.
+fn check_links(target: &Target, agents: &Agents) -> Result<(), ProjectError> {
+    match link_on_the_way(target, agents) {
+        Ok(None) => Ok(()),
+        Ok(Some(path)) => Err(ProjectError::Link(path.to_string())),
+        Err(error) => Err(ProjectError::Files(format!("cannot look at {}: {error}", target.root))),
+    }
 }
 
 fn ignore_gate(target: &Target, options: Options) -> Result<(), ProjectError> {
@@ -382,13 +401,15 @@ fn report(
     let error = group.error.clone().or_else(|| done.and_then(|done| done.error.clone()));
     let is_declared = target.skills.iter().any(|skill| skill.name == group.name);
     let outcome = match error {
+        // Only a dry run meets it: an install has cloned by now, or says why it could not.
+        Some(SkillError::NotCloned { .. }) => Outcome::Installed,
         Some(error) => Outcome::Failed(error),
         None if !is_declared => Outcome::Removed,
         None if group.is_empty() => Outcome::UpToDate,
         None => Outcome::Installed,
     };
     let mut warnings = group.warnings.clone();
-    if let Some(place) = done.and_then(|done| done.backup.as_ref()) {
+    for place in done.iter().flat_map(|done| &done.backups) {
         warnings.push(format!("local edits of {} were kept in {place}", group.name));
     }
     SkillReport {
@@ -405,6 +426,9 @@ fn report(
 fn changes(group: &Group, prepared: Option<&Arc<Prepared>>) -> Vec<String> {
     let context = format!("{}/{}", super::SKILLS, group.name);
     let mut changes = Vec::new();
+    if let Some(SkillError::NotCloned { url }) = &group.error {
+        changes.push(format!("clone {url}"));
+    }
     if group.remove {
         changes.push(format!("remove {context}/"));
     }

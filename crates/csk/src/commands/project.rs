@@ -94,6 +94,7 @@ pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> Result<u8, F
 }
 
 fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
+    let _lock = context.lock()?;
     let mut config = context.config()?;
     let alias = Identifier::new(alias)
         .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
@@ -132,6 +133,7 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
 }
 
 fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
+    let _lock = context.lock()?;
     let mut config = context.config()?;
     let found = Identifier::new(alias).ok().and_then(|alias| config.projects.remove(&alias));
     let Some(entry) = found else {

@@ -24,7 +24,7 @@ Writes: nothing
 
 Exit codes:
   0  the status was shown; with --check: and everything is up to date
-  1  with --check: something is not up to date; a project's Skillfile.json is malformed
+  1  a project cannot be read; with --check: something is not up to date
   2  usage or configuration, or the one target's Skillfile.json is malformed
 
 Examples:
@@ -51,6 +51,7 @@ pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Fai
     let selected = select(context, &config, &args.selection)?;
     let environment = context.environment(&config);
     let mut is_current = !selected.failed;
+    let mut failed = selected.failed;
     let mut projects = Vec::new();
     for (target, plan) in selected.targets.iter().zip(look(&environment, &selected.targets)) {
         match plan {
@@ -65,6 +66,9 @@ pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Fai
             }
             Err(error) => {
                 is_current = false;
+                failed = true;
+                let (alias, path) = (&target.alias, target.root.as_str());
+                projects.push(json!({ "alias": alias, "path": path, "skills": [], "error": error.to_string() }));
                 context.ui.error(&format!(
                     "{}: {}\n",
                     safe_line(&target.alias),
@@ -76,8 +80,7 @@ pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Fai
     if args.json {
         context.ui.json(&json!({ "version": 1, "current": is_current, "projects": projects }))?;
     }
-    let failed = selected.failed || (args.check && !is_current);
-    Ok(u8::from(failed))
+    Ok(u8::from(failed || (args.check && !is_current)))
 }
 
 fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failure> {

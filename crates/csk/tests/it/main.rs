@@ -6,6 +6,7 @@
 mod adapters;
 mod bad_input;
 mod commands;
+mod hostile;
 mod install;
 mod kill;
 mod lessons;

@@ -1,0 +1,284 @@
+//! Checkouts and repositories that mean harm, and accidents that must cost nothing.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::{SKILL, World};
+
+#[test]
+fn csk_never_writes_through_a_link_of_a_checkout() {
+    for link in [
+        ".agents",
+        ".agents/skills",
+        ".agents/.csk-stage",
+        ".agents/backups",
+        ".claude",
+        ".claude/skills",
+    ] {
+        let world = World::new();
+        world.env.write("outside/pdf/precious.txt", b"precious");
+        world.env.write("outside/skills/pdf/precious.txt", b"precious");
+        let place = world.app(link);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        symlink(world.env.path("outside"), &place).unwrap();
+        let before = world.env.run("find", "outside").stdout;
+        for command in ["install app", "install app --fix-gitignore", "status app"] {
+            let run = world.csk(command);
+            assert_eq!(run.code, Some(1), "{link}: {command}: {}{}", run.stdout, run.stderr);
+            assert!(
+                run.stderr
+                    .contains(&format!("/{link} is a link; csk writes only into real folders")),
+                "{link}: {}",
+                run.stderr
+            );
+        }
+        assert_eq!(world.env.run("find", "outside").stdout, before, "{link}");
+    }
+}
+
+#[test]
+fn a_forged_journal_reaches_nothing_outside() {
+    let world = World::new();
+    world.env.write(".csk-managed.json", b"{\"schema_version\": 1, \"entries\": []}");
+    world.env.write("app/.agents/.csk-journal.json", br#"{"schema_version": 1, "adds": {"..": ["pdf"], "../other/.agents/skills": ["pdf"], "/etc": ["pdf"]}}"#);
+    world.install();
+    assert!(world.env.path(".csk-managed.json").exists());
+    assert!(!world.env.path("other").exists());
+}
+
+#[test]
+fn ledgers_that_are_no_files_are_errors_and_never_waited_for() {
+    let world = World::new();
+    fs::create_dir_all(world.app(".claude/skills")).unwrap();
+    let ledger = world.app(".claude/skills/.csk-managed.json");
+    symlink("/dev/zero", &ledger).unwrap();
+    assert_eq!(world.csk("status app").code, Some(1));
+    fs::remove_file(&ledger).unwrap();
+    assert_eq!(world.env.run("mkfifo", "app/.claude/skills/.csk-managed.json").code, Some(0));
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(run.stderr.contains(".csk-managed.json"), "{}", run.stderr);
+}
+
+#[test]
+fn links_that_lead_out_by_way_of_links_or_in_a_circle_are_refused() {
+    let world = World::bare();
+    let out = world.repo("out", SKILL);
+    fs::create_dir_all(out.path().join("references/d/e")).unwrap();
+    fs::create_dir_all(out.path().join("references/etc")).unwrap();
+    fs::write(out.path().join("references/etc/passwd"), "decoy").unwrap();
+    symlink("../../..", out.path().join("references/d/e/up")).unwrap();
+    symlink("up/../../../../../../../../../../etc/passwd", out.path().join("references/d/e/esc"))
+        .unwrap();
+    out.commit("");
+    let circle = world.repo("circle", SKILL);
+    symlink("two", circle.path().join("references/one")).unwrap();
+    symlink("one", circle.path().join("references/two")).unwrap();
+    circle.commit("");
+    world.skillfile(r#"{"name": "out", "branch": "main"}, {"name": "circle", "branch": "main"}"#);
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stderr.matches("leads out of the skill").count(), 2, "{}", run.stderr);
+    assert_eq!(world.listing(".agents/skills"), "");
+}
+
+#[test]
+fn a_tree_that_unfolds_without_end_is_refused() {
+    let world = World::bare();
+    let repo = world.repo("bomb", SKILL);
+    let run = |input: &str, arguments: &str| {
+        world.env.write("input", input.as_bytes());
+        let call = format!("git -C {} {arguments} < input", repo.path().display());
+        let run = world.env.run_args("sh", &["-c", &call]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        run.stdout.trim().to_owned()
+    };
+    let blob = run("x", "hash-object -w --stdin");
+    let mut tree = run(&format!("100644 blob {blob}\tf\n"), "mktree");
+    for _ in 0..9 {
+        let lines: String =
+            (0..10).map(|number| format!("040000 tree {tree}\td{number}\n")).collect();
+        tree = run(&lines, "mktree");
+    }
+    let skill = run("---\nname: bomb\ndescription: d\n---\nB.\n", "hash-object -w --stdin");
+    let top =
+        run(&format!("100644 blob {skill}\tSKILL.md\n040000 tree {tree}\treferences\n"), "mktree");
+    let commit = run("", &format!("-c user.name=t -c user.email=t@t commit-tree -m x {top}"));
+    world.skillfile(&format!(r#"{{"name": "bomb", "revision": "{commit}"}}"#));
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("holds more than 200000 files"), "{}", run.stderr);
+}
+
+#[test]
+fn edits_are_kept_or_nothing_is_replaced() {
+    let world = World::new();
+    world.install();
+    fs::write(world.installed("pdf/SKILL.md"), "my own words").unwrap();
+    world.env.write("app/.agents/backups", b"a file in the way");
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(world.read(world.installed("pdf/SKILL.md")), "my own words");
+    fs::remove_file(world.app(".agents/backups")).unwrap();
+    world.install();
+    let kept: Vec<_> = fs::read_dir(world.app(".agents/backups"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(world.read(kept[0].join("SKILL.md")), "my own words");
+}
+
+/// Returns the content of every file in the backups.
+fn kept(world: &World) -> Vec<String> {
+    let run = world.env.run_args("sh", &["-c", "find app/.agents/backups -type f -exec cat {} \\; 2>/dev/null | grep -a '^mine' | sort"]);
+    run.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_the_user_made_of_an_agents_entry_is_kept() {
+    // A link replaced by a folder, and by a file.
+    let world = World::new();
+    world.install();
+    for (agent, path) in [
+        (".claude/skills/pdf", ".claude/skills/pdf/my.md"),
+        (".codex/skills/pdf", ".codex/skills/pdf"),
+    ] {
+        fs::remove_file(world.app(agent)).unwrap();
+        world.env.write(&format!("app/{path}"), format!("mine {agent}\n").as_bytes());
+    }
+    let run = world.install();
+    assert_eq!(run.stderr.matches("local edits of pdf were kept in ").count(), 2, "{}", run.stderr);
+    assert_eq!(kept(&world), ["mine .claude/skills/pdf", "mine .codex/skills/pdf"]);
+
+    // Copies: edited, then refreshed; edited, then turned into links; edited, then the agent removed.
+    let world = World::new();
+    world.config(r#", "adapter_mode": "copy""#);
+    world.install();
+    fs::write(world.app(".claude/skills/pdf/SKILL.md"), "mine 1\n").unwrap();
+    world.install();
+    fs::write(world.app(".claude/skills/pdf/new.md"), "mine 2\n").unwrap();
+    world.config("");
+    world.install();
+    world.config(r#", "adapter_mode": "copy""#);
+    world.install();
+    fs::write(world.app(".claude/skills/pdf/SKILL.md"), "mine 3\n").unwrap();
+    world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["codex_cli"], "skills": [{"name": "pdf", "tag": "v1"}]}"#);
+    world.install();
+    assert_eq!(kept(&world), ["mine 1", "mine 2", "mine 3"]);
+}
+
+#[test]
+fn a_skill_that_is_not_whole_any_more_is_mended() {
+    let world = World::new();
+    for damage in [
+        "rm app/.agents/skills/pdf/.csk-install.json",
+        "ln -s nowhere app/.agents/skills/pdf/references/dangling",
+        "mkfifo app/.agents/skills/pdf/pipe",
+    ] {
+        world.install();
+        assert_eq!(world.env.run_args("sh", &["-c", damage]).code, Some(0));
+        let run = world.csk("status app");
+        assert!(
+            run.stdout.contains("content-drift") || run.stdout.contains("up-to-date"),
+            "{damage}: {}",
+            run.stdout
+        );
+        world.install();
+        assert_eq!(world.csk("status app --check").code, Some(0), "{damage}");
+    }
+}
+
+#[test]
+fn a_failure_half_way_is_mended_by_the_next_run() {
+    let world = World::new();
+    world.env.write("app/.claude", b"a file in the way");
+    assert_eq!(world.csk("install app").code, Some(1));
+    fs::remove_file(world.app(".claude")).unwrap();
+    world.install();
+    assert_eq!(world.csk("status app --check").code, Some(0));
+}
+
+#[test]
+fn many_projects_added_at_once_are_all_kept() {
+    let world = World::new();
+    let children: Vec<_> = (0..12)
+        .map(|number| {
+            let name = format!("p{number}");
+            fs::create_dir(world.env.path(&name)).unwrap();
+            let mut command =
+                world.env.command(env!("CARGO_BIN_EXE_csk"), &["project", "add", &name, &name]);
+            command.stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    assert_eq!(world.csk("list").stdout.lines().filter(|line| line.starts_with('p')).count(), 12);
+}
+
+#[test]
+fn two_aliases_of_one_folder_are_one_project() {
+    let world = World::new();
+    symlink("app", world.env.path("link")).unwrap();
+    let config = world.read(world.home().join(".cocoaskills/config.json"));
+    let twice = config.replace(
+        "\"projects\": {",
+        &format!(
+            "\"projects\": {{\"again\": {{\"path\": \"{}\"}},",
+            world.env.path("link").display()
+        ),
+    );
+    fs::write(world.home().join(".cocoaskills/config.json"), twice).unwrap();
+    let run = world.csk("install --all");
+    assert_eq!(
+        (run.code, run.stdout.lines().count()),
+        (Some(0), 1),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_version() {
+    let world = World::new();
+    let mount = world.env.path("small");
+    fs::create_dir(&mount).unwrap();
+    let mounted = world
+        .env
+        .run_args("mount", &["-t", "tmpfs", "-o", "size=300k", "tmpfs", &mount.to_string_lossy()]);
+    if mounted.code != Some(0) {
+        return testkit::skip(
+            "a_full_disk_leaves_the_old_version",
+            "a small file system cannot be mounted here",
+        );
+    }
+    let call = "cp -a app/. small/ && rm -rf small/.git/hooks && git -C small init --quiet";
+    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
+    let first = world.csk("install ./small");
+    let repo = world.env.path("skills/pdf/references/large.md");
+    fs::write(&repo, "x".repeat(900_000)).unwrap();
+    world.commit("pdf", "");
+    world.git("skills/pdf", "tag v2");
+    fs::write(
+        mount.join("Skillfile.json"),
+        r#"{"schema_version": 1, "skills": [{"name": "pdf", "tag": "v2"}]}"#,
+    )
+    .unwrap();
+    let second = world.csk("install ./small");
+    let marker = fs::read_to_string(mount.join(".agents/skills/pdf/.csk-install.json"));
+    let again = fs::write(
+        mount.join("Skillfile.json"),
+        r#"{"schema_version": 1, "skills": [{"name": "pdf", "tag": "v1"}]}"#,
+    );
+    let third = world.csk("install ./small");
+    assert_eq!(world.env.run_args("umount", &[&mount.to_string_lossy()]).code, Some(0));
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    assert_eq!(second.code, Some(1), "{}", second.stdout);
+    assert!(second.stderr.contains("o space left on device"), "{}", second.stderr);
+    assert!(marker.unwrap().contains("\"ref\": \"v1\""));
+    again.unwrap();
+    assert_eq!(third.code, Some(0), "{}", third.stderr);
+    assert!(third.stdout.contains("up-to-date"), "{}", third.stdout);
+}
