@@ -35,7 +35,7 @@ pub fn content_digest(root: &Root) -> Result<Digest, FsError> {
     Ok(hashing.content.finish())
 }
 
-/// Returns both digests of a folder whose entries are `entries`, as [`walk`] returns them.
+/// Returns both digests of a folder whose entries are `entries`, as [`crate::walk`] returns them.
 ///
 /// A link that leads out, and anything that is neither file, folder nor link, is an error.
 pub fn digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsError> {

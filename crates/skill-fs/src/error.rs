@@ -123,7 +123,7 @@ impl FsError {
     }
 }
 
-/// For listings, whose errors get their path by [`FsError::named`].
+/// For listings, whose errors get their path afterwards.
 impl From<io::Error> for FsError {
     fn from(source: io::Error) -> Self {
         Self::Io { path: String::new(), source }
