@@ -139,18 +139,10 @@ impl Config {
 
     /// Returns the file: sorted keys, two blanks, a line break at the end.
     pub fn to_json(&self) -> String {
-        let project = |entry: &ProjectEntry| {
-            json!({
-                "agents": entry.agents,
-                "checkout_alias": entry.checkout_alias.as_str(),
-                "path": entry.path.as_str(),
-                "project_alias": entry.project_alias.as_str(),
-            })
-        };
         let projects: Map<String, Value> = self
             .projects
             .iter()
-            .map(|(alias, entry)| (alias.to_string(), project(entry)))
+            .map(|(alias, entry)| (alias.to_string(), entry.to_json()))
             .collect();
         let mut fields = BTreeMap::from([
             ("adapter_mode", Value::from(self.adapter_mode.as_str())),
@@ -177,6 +169,51 @@ impl Config {
         let object: Map<String, Value> =
             fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         format!("{:#}\n", Value::Object(object))
+    }
+}
+
+impl ProjectEntry {
+    fn to_json(&self) -> Value {
+        json!({
+            "agents": self.agents,
+            "checkout_alias": self.checkout_alias.as_str(),
+            "path": self.path.as_str(),
+            "project_alias": self.project_alias.as_str(),
+        })
+    }
+}
+
+/// Returns the config file `text` with the project `alias` set to `entry`, or without it. Everything else
+/// stays, keys that this version does not know included; `None` if it is not an object.
+pub fn edit_project(
+    text: &str,
+    alias: &Identifier,
+    entry: Option<&ProjectEntry>,
+) -> Option<String> {
+    let mut file: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let projects = file.entry("projects").or_insert_with(|| json!({})).as_object_mut()?;
+    match entry {
+        None => {
+            projects.remove(alias.as_str());
+        }
+        Some(entry) => {
+            let old =
+                projects.entry(alias.as_str()).or_insert_with(|| json!({})).as_object_mut()?;
+            old.extend(entry.to_json().as_object().cloned().unwrap_or_default());
+        }
+    }
+    Some(format!("{:#}\n", sorted(Value::Object(file))))
+}
+
+/// Returns a value with the keys of every object sorted.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let entries: BTreeMap<String, Value> =
+                object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(entries.into_iter().collect())
+        }
+        other => other,
     }
 }
 
@@ -328,6 +365,30 @@ mod tests {
             ("demo-ios", "demo")
         );
         assert_eq!(parse(&config.to_json()), (Some(config), Vec::new()));
+    }
+
+    #[test]
+    fn editing_a_project_keeps_everything_else() {
+        let text = r#"{"skills_root": "/s", "schema_version": 1, "my_note": {"b": 1, "a": 2}, "projects": {"x": {"path": "/x", "note": "n"}}}"#;
+        let path = AbsPath::new("/y").unwrap();
+        let alias = Identifier::new("x").unwrap();
+        let entry = ProjectEntry {
+            path,
+            agents: vec![],
+            project_alias: alias.clone(),
+            checkout_alias: alias.clone(),
+        };
+        let edited: Value =
+            serde_json::from_str(&edit_project(text, &alias, Some(&entry)).unwrap()).unwrap();
+        assert_eq!(edited["my_note"], json!({ "a": 2, "b": 1 }));
+        assert_eq!(
+            (&edited["projects"]["x"]["note"], &edited["projects"]["x"]["path"]),
+            (&json!("n"), &json!("/y"))
+        );
+        let removed: Value =
+            serde_json::from_str(&edit_project(text, &alias, None).unwrap()).unwrap();
+        assert_eq!(removed["projects"], json!({}));
+        assert_eq!(edit_project("[]", &alias, None), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod snapshot;
 mod text;
 
 pub use agents::{Agent, Agents};
-pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry};
+pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{ContextError, context};
 pub use git::{Fetched, GitError, LocalSources, clone, fetch, not_ignored};
 pub use ledger::{LEDGER_FILE, Ledger};

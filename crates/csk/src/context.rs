@@ -10,8 +10,8 @@ use std::io;
 use std::time::Duration;
 
 use csk_core::install::Environment;
-use csk_core::{AbsPath, Config, LocalSources, Lock};
-use skill::Severity;
+use csk_core::{AbsPath, Config, LocalSources, Lock, ProjectEntry, edit_project};
+use skill::{Identifier, Severity};
 use term::Ui;
 
 use crate::failure::{Failure, LOCKED, rendered};
@@ -97,7 +97,8 @@ impl Context {
     }
 
     /// Writes the config.
-    pub(crate) fn save(&self, config: &Config) -> Result<(), Failure> {
+    pub(crate) fn save(&self, text: &str) -> Result<(), Failure> {
+        // A config that is a link into the user's own files is written where it is.
         let path = fs::canonicalize(self.config_path.as_path())
             .ok()
             .and_then(|path| AbsPath::new(path).ok());
@@ -107,9 +108,18 @@ impl Context {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
         }
-        csk_core::write_file(&path, config.to_json().as_bytes())
-            .map(|_| ())
-            .map_err(|error| failed(&error))
+        csk_core::write_file(&path, text.as_bytes()).map(|_| ()).map_err(|error| failed(&error))
+    }
+
+    /// Sets or removes one project in the config; everything else in the file stays.
+    pub(crate) fn save_project(
+        &self,
+        alias: &Identifier,
+        entry: Option<&ProjectEntry>,
+    ) -> Result<(), Failure> {
+        let unreadable = || Failure::usage(format!("cannot read {}", self.config_path));
+        let text = fs::read_to_string(self.config_path.as_path()).map_err(|_| unreadable())?;
+        self.save(&edit_project(&text, alias, entry).ok_or_else(unreadable)?)
     }
 
     /// Returns what an install works with.

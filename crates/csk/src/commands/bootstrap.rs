@@ -100,7 +100,7 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         let (alias, entry) = project_entry(context, &project)?;
         config.projects.insert(alias, entry);
     }
-    context.save(&config)?;
+    context.save(&config.to_json())?;
     context.ui.out(&format!("wrote {path}\n"))?;
     Ok(0)
 }

@@ -95,7 +95,7 @@ pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> Result<u8, F
 
 fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
     let _lock = context.lock()?;
-    let mut config = context.config()?;
+    let config = context.config()?;
     let alias = Identifier::new(alias)
         .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
     let given = context.cwd.join(path);
@@ -125,8 +125,7 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
         project_alias,
         checkout_alias: alias.clone(),
     };
-    config.projects.insert(alias.clone(), entry);
-    context.save(&config)?;
+    context.save_project(&alias, Some(&entry))?;
     let note = if made { format!(", with an empty {SKILLFILE}") } else { String::new() };
     context.ui.out(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
     Ok(0)
@@ -134,19 +133,21 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
 
 fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
     let _lock = context.lock()?;
-    let mut config = context.config()?;
-    let found = Identifier::new(alias).ok().and_then(|alias| config.projects.remove(&alias));
-    let Some(entry) = found else {
+    let config = context.config()?;
+    let found = Identifier::new(alias)
+        .ok()
+        .and_then(|alias| Some((alias.clone(), config.projects.get(&alias)?)));
+    let Some((alias, entry)) = found else {
         let failure = Failure::usage(format!("there is no project `{alias}`"));
         return Err(match nearest(alias, config.projects.keys().map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
             None => failure,
         });
     };
-    context.save(&config)?;
+    context.save_project(&alias, None)?;
     context.ui.out(&format!(
         "removed {} ({}); its files stay\n",
-        safe_line(alias),
+        alias,
         safe_line(entry.path.as_str())
     ))?;
     Ok(0)
