@@ -5,7 +5,7 @@
 //! a plan. `status` is a plan that nobody applies.
 
 mod apply;
-mod guard;
+mod gate;
 mod journal;
 mod observe;
 mod plan;

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use term::{ColorChoice, Ui, safe_text};
+use term::{ColorChoice, Ui, tell_usage};
 
 use crate::commands::{bootstrap, config, install, list, project, skill, status, update, upgrade};
 use crate::context::Context;
-use crate::failure::{Failure, USAGE};
+use crate::failure::Failure;
 
 /// Install agent skills from git into projects, reproducibly
 #[derive(Debug, Parser)]
@@ -68,7 +68,7 @@ enum Color {
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return ExitCode::from(tell_usage(&error)),
     };
     let color = match cli.color {
         Color::Auto => ColorChoice::Auto,
@@ -96,17 +96,4 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
     };
     context.ui.flush()?;
     Ok(code)
-}
-
-/// Prints help or a usage error. An argument may be a stranger's file name, so it is made safe to show.
-fn usage(error: &clap::Error) -> ExitCode {
-    let mut ui = Ui::new(ColorChoice::Auto);
-    let text = error.render().to_string();
-    // If the stream is gone there is nobody left to tell.
-    let _ = if error.use_stderr() {
-        ui.error(&safe_text(&text))
-    } else {
-        ui.out(&text).and_then(|()| ui.flush())
-    };
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }

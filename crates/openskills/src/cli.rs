@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand, ValueEnum};
 use skill_fs::AbsPath;
-use term::{ColorChoice, Ui, safe_line, safe_text};
+use term::{ColorChoice, Ui, safe_line, tell_usage};
 
 use crate::commands::{prompt, show, validate};
 use crate::context::Context;
@@ -66,7 +66,7 @@ enum Color {
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) => return ExitCode::from(tell_usage(&error)),
     };
     let color = match cli.color {
         Color::Auto => ColorChoice::Auto,
@@ -82,19 +82,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(USAGE)
         }
     }
-}
-
-/// Prints help or a usage error. An argument may be a stranger's file name, so it is made safe to show.
-fn usage(error: &clap::Error) -> ExitCode {
-    let mut ui = Ui::new(ColorChoice::Auto);
-    let text = error.render().to_string();
-    // If the stream is gone there is nobody left to tell.
-    let _ = if error.use_stderr() {
-        ui.error(&safe_text(&text))
-    } else {
-        ui.out(&text).and_then(|()| ui.flush())
-    };
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
 fn run(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {

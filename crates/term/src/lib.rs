@@ -9,9 +9,11 @@ mod safe;
 pub mod sarif;
 mod snippet;
 mod ui;
+mod usage;
 
 pub use count::counted;
 pub use json::DiagnosticJson;
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use ui::{ColorChoice, Ui};
+pub use usage::tell_usage;

@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
-use super::guard::link_on_the_way;
+use super::gate::{check_links, ignore_gate};
 use super::{
     Applied, Group, Label, Observed, Plan, Prepared, Resolution, SkillError, Tags, Target, apply,
     finish_interrupted, observe, plan, prepare, resolve,
 };
 use crate::git::redacted;
-use crate::{Agents, Commit, Declaration, LocalSources, clone, not_ignored};
+use crate::{Agents, Commit, Declaration, LocalSources, clone};
 
 /// What an install works with.
 #[derive(Debug, Clone)]
@@ -264,49 +264,6 @@ fn look(
         ignore_gate(target, options)?;
     }
     Ok((plan, observed))
-}
-
-/// Refuses a project in which csk would write through a link.
-fn check_links(target: &Target, agents: &Agents) -> Result<(), ProjectError> {
-    match link_on_the_way(target, agents) {
-        Ok(None) => Ok(()),
-        Ok(Some(path)) => Err(ProjectError::Link(path.to_string())),
-        Err(error) => Err(ProjectError::Files(format!("cannot look at {}: {error}", target.root))),
-    }
-}
-
-fn ignore_gate(target: &Target, options: Options) -> Result<(), ProjectError> {
-    let entries = target.ignore_entries();
-    let missing = missing_entries(target, &entries)?;
-    if missing.is_empty() {
-        return Ok(());
-    }
-    if options.ignore == Ignore::Require || options.mode == Mode::DryRun {
-        return Err(ProjectError::NotIgnored(missing));
-    }
-    let path = target.root.join(".gitignore");
-    let old = match fs::read_to_string(path.as_path()) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(ProjectError::Files(format!("cannot read {path}: {error}"))),
-    };
-    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{old}{gap}# CocoaSkill\n{}\n", missing.join("\n"));
-    skill_fs::write_file(&path, text.as_bytes())
-        .map_err(|error| ProjectError::Files(error.to_string()))?;
-    match missing_entries(target, &entries)? {
-        still if still.is_empty() => Ok(()),
-        still => Err(ProjectError::NotIgnored(still)),
-    }
-}
-
-fn missing_entries(target: &Target, entries: &[String]) -> Result<Vec<String>, ProjectError> {
-    // A name below the folder is asked for, since a folder that is not there cannot be told from a file.
-    let probes: Vec<String> = entries.iter().map(|entry| format!("{entry}.csk-probe")).collect();
-    let open = not_ignored(&target.root, &probes)
-        .map_err(|error| ProjectError::Files(error.to_string()))?;
-    let missing = entries.iter().zip(&probes).filter(|(_, probe)| open.contains(probe));
-    Ok(missing.map(|(entry, _)| entry.clone()).collect())
 }
 
 /// What of a skill's content is the same in every project.
