@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn a_quoted_description_survives(text in "[^\\p{C}<>]{1,80}") {
+    fn a_quoted_description_survives(text in "[^\\p{C}\\p{Zl}\\p{Zp}<>]{1,80}") {
         prop_assume!(!text.trim().is_empty());
         let quoted = serde_json::to_string(&text).unwrap();
         let file = format!("---\nname: pdf\ndescription: {quoted}\n---\nBody.\n");
