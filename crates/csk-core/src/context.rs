@@ -3,7 +3,7 @@
 use serde_json::Value;
 use skill::SKILL_FILE;
 
-use crate::snapshot::{File, FileKind, Snapshot};
+use crate::snapshot::{File, FileKind, Snapshot, stray_link};
 
 /// Folders that are copied.
 const INCLUDED: &[&str] =
@@ -60,16 +60,9 @@ pub fn context(snapshot: &Snapshot) -> Result<Vec<File>, ContextError> {
         included && !file.path.parts().any(is_excluded)
     };
     let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
-    for link in files.iter().filter(|file| file.kind == FileKind::Link) {
+    if let Some(link) = stray_link(&files) {
         let target = link.text().unwrap_or_default();
-        let leads_to = snapshot.link_target(&link.path).unwrap_or_default();
-        let folder = format!("{leads_to}/");
-        if !files
-            .iter()
-            .any(|file| file.path.as_str() == leads_to || file.path.as_str().starts_with(&folder))
-        {
-            return Err(ContextError::Link { link: link.path.to_string(), target });
-        }
+        return Err(ContextError::Link { link: link.path.to_string(), target });
     }
     Ok(files)
 }

@@ -17,7 +17,8 @@ use skill_fs::AbsPath;
 
 use crate::{AdapterMode, Agent, Declaration};
 
-pub use apply::{Applied, apply, finish_interrupted};
+pub use apply::{Applied, apply};
+pub use journal::finish_interrupted;
 pub use observe::{AdapterState, ContextState, Observed, observe};
 pub use plan::{Adapter, Group, Label, Plan, Reason, Tags, plan};
 pub use prepare::{PrepareError, Prepared, prepare};

@@ -15,6 +15,7 @@ mod repository;
 mod schema;
 mod skillfile;
 mod snapshot;
+mod sys;
 mod text;
 
 pub use agents::{Agent, Agents};

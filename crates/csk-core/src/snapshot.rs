@@ -80,14 +80,11 @@ impl Snapshot {
     /// Sorts the files and checks that every link stays inside and leads to one of them.
     pub fn new(tree: String, mut files: Vec<File>) -> Result<Self, SourceError> {
         files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        let snapshot = Self { tree, files };
-        for link in snapshot.files.iter().filter(|file| file.kind == FileKind::Link) {
+        if let Some(link) = stray_link(&files) {
             let target = link.text().unwrap_or_default();
-            if snapshot.link_target(&link.path).is_none() {
-                return Err(SourceError::Link { link: link.path.to_string(), target });
-            }
+            return Err(SourceError::Link { link: link.path.to_string(), target });
         }
-        Ok(snapshot)
+        Ok(Self { tree, files })
     }
 
     /// Returns the files, sorted by path.
@@ -97,21 +94,7 @@ impl Snapshot {
 
     /// Finds a file.
     pub fn file(&self, path: &str) -> Option<&File> {
-        self.files
-            .binary_search_by(|file| file.path.as_str().cmp(path))
-            .ok()
-            .map(|at| &self.files[at])
-    }
-
-    /// Returns where a link leads: a path inside the skill at which there is something.
-    pub(crate) fn link_target(&self, link: &RelPath) -> Option<String> {
-        let path = followed(&self.files, link)?;
-        let folder = format!("{path}/");
-        let is_there = self
-            .files
-            .iter()
-            .any(|file| file.path.as_str() == path || file.path.as_str().starts_with(&folder));
-        is_there.then_some(path)
+        find(&self.files, path)
     }
 
     /// Returns the bundle digest: what trust binds to.
@@ -149,10 +132,10 @@ impl File {
 /// Returns the content digest of `files`, which are an installed context: a link counts as its file.
 pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, SourceError> {
     let mut hasher = ContentHasher::default();
-    let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
+    let links = Links::new(files);
     for file in files {
         let holder = match file.kind {
-            FileKind::Link => followed(files, &file.path).and_then(|path| find(&path)),
+            FileKind::Link => links.follow(&file.path).and_then(|path| find(files, &path)),
             FileKind::Plain | FileKind::Executable => Some(file),
         };
         // A link to a folder brings no bytes of its own.
@@ -169,36 +152,64 @@ pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, So
 /// How many links may lead to one another; more is a circle.
 const MAX_LINKS: usize = 40;
 
-/// Follows a link as the kernel would, through every link on the way, and returns the path that it ends
-/// at. `None` if it leads out of the skill, in a circle, or nowhere that a path can be.
-fn followed(files: &[File], link: &RelPath) -> Option<String> {
-    let links: BTreeMap<&str, String> = files
-        .iter()
-        .filter(|file| file.kind == FileKind::Link)
-        .map(|file| (file.path.as_str(), file.text().unwrap_or_default()))
-        .collect();
-    let mut rest: Vec<String> = link.parts().rev().map(str::to_owned).collect();
-    let mut at: Vec<String> = Vec::new();
-    let mut hops = 0;
-    while let Some(part) = rest.pop() {
-        match part.as_str() {
-            "" | "." => continue,
-            ".." => {
-                at.pop()?;
-                continue;
-            }
-            _ => at.push(part),
-        }
-        let Some(target) = links.get(at.join("/").as_str()) else { continue };
-        hops += 1;
-        if hops > MAX_LINKS || target.is_empty() || target.starts_with('/') || target.contains('\\')
-        {
-            return None;
-        }
-        at.pop();
-        rest.extend(target.split('/').rev().map(str::to_owned));
+/// Returns the first link of `files`, which are sorted, that does not lead to one of them.
+pub(crate) fn stray_link(files: &[File]) -> Option<&File> {
+    let links = Links::new(files);
+    let leads_astray =
+        |link: &&File| links.follow(&link.path).is_none_or(|path| !is_there(files, &path));
+    files.iter().filter(|file| file.kind == FileKind::Link).find(leads_astray)
+}
+
+fn find<'a>(files: &'a [File], path: &str) -> Option<&'a File> {
+    files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|at| &files[at])
+}
+
+/// Returns true if there is a file at `path`, or one below it.
+fn is_there(files: &[File], path: &str) -> bool {
+    let folder = format!("{path}/");
+    let first = files.partition_point(|file| file.path.as_str() < folder.as_str());
+    find(files, path).is_some()
+        || files.get(first).is_some_and(|file| file.path.as_str().starts_with(&folder))
+}
+
+/// The links among some files.
+struct Links<'a>(BTreeMap<&'a str, String>);
+
+impl<'a> Links<'a> {
+    fn new(files: &'a [File]) -> Self {
+        let links = files.iter().filter(|file| file.kind == FileKind::Link);
+        Self(links.map(|file| (file.path.as_str(), file.text().unwrap_or_default())).collect())
     }
-    if at.is_empty() { None } else { Some(at.join("/")) }
+
+    /// Follows a link as the kernel would, through every link on the way, and returns the path that it ends
+    /// at. `None` if it leads out of the skill, in a circle, or nowhere that a path can be.
+    fn follow(&self, link: &RelPath) -> Option<String> {
+        let mut rest: Vec<String> = link.parts().rev().map(str::to_owned).collect();
+        let mut at: Vec<String> = Vec::new();
+        let mut hops = 0;
+        while let Some(part) = rest.pop() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." => {
+                    at.pop()?;
+                    continue;
+                }
+                _ => at.push(part),
+            }
+            let Some(target) = self.0.get(at.join("/").as_str()) else { continue };
+            hops += 1;
+            if hops > MAX_LINKS
+                || target.is_empty()
+                || target.starts_with('/')
+                || target.contains('\\')
+            {
+                return None;
+            }
+            at.pop();
+            rest.extend(target.split('/').rev().map(str::to_owned));
+        }
+        if at.is_empty() { None } else { Some(at.join("/")) }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use term::{ColorChoice, Ui, tell_usage};
 
 use crate::commands::{bootstrap, config, install, list, project, skill, status, update, upgrade};
@@ -40,7 +40,7 @@ struct Cli {
         hide_env_values = true,
         help_heading = "Global options"
     )]
-    color: Color,
+    color: ColorChoice,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,25 +56,13 @@ enum Command {
     Skill(skill::SkillArgs),
 }
 
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum Color {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
 /// Reads the arguments, runs the command and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };
-    let color = match cli.color {
-        Color::Auto => ColorChoice::Auto,
-        Color::Always => ColorChoice::Always,
-        Color::Never => ColorChoice::Never,
-    };
+    let color = cli.color;
     match run(&cli.command, color) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => ExitCode::from(failure.tell(&mut Ui::new(color))),

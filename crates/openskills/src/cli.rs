@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use skill_fs::AbsPath;
 use term::{ColorChoice, Ui, safe_line, tell_usage};
 
@@ -44,7 +44,7 @@ struct Cli {
         hide_env_values = true,
         help_heading = "Global options"
     )]
-    color: Color,
+    color: ColorChoice,
 }
 
 #[derive(Debug, Subcommand)]
@@ -54,25 +54,13 @@ enum Command {
     Prompt(prompt::PromptArgs),
 }
 
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum Color {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
 /// Reads the arguments, runs the command and returns the exit code.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };
-    let color = match cli.color {
-        Color::Auto => ColorChoice::Auto,
-        Color::Always => ColorChoice::Always,
-        Color::Never => ColorChoice::Never,
-    };
+    let color = cli.color;
     match run(&cli.command, Ui::new(color)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),

@@ -3,6 +3,7 @@
 //! [`read`] hands the top-level object to a closure, which takes the keys it knows. What is left is
 //! reported as unknown. Values are never guessed: text is a string, a number is a number.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use jsonc_parser::ast::{self, ObjectProp};
@@ -112,9 +113,10 @@ pub struct Object<'t, 'r, 'a> {
 impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
     fn new(object: &'t ast::Object<'t>, path: String, report: &'r mut Report<'a>) -> Self {
         let mut properties: Vec<&ObjectProp<'_>> = Vec::new();
+        let mut seen = HashSet::new();
         for property in &object.properties {
             let name = property.name.as_str();
-            if properties.iter().any(|other| other.name.as_str() == name) {
+            if !seen.insert(name) {
                 let range = property.name.range();
                 let message = format!("the key `{name}` stands twice");
                 report.add(Code::DuplicateKey, range.start..range.end, message);
@@ -299,7 +301,9 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             }
         };
         let mut values = Vec::new();
-        for property in &object.properties {
+        // Names that stand twice are reported here, as they are for keys of our own.
+        let unique = Object::new(object, self.join(key), self.report).properties;
+        for property in unique {
             let range = property.name.range();
             let name =
                 Text { value: property.name.as_str().to_owned(), range: range.start..range.end };

@@ -10,15 +10,13 @@ use skill::Diagnostic;
 use crate::json::write_json;
 use crate::{Palette, render};
 
-/// When to use color.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// When to use color. It is an argument of both programs, so its words carry no help of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[expect(missing_docs, reason = "clap would show them as help")]
 pub enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

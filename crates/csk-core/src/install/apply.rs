@@ -11,12 +11,11 @@ use rayon::prelude::*;
 use skill::{Identifier, MARKER_FILE, Marker};
 use skill_fs::{AbsPath, FsError, Kind, Replaced, Root, WalkLimits, replace_folder, walk};
 
-use super::journal::{
-    Journal, WRITING, backup_place, is_ours, is_pristine, recover, remove_tree, stage, write_ledger,
-};
+use super::journal::{Journal, backup_place, is_ours, is_pristine, stage, write_ledger};
 use super::plan::{Adapter, Group, Plan, link_text};
 use super::{Observed, Prepared, SKILLS, SkillError, Target};
-use crate::{Agents, Declaration, File, FileKind};
+use crate::sys::{make_executable, make_link};
+use crate::{Declaration, File, FileKind};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +36,6 @@ struct Work<'a> {
     declaration: Option<&'a Declaration>,
     /// The files, where they are written.
     prepared: Option<Arc<Prepared>>,
-}
-
-/// Finishes an install that was killed, before anything is observed.
-pub fn finish_interrupted(target: &Target, agents: &Agents) -> Result<(), FsError> {
-    recover(target, agents)
 }
 
 /// Performs `plan` in `target`. `prepared` holds the files of every group that writes some; `now` is the
@@ -156,17 +150,22 @@ fn steps(
     let group = work.group;
     let place = target.skills_folder().join(group.name.as_str());
     for adapter in group.adapters.iter().filter(|adapter| !adapter.present) {
-        let entry = target.root.join(&adapter.folder).join(group.name.as_str());
-        put_aside(target, &entry, &adapter.folder, now, backups)?;
+        put_aside(target, &adapter.folder, &group.name, now, backups)?;
     }
     if group.remove {
-        put_aside(target, &place, SKILLS, now, backups)?;
-    } else if let (Some(prepared), Some(declaration)) = (&work.prepared, work.declaration) {
-        let staged = stage(target).join(format!("{WRITING}{}", group.name));
+        put_aside(target, SKILLS, &group.name, now, backups)?;
+    } else if group.install.is_some() {
+        let (Some(prepared), Some(declaration)) = (&work.prepared, work.declaration) else {
+            return Err(SkillError::Write(format!(
+                "the files of {} were not prepared",
+                group.name
+            )));
+        };
+        let staged = stage(target).join(staged_name("new", SKILLS, &group.name));
         write_context(&staged, prepared, &marker(target, group, declaration, prepared, now))?;
         create_parent(&place)?;
         if group.edited {
-            keep_edits(target, &place, now, backups)?;
+            keep_edits(target, &group.name, now, backups)?;
         }
         replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
     }
@@ -202,8 +201,6 @@ fn marker(
 
 /// Writes a context and its marker into a new folder.
 fn write_context(folder: &AbsPath, prepared: &Prepared, marker: &Marker) -> Result<(), SkillError> {
-    // A folder of that name in the stage is what an earlier try left.
-    ignore_missing(fs::remove_dir_all(folder.as_path()), folder)?;
     create(folder)?;
     let folders: BTreeSet<&str> =
         prepared.files.iter().flat_map(|file| parents(file.path.as_str())).collect();
@@ -226,7 +223,7 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
 fn write_one(path: &AbsPath, file: &File, prepared: &Prepared) -> Result<(), SkillError> {
     let failed = |error: io::Error| io_error(path, &error);
     if file.kind == FileKind::Link {
-        return make_link(&file.text().unwrap_or_default(), path).map_err(failed);
+        return make_link(&file.text().unwrap_or_default(), path.as_path()).map_err(failed);
     }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -246,34 +243,31 @@ fn put_adapter(
     backups: &mut Vec<String>,
 ) -> Result<(), SkillError> {
     let place = target.root.join(&adapter.folder).join(group.name.as_str());
-    let staged =
-        stage(target).join(format!("{WRITING}{}.{}", group.name, adapter.folder.replace('/', "_")));
+    let staged = stage(target).join(staged_name("new", &adapter.folder, &group.name));
     create_parent(&place)?;
-    if target.adapter_mode.links() {
+    let links = target.adapter_mode.links();
+    // What csk made of the same kind is replaced in one step; anything else is put aside first.
+    let is_same_kind = is_real_folder(&place) != links
+        && is_pristine(target, &adapter.folder, group.name.as_str());
+    if !is_same_kind {
+        put_aside(target, &adapter.folder, &group.name, now, backups)?;
+    }
+    if links {
         let text = link_text(&adapter.folder, group.name.as_str());
-        ignore_missing(fs::remove_file(staged.as_path()), &staged)?;
-        make_link(&text, &staged).map_err(|error| io_error(&staged, &error))?;
-        // A link of csk's is replaced in one step; anything else is put aside first.
-        if fs::symlink_metadata(place.as_path()).is_ok() && !is_link_to_skills(&place) {
-            put_aside(target, &place, &adapter.folder, now, backups)?;
-        }
+        make_link(&text, staged.as_path()).map_err(|error| io_error(&staged, &error))?;
         return fs::rename(staged.as_path(), place.as_path())
             .map_err(|error| io_error(&place, &error));
     }
     copy_folder(&target.skills_folder().join(group.name.as_str()), &staged)?;
-    let is_old_copy = is_real_folder(&place) && is_pristine(&place);
-    if fs::symlink_metadata(place.as_path()).is_ok() && !is_old_copy {
-        put_aside(target, &place, &adapter.folder, now, backups)?;
-    }
     replace_folder(&staged, &place).map(|_: Replaced| ()).map_err(|error| write_error(&error))
 }
 
-fn is_link_to_skills(path: &AbsPath) -> bool {
-    fs::read_link(path.as_path()).is_ok_and(|link| link.to_string_lossy().contains(SKILLS))
+/// Returns the name of an entry in the stage. `@` is in no identifier, so no two entries share a name.
+fn staged_name(what: &str, folder: &str, name: &Identifier) -> String {
+    format!("{what}@{name}@{}", folder.replace('/', "@"))
 }
 
 fn copy_folder(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
-    ignore_missing(fs::remove_dir_all(to.as_path()), to)?;
     create(to)?;
     let root = Root::open(from).map_err(|error| write_error(&error))?;
     for entry in walk(&root, &WalkLimits::SKILL).map_err(|error| write_error(&error))? {
@@ -286,7 +280,7 @@ fn copy_folder(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
             }
             Kind::Link(text) => {
                 create_parent(&place)?;
-                make_link(text, &place)
+                make_link(text, place.as_path())
             }
             Kind::Other(_) => Ok(()),
         };
@@ -299,52 +293,50 @@ fn copy_folder(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
 /// skill is there at every moment; anything else is moved.
 fn keep_edits(
     target: &Target,
-    place: &AbsPath,
+    name: &Identifier,
     now: &str,
     backups: &mut Vec<String>,
 ) -> Result<(), SkillError> {
-    if !is_real_folder(place) {
-        return put_aside(target, place, SKILLS, now, backups);
+    let place = target.skills_folder().join(name.as_str());
+    if !is_real_folder(&place) {
+        return put_aside(target, SKILLS, name, now, backups);
     }
-    let name = backup_name(place.file_name().unwrap_or("entry"), now);
-    let kept = backup_place(target, &name).map_err(|error| write_error(&error))?;
-    copy_folder(place, &kept)?;
+    let kept = backup_place(target, &backup_name(SKILLS, name, now))
+        .map_err(|error| write_error(&error))?;
+    copy_folder(&place, &kept)?;
     backups.push(kept.to_string());
     Ok(())
 }
 
-fn backup_name(label: &str, now: &str) -> String {
+fn backup_name(folder: &str, name: &Identifier, now: &str) -> String {
     let stamp: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
-    format!("{label}-{stamp}")
+    match folder {
+        SKILLS => format!("{name}-{stamp}"),
+        _ => format!("{name}@{}-{stamp}", folder.trim_start_matches('.').replace('/', "-")),
+    }
 }
 
 /// Moves an entry of csk's away, in one step. What is not exactly what csk made is the user's, and is kept.
 fn put_aside(
     target: &Target,
-    place: &AbsPath,
     folder: &str,
+    name: &Identifier,
     now: &str,
     backups: &mut Vec<String>,
 ) -> Result<(), SkillError> {
+    let place = target.root.join(folder).join(name.as_str());
     if fs::symlink_metadata(place.as_path()).is_err() {
         return Ok(());
     }
-    let name = place.file_name().unwrap_or("entry").trim_start_matches(WRITING).to_owned();
-    let label = if folder == SKILLS {
-        name
+    let to = if is_pristine(target, folder, name.as_str()) {
+        stage(target).join(staged_name("old", folder, name))
     } else {
-        format!("{name}.{}", folder.trim_start_matches('.').replace('/', "_"))
-    };
-    if !is_pristine(place) {
-        let kept =
-            backup_place(target, &backup_name(&label, now)).map_err(|error| write_error(&error))?;
-        fs::rename(place.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+        let kept = backup_place(target, &backup_name(folder, name, now))
+            .map_err(|error| write_error(&error))?;
         backups.push(kept.to_string());
-        return Ok(());
-    }
-    let staged = stage(target).join(format!("old.{label}"));
-    remove_tree(&staged).map_err(|error| write_error(&error))?;
-    fs::rename(place.as_path(), staged.as_path()).map_err(|error| io_error(place, &error))
+        kept
+    };
+    fs::rename(place.as_path(), to.as_path()).map_err(|error| io_error(&place, &error))
 }
 
 fn is_real_folder(path: &AbsPath) -> bool {
@@ -359,13 +351,6 @@ fn create(folder: &AbsPath) -> Result<(), SkillError> {
     fs::create_dir_all(folder.as_path()).map_err(|error| io_error(folder, &error))
 }
 
-fn ignore_missing(result: io::Result<()>, path: &AbsPath) -> Result<(), SkillError> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, &error)),
-        _ => Ok(()),
-    }
-}
-
 fn io_error(path: &AbsPath, error: &io::Error) -> SkillError {
     SkillError::Write(format!("cannot write {path}: {error}"))
 }
@@ -373,21 +358,3 @@ fn io_error(path: &AbsPath, error: &io::Error) -> SkillError {
 fn write_error(error: &FsError) -> SkillError {
     SkillError::Write(error.to_string())
 }
-
-#[cfg(unix)]
-fn make_link(text: &str, path: &AbsPath) -> io::Result<()> {
-    std::os::unix::fs::symlink(text, path.as_path())
-}
-
-#[cfg(not(unix))]
-fn make_link(_: &str, _: &AbsPath) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(unix)]
-fn make_executable(options: &mut OpenOptions) {
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o777);
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &mut OpenOptions) {}

@@ -16,6 +16,7 @@ use skill_fs::{AbsPath, FsError, Root, content_digest, write_file};
 use super::observe::{read_ledger, read_marker};
 use super::plan::link_text;
 use super::{SKILLS, Target};
+use crate::sys::make_writable;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
 const JOURNAL: &str = ".agents/.csk-journal.json";
@@ -39,6 +40,8 @@ impl Journal {
     /// Writes the journal, and makes the folder for staging.
     pub(super) fn begin(&self, target: &Target) -> Result<(), FsError> {
         let stage = stage(target);
+        // Without a journal nobody is at work here; what is in the way is nobody's.
+        remove_tree(&stage)?;
         fs::create_dir_all(stage.as_path()).map_err(|source| failed(&stage, source))?;
         let adds: BTreeMap<&str, Vec<&str>> = self
             .adds
@@ -60,15 +63,14 @@ impl Journal {
     }
 }
 
-/// The start of names in the stage of what csk itself is writing.
-pub(super) const WRITING: &str = "new.";
-
-/// Returns true for a folder that is byte for byte what csk installed, and for a link of csk's.
-pub(super) fn is_pristine(path: &AbsPath) -> bool {
+/// Returns true if the entry `name` of `folder` is exactly what csk made: its very link, or a folder that is
+/// byte for byte what was installed.
+pub(super) fn is_pristine(target: &Target, folder: &str, name: &str) -> bool {
+    let path = target.root.join(folder).join(name);
     if let Ok(link) = fs::read_link(path.as_path()) {
-        return link.to_string_lossy().contains(SKILLS);
+        return folder != SKILLS && link.to_string_lossy() == link_text(folder, name);
     }
-    let Ok(root) = Root::open(path) else { return false };
+    let Ok(root) = Root::open(&path) else { return false };
     let marker = read_marker(&root, path.as_str());
     marker.is_ok_and(|marker| {
         content_digest(&root).is_ok_and(|content| content == marker.content_sha256)
@@ -106,7 +108,7 @@ fn open_up(path: &AbsPath) -> io::Result<()> {
     if !metadata.is_dir() {
         return Ok(());
     }
-    make_writable(path, &metadata)?;
+    make_writable(path.as_path(), &metadata)?;
     for entry in fs::read_dir(path.as_path())? {
         if let Ok(name) = entry?.file_name().into_string() {
             open_up(&path.join(name))?;
@@ -115,22 +117,8 @@ fn open_up(path: &AbsPath) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(unix)]
-fn make_writable(path: &AbsPath, metadata: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(
-        path.as_path(),
-        PermissionsExt::from_mode(metadata.permissions().mode() | 0o700),
-    )
-}
-
-#[cfg(not(unix))]
-fn make_writable(_: &AbsPath, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
-}
-
 /// Finishes what a killed install left: its entries go into the ledgers, its leavings away.
-pub(super) fn recover(target: &Target, agents: &Agents) -> Result<(), FsError> {
+pub fn finish_interrupted(target: &Target, agents: &Agents) -> Result<(), FsError> {
     let path = target.root.join(JOURNAL);
     let Some(text) = read_text(&path)? else { return Ok(()) };
     // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.

@@ -282,3 +282,52 @@ fn a_full_disk_leaves_the_old_version() {
     assert_eq!(third.code, Some(0), "{}", third.stderr);
     assert!(third.stdout.contains("up-to-date"), "{}", third.stdout);
 }
+
+#[test]
+fn a_link_of_the_users_own_is_kept() {
+    let world = World::new();
+    world.install();
+    let link = world.app(".claude/skills/pdf");
+    fs::remove_file(&link).unwrap();
+    symlink("/home/me/other/.agents/skills/pdf", &link).unwrap();
+    let run = world.install();
+    assert!(run.stderr.contains("local edits of pdf were kept in "), "{}", run.stderr);
+    let kept = fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::read_link(kept).unwrap().to_str(), Some("/home/me/other/.agents/skills/pdf"));
+}
+
+#[test]
+fn names_that_look_like_ours_do_not_meet_in_the_stage() {
+    let world = World::new();
+    world.config(r#", "adapter_mode": "copy""#);
+    let skill = |name: &str| format!(r#"{{"name": "{name}", "source": "pdf", "tag": "v1"}}"#);
+    world.skillfile(
+        &["a", "a..claude_skills", "a.claude_skills", "new.a", "old.a"].map(skill).join(","),
+    );
+    world.install();
+    assert_eq!(world.csk("status app --check").code, Some(0));
+    world.skillfile("");
+    world.install();
+    assert_eq!(world.listing(".agents/skills") + &world.listing(".claude"), "");
+}
+
+#[test]
+fn many_links_cost_no_more_than_many_files() {
+    let world = World::bare();
+    let mut stream = String::from("commit refs/heads/links\ncommitter t <t@t> 1 +0000\ndata 0\n");
+    let skill = "---\nname: links\ndescription: d\n---\nB.\n";
+    stream += &format!("M 100644 inline SKILL.md\ndata {}\n{skill}\n", skill.len());
+    for number in 0..20_000 {
+        stream += &format!("M 120000 inline references/l{number}\ndata 11\n../SKILL.md\n");
+    }
+    world.repo("links", SKILL);
+    world.env.write("stream", stream.as_bytes());
+    let call = "git -C skills/links fast-import --quiet < stream";
+    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
+    world.skillfile(r#"{"name": "links", "branch": "links"}"#);
+    // Far more than it takes even unoptimised: work that grows with the square of the links would not end.
+    let program = env!("CARGO_BIN_EXE_csk");
+    let run =
+        world.env.run_args("sh", &["-c", &format!("timeout 60 {program} install app --dry-run")]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}

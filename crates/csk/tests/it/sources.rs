@@ -171,3 +171,17 @@ fn dirty_files_of_a_source_do_not_matter() {
     assert!(world.read(world.installed("pdf/SKILL.md")).contains("Extracts text"));
     assert_eq!(world.env.path("skills/pdf/SKILL.md").metadata().unwrap().len(), 5);
 }
+
+#[test]
+fn a_repository_that_cannot_be_fetched_stops_no_other() {
+    let world = World::new();
+    world.repo("lost", SKILL).git("remote add origin /nowhere/at/all");
+    world.config(r#", "allow_local_sources": true"#);
+    let run = world.csk("update");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stdout, "pdf: no remote\n");
+    assert!(run.stderr.starts_with("lost: "), "{}", run.stderr);
+    let run = world.csk("upgrade app");
+    assert_eq!(run.code, Some(1), "a fetch failed, and what is here was installed");
+    assert!(world.installed("pdf/SKILL.md").exists());
+}
