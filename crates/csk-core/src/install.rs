@@ -12,6 +12,8 @@ mod plan;
 mod prepare;
 mod resolve;
 mod run;
+mod seen;
+mod write;
 
 use skill_fs::AbsPath;
 
@@ -27,6 +29,7 @@ pub use run::{
     Environment, Ignore, Mode, Options, Outcome, ProjectError, ProjectReport, RunError,
     SkillReport, install, status,
 };
+pub use seen::Seen;
 
 /// The folder of a project's skills.
 pub const SKILLS: &str = ".agents/skills";

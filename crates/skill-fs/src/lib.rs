@@ -4,6 +4,7 @@
 //! * [`Root`]: confined reads below a folder
 //! * [`walk`]: every entry of one skill, bounded; [`find_skills`]: every skill below a folder
 //! * [`content_digest`], [`digests`]: the two digests of a folder
+//! * [`fingerprint`]: whether anything in a folder was touched
 //! * [`write_file`], [`replace_folder`]: replacement that a reader never sees half done
 //! * [`Lock`]: one writer at a time
 
@@ -12,6 +13,7 @@ mod atomic;
 mod digest;
 mod error;
 mod find;
+mod fingerprint;
 mod lock;
 mod root;
 mod sys;
@@ -22,6 +24,7 @@ pub use atomic::{Method, Replaced, Written, replace_folder, replace_folder_by, w
 pub use digest::{Digests, content_digest, digests};
 pub use error::FsError;
 pub use find::{FindLimits, Found, SkillFolder, find_skills};
+pub use fingerprint::{Fingerprint, WRITTEN_BACK, fingerprint};
 pub use lock::{Lock, LockError};
 pub use root::{Root, SkillFile};
 pub use walk::{Entry, Kind, WalkLimits, walk};

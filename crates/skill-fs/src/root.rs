@@ -68,10 +68,10 @@ impl Root {
     }
 
     /// Opens a folder inside this one, which must not be a link.
-    pub(crate) fn child(&self, name: &str) -> Result<Self, FsError> {
+    pub fn child(&self, name: &str) -> Result<Self, FsError> {
         let path = self.path.join(name);
         let folder =
-            self.folder.folder(name).map_err(|source| FsError::io(path.as_str(), source))?;
+            self.folder.folder(name).map_err(|source| FsError::confined(path.as_str(), source))?;
         Ok(Self { path, folder })
     }
 

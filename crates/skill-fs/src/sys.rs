@@ -33,4 +33,18 @@ pub(crate) struct Stat {
     pub(crate) kind: Type,
     pub(crate) size: u64,
     pub(crate) executable: bool,
+    /// What changes with every change of the entry, where the system keeps such a thing.
+    pub(crate) trace: Option<Trace>,
+}
+
+/// What a system keeps of an entry and no program can set back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trace {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) mode: u32,
+    /// When the content changed, in seconds and nanoseconds.
+    pub(crate) modified: (i64, i64),
+    /// When anything of it changed; the kernel sets it.
+    pub(crate) changed: (i64, i64),
 }

@@ -2,7 +2,7 @@
 
 use skill::RelPath;
 
-use crate::sys::{Folder, Type, each_entry};
+use crate::sys::{Folder, Stat, Type, each_entry};
 use crate::{FsError, Root};
 
 /// What bounds a walk.
@@ -50,161 +50,139 @@ pub enum Kind {
 
 /// Returns every entry below `root`, sorted by path. No link is followed.
 pub fn walk(root: &Root, limits: &WalkLimits) -> Result<Vec<Entry>, FsError> {
-    let mut walk = Walk { root, limits, entries: Vec::new(), bytes: 0 };
-    walk.folder(&root.folder, None, 1)?;
-    walk.entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-    Ok(walk.entries)
+    let mut bytes: u64 = 0;
+    let all = visit(root, limits, |at| {
+        let stat = at.stat()?;
+        let kind = match stat.kind {
+            Type::Folder => Kind::Folder,
+            Type::File => Kind::File { size: stat.size, executable: stat.executable },
+            Type::Other(kind) => Kind::Other(kind),
+            Type::Link => Kind::Link(at.read_link()?),
+        };
+        if let Kind::File { size, .. } = kind {
+            bytes = bytes.saturating_add(size);
+        }
+        if bytes > limits.bytes as u64 {
+            let path = root.path().to_string();
+            return Err(FsError::Limit { path, what: "bytes", limit: limits.bytes });
+        }
+        Ok((stat.kind, kind))
+    })?;
+    Ok(all.into_iter().map(|(path, kind)| Entry { path, kind }).collect())
 }
 
-struct Walk<'a> {
+/// Returns every path below `root` and what it is, sorted, as far as the folders themselves tell: nothing
+/// is looked at one by one.
+pub(crate) fn list(root: &Root, limits: &WalkLimits) -> Result<Vec<(RelPath, Type)>, FsError> {
+    visit(root, limits, |at| {
+        // Some file systems do not say what an entry is.
+        let kind = at.kind.map_or_else(|| at.stat().map(|stat| stat.kind), Ok)?;
+        Ok((kind, kind))
+    })
+}
+
+/// An entry that a walk came to.
+pub(crate) struct At<'a> {
+    root: &'a Root,
+    folder: &'a Folder,
+    name: &'a str,
+    path: &'a RelPath,
+    /// What it is, if its folder tells.
+    kind: Option<Type>,
+}
+
+impl At<'_> {
+    /// Describes the entry; a link is described, not followed.
+    pub(crate) fn stat(&self) -> Result<Stat, FsError> {
+        self.folder.stat(self.name).map_err(|source| confined(self.root, self.path, source))
+    }
+
+    /// Returns where the link points.
+    fn read_link(&self) -> Result<String, FsError> {
+        let target = self.folder.read_link(self.name);
+        let target = target.map_err(|source| confined(self.root, self.path, source))?;
+        String::from_utf8(target).map_err(|error| FsError::BadName {
+            folder: self.path.to_string(),
+            name: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        })
+    }
+}
+
+/// Calls `look` for every entry below `root` and returns what it made of them, sorted by path. Folders, as
+/// `look` says, are entered; no link is followed.
+pub(crate) fn visit<T>(
+    root: &Root,
+    limits: &WalkLimits,
+    look: impl FnMut(&At<'_>) -> Result<(Type, T), FsError>,
+) -> Result<Vec<(RelPath, T)>, FsError> {
+    let mut walk = Walk { root, limits, look, all: Vec::new() };
+    walk.folder(&root.folder, None, 1)?;
+    walk.all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(walk.all)
+}
+
+struct Walk<'a, T, F> {
     root: &'a Root,
     limits: &'a WalkLimits,
-    entries: Vec<Entry>,
-    bytes: u64,
+    look: F,
+    all: Vec<(RelPath, T)>,
 }
 
-impl Walk<'_> {
+impl<T, F: FnMut(&At<'_>) -> Result<(Type, T), FsError>> Walk<'_, T, F> {
     fn folder(
         &mut self,
         folder: &Folder,
         at: Option<&RelPath>,
         depth: usize,
     ) -> Result<(), FsError> {
-        let shown = self.shown(at);
+        let shown = || match at {
+            None => self.root.path().to_string(),
+            Some(at) => self.root.path().join(at.as_str()).to_string(),
+        };
+        let limit = |path: String, what, limit| Err(FsError::Limit { path, what, limit });
         if depth > self.limits.depth {
-            return Err(FsError::Limit {
-                path: shown,
-                what: "folders inside each other",
-                limit: self.limits.depth,
-            });
+            return limit(shown(), "folders inside each other", self.limits.depth);
         }
         // Folders are entered after the listing is done, so that few are open at a time.
         let mut inner = Vec::new();
-        let listed = each_entry(folder, |name, _| {
-            if self.entries.len() >= self.limits.entries {
-                let path = self.shown(None);
-                return Err(FsError::Limit { path, what: "entries", limit: self.limits.entries });
+        let (root, limits, look, all) = (self.root, self.limits, &mut self.look, &mut self.all);
+        let listed = each_entry(folder, |name, kind| {
+            if all.len() >= limits.entries {
+                return limit(root.path().to_string(), "entries", limits.entries);
             }
-            let (name, path) = child(name, at, &shown)?;
-            let kind = self.kind(folder, name, &path)?;
-            if let Kind::File { size, .. } = kind {
-                self.bytes = self.bytes.saturating_add(size);
-            }
-            if self.bytes > self.limits.bytes as u64 {
-                let path = self.shown(None);
-                return Err(FsError::Limit { path, what: "bytes", limit: self.limits.bytes });
-            }
-            if kind == Kind::Folder {
+            let (name, path) = child(name, at, root)?;
+            let (kind, made) = look(&At { root, folder, name, path: &path, kind })?;
+            if kind == Type::Folder {
                 inner.push(path.clone());
             }
-            self.entries.push(Entry { path, kind });
+            all.push((path, made));
             Ok(())
         });
-        listed.map_err(|error: FsError| error.named(&shown))?;
+        listed.map_err(|error: FsError| error.named(&shown()))?;
         for path in inner {
             let name = path.parts().next_back().unwrap_or_default();
-            let below = folder.folder(name).map_err(|source| self.io(&path, source))?;
+            let below = folder.folder(name).map_err(|source| confined(self.root, &path, source))?;
             self.folder(&below, Some(&path), depth + 1)?;
         }
         Ok(())
     }
-
-    fn kind(&self, folder: &Folder, name: &str, path: &RelPath) -> Result<Kind, FsError> {
-        let stat = folder.stat(name).map_err(|source| self.io(path, source))?;
-        Ok(match stat.kind {
-            Type::Folder => Kind::Folder,
-            Type::File => Kind::File { size: stat.size, executable: stat.executable },
-            Type::Other(kind) => Kind::Other(kind),
-            Type::Link => {
-                let target = folder.read_link(name).map_err(|source| self.io(path, source))?;
-                let bad = |bytes: Vec<u8>| FsError::BadName {
-                    folder: path.to_string(),
-                    name: String::from_utf8_lossy(&bytes).into_owned(),
-                };
-                Kind::Link(String::from_utf8(target).map_err(|error| bad(error.into_bytes()))?)
-            }
-        })
-    }
-
-    fn io(&self, path: &RelPath, source: std::io::Error) -> FsError {
-        FsError::confined(self.root.path().join(path.as_str()).as_str(), source)
-    }
 }
 
-/// Returns every path below `root` and what it is, sorted, as far as the folders themselves tell: nothing
-/// is looked at one by one.
-pub(crate) fn list(root: &Root, limits: &WalkLimits) -> Result<Vec<(RelPath, Type)>, FsError> {
-    let walk = Walk { root, limits, entries: Vec::new(), bytes: 0 };
-    let mut entries = Vec::new();
-    walk.list(&root.folder, None, 1, &mut entries)?;
-    entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(entries)
-}
-
-impl Walk<'_> {
-    fn list(
-        &self,
-        folder: &Folder,
-        at: Option<&RelPath>,
-        depth: usize,
-        all: &mut Vec<(RelPath, Type)>,
-    ) -> Result<(), FsError> {
-        let shown = self.shown(at);
-        if depth > self.limits.depth {
-            return Err(FsError::Limit {
-                path: shown,
-                what: "folders inside each other",
-                limit: self.limits.depth,
-            });
-        }
-        let first = all.len();
-        let listed = each_entry(folder, |name, kind| {
-            if all.len() >= self.limits.entries {
-                return Err(FsError::Limit {
-                    path: self.shown(None),
-                    what: "entries",
-                    limit: self.limits.entries,
-                });
-            }
-            let (name, path) = child(name, at, &shown)?;
-            // Some file systems do not say what an entry is.
-            let kind = match kind {
-                Some(kind) => kind,
-                None => folder.stat(name).map_err(|source| self.io(&path, source))?.kind,
-            };
-            all.push((path, kind));
-            Ok(())
-        });
-        listed.map_err(|error: FsError| error.named(&shown))?;
-        let inner: Vec<RelPath> = all[first..]
-            .iter()
-            .filter(|(_, kind)| *kind == Type::Folder)
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in inner {
-            let name = path.parts().next_back().unwrap_or_default();
-            let below = folder.folder(name).map_err(|source| self.io(&path, source))?;
-            self.list(&below, Some(&path), depth + 1, all)?;
-        }
-        Ok(())
-    }
-
-    fn shown(&self, at: Option<&RelPath>) -> String {
-        at.map_or_else(
-            || self.root.path().to_string(),
-            |at| self.root.path().join(at.as_str()).to_string(),
-        )
-    }
+fn confined(root: &Root, path: &RelPath, source: std::io::Error) -> FsError {
+    FsError::confined(root.path().join(path.as_str()).as_str(), source)
 }
 
 /// Returns the name of an entry as text and its path below the root.
 fn child<'a>(
     name: &'a [u8],
     at: Option<&RelPath>,
-    shown: &str,
+    root: &Root,
 ) -> Result<(&'a str, RelPath), FsError> {
     let bad = || FsError::BadName {
-        folder: shown.to_owned(),
+        folder: at.map_or_else(
+            || root.path().to_string(),
+            |at| root.path().join(at.as_str()).to_string(),
+        ),
         name: String::from_utf8_lossy(name).into_owned(),
     };
     let name = std::str::from_utf8(name).map_err(|_| bad())?;

@@ -8,9 +8,10 @@ use std::io;
 
 use rayon::prelude::*;
 use skill::{Digest, Identifier, MARKER_FILE, Marker, RelPath};
-use skill_fs::{AbsPath, FsError, Root, content_digest};
+use skill_fs::{AbsPath, FsError, Root};
 
-use super::Target;
+use super::seen::Sight;
+use super::{SKILLS, Seen, Target};
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
 /// What is said of a marker that a newer csk wrote.
@@ -27,6 +28,8 @@ pub struct Observed {
     pub contexts: BTreeMap<Identifier, ContextState>,
     /// The folders of agents, by path.
     pub adapters: BTreeMap<String, ObservedAdapter>,
+    /// What to remember, so that the next run need not read it all.
+    pub seen: Seen,
 }
 
 /// What is at the place of a skill.
@@ -71,15 +74,25 @@ pub enum AdapterState {
     Other,
 }
 
-/// Reads the project.
-pub fn observe(target: &Target, agents: &Agents) -> Result<Observed, FsError> {
+/// Reads the project. What is in `seen` and was not touched since is not read again.
+pub fn observe(target: &Target, agents: &Agents, mut seen: Seen) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
     let ledger = read_ledger(&folder)?;
+    let skills = open_folder(&folder)?;
     let declared: BTreeSet<Identifier> =
         target.skills.iter().map(|skill| skill.name.clone()).collect();
     let names: Vec<Identifier> = declared.union(&ledger.entries).cloned().collect();
-    let contexts: Result<BTreeMap<_, _>, FsError> =
-        names.par_iter().map(|name| Ok((name.clone(), context(&folder, name, &ledger)?))).collect();
+    let look = |name: &Identifier| match &skills {
+        Some(skills) => context(skills, name, &ledger, &seen),
+        None => Ok((ContextState::Missing, None)),
+    };
+    let looked: Result<Vec<_>, FsError> =
+        names.par_iter().map(|name| Ok((name.clone(), look(name)?))).collect();
+    let mut contexts = BTreeMap::new();
+    for (name, (state, sight)) in looked? {
+        seen.remember(format!("{SKILLS}/{name}"), sight);
+        contexts.insert(name, state);
+    }
     let mut adapters = BTreeMap::new();
     let wanted = target.adapters();
     // An agent that was removed leaves its ledger behind: every folder that may have one is looked at.
@@ -95,38 +108,57 @@ pub fn observe(target: &Target, agents: &Agents) -> Result<Observed, FsError> {
         if is_wanted {
             names.extend(declared.iter().cloned());
         }
-        let entries: Result<BTreeMap<_, _>, FsError> = names
-            .into_iter()
-            .map(|name| Ok((name.clone(), adapter(&root.join(name.as_str()))?)))
-            .collect();
-        adapters.insert(path, ObservedAdapter { ledger, entries: entries? });
+        let mut entries = BTreeMap::new();
+        for name in names {
+            let at = format!("{path}/{name}");
+            let (state, sight) = adapter(&target.root, &at, &seen)?;
+            seen.remember(at, sight);
+            entries.insert(name, state);
+        }
+        adapters.insert(path, ObservedAdapter { ledger, entries });
     }
-    Ok(Observed { ledger, contexts: contexts?, adapters })
+    Ok(Observed { ledger, contexts, adapters, seen })
 }
 
-fn context(folder: &AbsPath, name: &Identifier, ledger: &Ledger) -> Result<ContextState, FsError> {
-    let path = folder.join(name.as_str());
-    let metadata = match fs::symlink_metadata(path.as_path()) {
-        Ok(metadata) => metadata,
-        Err(error) if is_absent(&error) => return Ok(ContextState::Missing),
-        Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
+/// Opens a folder; none if there is nothing.
+fn open_folder(path: &AbsPath) -> Result<Option<Root>, FsError> {
+    match Root::open(path) {
+        Ok(root) => Ok(Some(root)),
+        Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn context(
+    skills: &Root,
+    name: &Identifier,
+    ledger: &Ledger,
+    seen: &Seen,
+) -> Result<(ContextState, Option<Sight>), FsError> {
+    let path = skills.path().join(name.as_str());
+    let is_ours = ledger.entries.contains(name);
+    let root = match skills.child(name.as_str()) {
+        Err(FsError::NotFound { .. }) => return Ok((ContextState::Missing, None)),
+        _ if !is_ours => return Ok((ContextState::Foreign, None)),
+        Ok(root) => root,
+        Err(FsError::NotAFolder { .. } | FsError::Escapes { .. }) => {
+            return Ok((ContextState::Broken(format!("{path} is not a folder")), None));
+        }
+        Err(error) => return Err(error),
     };
-    if !ledger.entries.contains(name) {
-        return Ok(ContextState::Foreign);
-    }
-    if !metadata.is_dir() {
-        return Ok(ContextState::Broken(format!("{path} is not a folder")));
-    }
-    let root = Root::open(&path)?;
     let marker = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
         Ok(marker) => marker,
-        Err(reason) if reason.starts_with(NEWER) => return Ok(ContextState::Newer(reason)),
-        Err(reason) => return Ok(ContextState::Broken(reason)),
+        Err(reason) if reason.starts_with(NEWER) => {
+            return Ok((ContextState::Newer(reason), None));
+        }
+        Err(reason) => return Ok((ContextState::Broken(reason), None)),
     };
-    match content_digest(&root) {
-        Ok(content) => Ok(ContextState::Installed { marker: Box::new(marker), content }),
-        Err(error) => Ok(ContextState::Broken(error.to_string())),
-    }
+    Ok(match seen.content(&root, &format!("{SKILLS}/{name}")) {
+        Ok((content, sight)) => {
+            (ContextState::Installed { marker: Box::new(marker), content }, sight)
+        }
+        Err(error) => (ContextState::Broken(error.to_string()), None),
+    })
 }
 
 /// Reads the marker in the folder `root`; the error says what is wrong with it.
@@ -144,20 +176,26 @@ pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
     })
 }
 
-fn adapter(path: &AbsPath) -> Result<AdapterState, FsError> {
+fn adapter(
+    project: &AbsPath,
+    at: &str,
+    seen: &Seen,
+) -> Result<(AdapterState, Option<Sight>), FsError> {
+    let path = project.join(at);
     // Nearly all entries are links: that is asked first.
     match fs::read_link(path.as_path()) {
-        Ok(target) => return Ok(AdapterState::Link(target.to_string_lossy().into_owned())),
-        Err(error) if is_absent(&error) => return Ok(AdapterState::Missing),
+        Ok(target) => return Ok((AdapterState::Link(target.to_string_lossy().into_owned()), None)),
+        Err(error) if is_absent(&error) => return Ok((AdapterState::Missing, None)),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
         Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
     }
     if !path.as_path().is_dir() {
-        return Ok(AdapterState::Other);
+        return Ok((AdapterState::Other, None));
     }
-    Ok(Root::open(path)
-        .and_then(|root| content_digest(&root))
-        .map_or(AdapterState::Other, AdapterState::Folder))
+    let content = Root::open(&path).and_then(|root| seen.content(&root, at));
+    Ok(content.map_or((AdapterState::Other, None), |(content, sight)| {
+        (AdapterState::Folder(content), sight)
+    }))
 }
 
 /// Reads the ledger of a folder; no folder and no file are an empty one.

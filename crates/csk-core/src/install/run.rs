@@ -14,8 +14,8 @@ use skill_fs::{AbsPath, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate};
 use super::{
-    Applied, Group, Label, Observed, Plan, Prepared, Resolution, SkillError, Tags, Target, apply,
-    finish_interrupted, observe, plan, prepare, resolve,
+    Applied, Group, Label, Observed, Plan, Prepared, Resolution, Seen, SkillError, Tags, Target,
+    apply, finish_interrupted, observe, plan, prepare, resolve,
 };
 use crate::git::redacted;
 use crate::{Agents, Commit, Declaration, LocalSources, clone};
@@ -182,7 +182,8 @@ pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan,
         .par_iter()
         .map(|target| {
             check_links(target, &environment.agents)?;
-            let observed = observe(target, &environment.agents)
+            let seen = Seen::load(&environment.home, &target.root);
+            let observed = observe(target, &environment.agents, seen)
                 .map_err(|error| ProjectError::Files(error.to_string()))?;
             Ok(plan(target, &resolution, &observed, Tags::MayMove))
         })
@@ -258,7 +259,8 @@ fn look(
     if options.mode == Mode::Apply {
         finish_interrupted(target, &environment.agents).map_err(files)?;
     }
-    let observed = observe(target, &environment.agents).map_err(files)?;
+    let seen = Seen::load(&environment.home, &target.root);
+    let observed = observe(target, &environment.agents, seen).map_err(files)?;
     let plan = plan(target, resolution, &observed, options.tags);
     if !plan.is_empty() {
         ignore_gate(target, options)?;
@@ -304,7 +306,7 @@ fn project(
     mode: Mode,
 ) -> ProjectReport {
     let alias = target.alias.clone();
-    let (mut plan, observed) = match planned {
+    let (mut plan, mut observed) = match planned {
         Ok(planned) => planned,
         Err(error) => return ProjectReport { alias, skills: Vec::new(), error: Some(error) },
     };
@@ -329,7 +331,11 @@ fn project(
     }
     let applied = match mode {
         Mode::DryRun => Ok(Vec::new()),
-        Mode::Apply => apply(target, &plan, &observed, &files, &environment.now),
+        Mode::Apply => {
+            let applied = apply(target, &plan, &mut observed, &files, &environment.now);
+            observed.seen.save(&environment.home, &target.root);
+            applied
+        }
     };
     match applied {
         Err(error) => ProjectReport {

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags};
 use rustix::io::Errno;
 use skill::RelPath;
 
-use super::{Stat, Type};
+use super::{Stat, Trace, Type};
 
 /// An open folder. What is reached through it stays the same folder, whatever its path becomes.
 #[derive(Debug)]
@@ -53,6 +53,13 @@ impl Folder {
             kind: type_of(kind).unwrap_or(Type::Other("something unknown")),
             size: stat.st_size.cast_unsigned(),
             executable: stat.st_mode & 0o100 != 0,
+            trace: Some(Trace {
+                device: stat.st_dev as u64,
+                inode: stat.st_ino,
+                mode: stat.st_mode as u32,
+                modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+                changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            }),
         })
     }
 

@@ -47,7 +47,7 @@ impl Folder {
             kind if kind.is_file() => Type::File,
             _ => Type::Other("something unknown"),
         };
-        Ok(Stat { kind, size: metadata.len(), executable: false })
+        Ok(Stat { kind, size: metadata.len(), executable: false, trace: None })
     }
 
     pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {

@@ -1,0 +1,103 @@
+//! What csk last saw in a project, so that folders which nobody touched need not be read again.
+//!
+//! Kept under csk's own home, where no checkout can bring one, and safe to delete: what is not known is
+//! read. A line is believed only as long as the folder's fingerprint is the same.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value, json};
+use skill::Digest;
+use skill_fs::{AbsPath, FsError, Root, content_digest, fingerprint, write_file};
+
+use crate::read_text;
+
+/// Where it is kept, below the cache. No source has a name that begins with a dot.
+const FOLDER: &str = "cache/.seen";
+
+/// A folder of csk's: its fingerprint, and the digest of its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// What tells whether it was touched.
+    pub fingerprint: Digest,
+    /// What it held.
+    pub content: Digest,
+}
+
+/// What was seen in one project, by the path of the folder below its root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Before.
+    known: BTreeMap<String, Sight>,
+    /// By now.
+    current: BTreeMap<String, Sight>,
+}
+
+impl Seen {
+    /// Reads what is known of the project at `root`. A file that cannot be understood tells nothing.
+    pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
+        let text = read_text(&place(home, root)).ok().flatten();
+        let value: Value =
+            text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
+        if value["schema_version"] != 1 || value["project"] != root.as_str() {
+            return Self::default();
+        }
+        let sight = |(path, value): (&String, &Value)| {
+            let digest = |key: &str| value[key].as_str()?.parse().ok();
+            let sight = Sight { fingerprint: digest("fingerprint")?, content: digest("content")? };
+            Some((path.clone(), sight))
+        };
+        let folders = value["folders"].as_object().into_iter().flatten();
+        Self { known: folders.filter_map(sight).collect(), current: BTreeMap::new() }
+    }
+
+    /// Returns the digest of `folder`, which is at `path`, and what may be remembered of it. It is read only
+    /// if it was touched.
+    pub(super) fn content(
+        &self,
+        folder: &Root,
+        path: &str,
+    ) -> Result<(Digest, Option<Sight>), FsError> {
+        let now = SystemTime::now();
+        let print = fingerprint(folder)?;
+        let is_same = |sight: &&Sight| print.is_some_and(|print| print.digest == sight.fingerprint);
+        if let Some(sight) = self.known.get(path).filter(is_same) {
+            return Ok((sight.content, Some(*sight)));
+        }
+        let content = content_digest(folder)?;
+        let settled = print.filter(|print| print.is_settled(now));
+        Ok((content, settled.map(|print| Sight { fingerprint: print.digest, content })))
+    }
+
+    /// Remembers the folder at `path`, or that nothing is known of it.
+    pub(super) fn remember(&mut self, path: String, sight: Option<Sight>) {
+        match sight {
+            Some(sight) => self.current.insert(path, sight),
+            None => self.current.remove(&path),
+        };
+    }
+
+    /// Writes what is known of the project at `root`, unless nothing of it is new.
+    pub(super) fn save(&self, home: &AbsPath, root: &AbsPath) {
+        if self.current == self.known {
+            return;
+        }
+        let folder = |(path, sight): (&String, &Sight)| {
+            let (content, print) = (sight.content.to_string(), sight.fingerprint.to_string());
+            (path.clone(), json!({ "content": content, "fingerprint": print }))
+        };
+        let folders: Map<String, Value> = self.current.iter().map(folder).collect();
+        let value = json!({ "folders": folders, "project": root.as_str(), "schema_version": 1 });
+        // It only saves time: where it cannot be kept, the next run reads the files.
+        let _ = fs::create_dir_all(home.join(FOLDER).as_path());
+        let _ = write_file(&place(home, root), format!("{value:#}\n").as_bytes());
+    }
+}
+
+fn place(home: &AbsPath, root: &AbsPath) -> AbsPath {
+    let digest = Digest::of(root.as_str().as_bytes()).to_string();
+    home.join(FOLDER).join(format!("{}.json", &digest["sha256:".len()..][..32]))
+}

@@ -1,0 +1,144 @@
+//! Writes whole folders beside their place: the files of a skill, or copies of them.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+use skill::{MARKER_FILE, Marker};
+use skill_fs::{
+    AbsPath, Entry, FsError, Kind, Root, WRITTEN_BACK, WalkLimits, content_digest, fingerprint,
+    walk,
+};
+
+use super::seen::Sight;
+use super::{Prepared, SkillError};
+use crate::sys::{make_executable, make_link};
+use crate::{File, FileKind};
+
+/// Writes a context and its marker into a new folder; returns what to remember of it.
+pub(super) fn write_context(
+    folder: &AbsPath,
+    prepared: &Prepared,
+    marker: &Marker,
+) -> Result<Option<Sight>, SkillError> {
+    create(folder)?;
+    let folders: BTreeSet<&str> =
+        prepared.files.iter().flat_map(|file| parents(file.path.as_str())).collect();
+    for inner in folders {
+        let path = folder.join(inner);
+        fs::create_dir(path.as_path()).map_err(|error| io_error(&path, &error))?;
+    }
+    for file in &prepared.files {
+        write_one(&folder.join(file.path.as_str()), file, prepared)?;
+    }
+    let path = folder.join(MARKER_FILE);
+    write_new(&path, FileKind::Plain, |out| {
+        out.write_all(marker.to_json().as_bytes()).map_err(|error| io_error(&path, &error))
+    })?;
+    let print = fingerprint(&open(folder)?).map_err(|error| write_error(&error))?;
+    Ok(print.map(|print| Sight { fingerprint: print.digest, content: prepared.content }))
+}
+
+/// Copies an installed skill into a new folder; returns what to remember of it.
+pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>, SkillError> {
+    copy(from, to, |entry, source, place| {
+        let Kind::File { executable, .. } = entry.kind else { return Ok(()) };
+        let kind = if executable { FileKind::Executable } else { FileKind::Plain };
+        write_new(place, kind, |out| {
+            let copied = fs::File::open(source.as_path())
+                .and_then(|mut source| io::copy(&mut source, out).map(|_| ()));
+            copied.map_err(|error| io_error(place, &error))
+        })
+    })?;
+    let root = open(to)?;
+    let print = fingerprint(&root).map_err(|error| write_error(&error))?;
+    let content = content_digest(&root).map_err(|error| write_error(&error))?;
+    Ok(print.map(|print| Sight { fingerprint: print.digest, content }))
+}
+
+/// Copies what the user made of a skill, with its permissions.
+pub(super) fn keep_copy(from: &AbsPath, to: &AbsPath) -> Result<(), SkillError> {
+    copy(from, to, |_, source, place| {
+        fs::copy(source.as_path(), place.as_path())
+            .map(|_| ())
+            .map_err(|error| io_error(place, &error))
+    })
+}
+
+/// Copies folders and links; files by `file`.
+fn copy(
+    from: &AbsPath,
+    to: &AbsPath,
+    file: impl Fn(&Entry, &AbsPath, &AbsPath) -> Result<(), SkillError>,
+) -> Result<(), SkillError> {
+    create(to)?;
+    for entry in walk(&open(from)?, &WalkLimits::SKILL).map_err(|error| write_error(&error))? {
+        let (source, place) = (from.join(entry.path.as_str()), to.join(entry.path.as_str()));
+        match &entry.kind {
+            Kind::Folder => create(&place)?,
+            Kind::File { .. } => {
+                create_parent(&place)?;
+                file(&entry, &source, &place)?;
+            }
+            Kind::Link(text) => {
+                create_parent(&place)?;
+                make_link(text, place.as_path()).map_err(|error| io_error(&place, &error))?;
+            }
+            Kind::Other(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folders that hold a path, outermost first.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+fn write_one(path: &AbsPath, file: &File, prepared: &Prepared) -> Result<(), SkillError> {
+    if file.kind == FileKind::Link {
+        return make_link(&file.text().unwrap_or_default(), path.as_path())
+            .map_err(|error| io_error(path, &error));
+    }
+    write_new(path, file.kind, |out| prepared.feed(&file.content, |bytes| out.write_all(bytes)))
+}
+
+/// Makes a file and lets `fill` write it. Its time is set back a little, so that whatever is written to it
+/// later has another.
+fn write_new(
+    path: &AbsPath,
+    kind: FileKind,
+    fill: impl FnOnce(&mut fs::File) -> Result<(), SkillError>,
+) -> Result<(), SkillError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if kind == FileKind::Executable {
+        make_executable(&mut options);
+    }
+    let mut out = options.open(path.as_path()).map_err(|error| io_error(path, &error))?;
+    fill(&mut out)?;
+    out.set_modified(SystemTime::now() - WRITTEN_BACK).map_err(|error| io_error(path, &error))
+}
+
+fn open(folder: &AbsPath) -> Result<Root, SkillError> {
+    Root::open(folder).map_err(|error| write_error(&error))
+}
+
+pub(super) fn create_parent(path: &AbsPath) -> Result<(), SkillError> {
+    path.parent().map_or(Ok(()), |parent| create(&parent))
+}
+
+fn create(folder: &AbsPath) -> Result<(), SkillError> {
+    fs::create_dir_all(folder.as_path()).map_err(|error| io_error(folder, &error))
+}
+
+pub(super) fn io_error(path: &AbsPath, error: &io::Error) -> SkillError {
+    SkillError::Write(format!("cannot write {path}: {error}"))
+}
+
+pub(super) fn write_error(error: &FsError) -> SkillError {
+    SkillError::Write(error.to_string())
+}
