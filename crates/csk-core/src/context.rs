@@ -103,7 +103,11 @@ mod tests {
                 Some(target) => (FileKind::Link, target),
                 None => (FileKind::Plain, *text),
             };
-            File { path: RelPath::new(*path).unwrap(), kind, content: Content::Memory(text.into()) }
+            File {
+                path: RelPath::new(*path).unwrap(),
+                kind,
+                content: Content::Memory(text.as_bytes().into()),
+            }
         };
         Snapshot::new("tree".into(), files.iter().map(file).collect()).unwrap()
     }

@@ -5,6 +5,7 @@
 //! a plan. `status` is a plan that nobody applies.
 
 mod apply;
+mod cache;
 mod gate;
 mod journal;
 mod observe;
@@ -20,6 +21,7 @@ use skill_fs::AbsPath;
 use crate::{AdapterMode, Agent, Declaration};
 
 pub use apply::{Applied, apply};
+pub use cache::{Cache, Keep};
 pub use journal::finish_interrupted;
 pub use observe::{AdapterState, ContextState, Observed, observe};
 pub use plan::{Adapter, Group, Label, Plan, Reason, Tags, plan};

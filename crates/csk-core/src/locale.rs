@@ -64,7 +64,7 @@ pub fn render(
             _ => None,
         };
         if let Some(text) = rendered {
-            file.content = Content::Memory(text.into_bytes());
+            file.content = Content::Memory(text.into_bytes().into());
         }
     }
     Ok(Rendered::Done)
@@ -161,7 +161,7 @@ mod tests {
         let file = |(path, text): (String, &str)| File {
             path: RelPath::new(path).unwrap(),
             kind: FileKind::Plain,
-            content: Content::Memory(text.into()),
+            content: Content::Memory(text.as_bytes().into()),
         };
         files.into_iter().map(file).collect()
     }

@@ -5,9 +5,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to git")]
 
-use std::io::Read;
-use std::process::{Command, Stdio};
-
 use gix::bstr::ByteSlice;
 use gix::hash::{ObjectId, Prefix};
 use gix::object::tree::EntryKind;
@@ -15,10 +12,11 @@ use skill::{RefKind, RelPath, nearest};
 use skill_fs::AbsPath;
 
 use crate::Reference;
+use crate::object::Object;
 use crate::snapshot::{Content, File, FileKind, Snapshot};
 
-/// Files up to this size are held in memory; larger ones are streamed by the `git` program.
-const LARGE: u64 = 4 << 20;
+/// Files up to this size are held in memory; larger ones are streamed.
+pub(crate) const LARGE: u64 = 1 << 20;
 
 /// The most files of a commit that are read.
 const MAX_ENTRIES: usize = 200_000;
@@ -114,6 +112,9 @@ pub enum SourceError {
         /// Where it points.
         target: String,
     },
+    /// Bytes of a skill cannot be handed on.
+    #[error("cannot copy a file of the skill: {0}")]
+    Copy(String),
     /// Git's data cannot be read.
     #[error("cannot read the repository {path}: {reason}")]
     Broken {
@@ -145,6 +146,7 @@ impl SourceError {
             Self::NotARepository { .. }
             | Self::Sha256 { .. }
             | Self::BadName { .. }
+            | Self::Copy(_)
             | Self::Broken { .. } => None,
         }
     }
@@ -200,18 +202,23 @@ impl Repository {
         id.map(|id| Commit(id.to_string())).ok_or_else(|| self.unknown(reference))
     }
 
-    /// Reads all files of a commit.
-    pub fn snapshot(&self, commit: &Commit) -> Result<Snapshot, SourceError> {
+    /// Returns the id of a commit's tree: the same id means the same files.
+    pub fn tree(&self, commit: &Commit) -> Result<String, SourceError> {
         let id = ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))?;
         let commit = self.git.find_commit(id).map_err(|error| self.broken(&error))?;
-        let tree_id = commit.tree_id().map_err(|error| self.broken(&error))?.detach();
+        Ok(commit.tree_id().map_err(|error| self.broken(&error))?.to_string())
+    }
+
+    /// Reads all files of a tree.
+    pub fn snapshot(&self, tree: &str) -> Result<Snapshot, SourceError> {
+        let tree_id = ObjectId::from_hex(tree.as_bytes()).map_err(|error| self.broken(&error))?;
         let mut files = Vec::new();
         let mut bytes = 0;
         // Trees are walked one by one, so that one that unfolds into millions of files is noticed in time.
         let mut folders = vec![(String::new(), tree_id)];
         while let Some((prefix, id)) = folders.pop() {
-            let tree = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
-            for entry in tree.iter() {
+            let found = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
+            for entry in found.iter() {
                 let entry = entry.map_err(|error| self.broken(&error))?;
                 if files.len() + folders.len() >= MAX_ENTRIES {
                     return Err(
@@ -250,17 +257,22 @@ impl Repository {
                 files.push(File { path, kind, content });
             }
         }
-        let tree_id = tree_id.to_string();
-        Snapshot::new(tree_id, files)
+        Snapshot::new(tree.to_owned(), files)
     }
 
     fn content(&self, id: ObjectId) -> Result<Content, SourceError> {
         let size = self.git.find_header(id).map_err(|error| self.broken(&error))?.size();
         if size > LARGE {
-            return Ok(Content::Large { id: id.to_string(), size });
+            return Ok(Content::Object(self.object(id), size));
         }
         let object = self.git.find_object(id).map_err(|error| self.broken(&error))?;
-        Ok(Content::Memory(object.detach().data))
+        Ok(Content::Memory(object.detach().data.into()))
+    }
+
+    fn object(&self, id: ObjectId) -> Object {
+        let (id, store) = (id.to_string(), self.git.objects.store_ref().path());
+        let loose = store.join(&id[..2]).join(&id[2..]);
+        Object { repository: self.path.clone(), id, loose }
     }
 
     fn peel(&self, name: &str) -> Result<Option<ObjectId>, SourceError> {
@@ -321,43 +333,7 @@ impl Repository {
     }
 }
 
-/// Hands the bytes of a large file to `take`, piece by piece.
-pub(crate) fn stream(
-    repository: &AbsPath,
-    id: &str,
-    mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
-) -> Result<(), SourceError> {
-    // Small windows, and no large file held whole: memory stays flat whatever its size.
-    let mut git = Command::new("git");
-    git.args([
-        "-c",
-        "core.bigFileThreshold=1m",
-        "-c",
-        "core.packedGitWindowSize=1m",
-        "-c",
-        "core.packedGitLimit=8m",
-    ]);
-    git.arg("-C").arg(repository.as_path()).args(["cat-file", "blob", id]);
-    git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = git.spawn().map_err(|error| broken(repository, &error))?;
-    let mut out = child.stdout.take().expect("it is piped");
-    let mut chunk = vec![0; 256 << 10];
-    loop {
-        match out.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(read) => take(&chunk[..read]).map_err(|error| broken(repository, &error))?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(broken(repository, &error)),
-        }
-    }
-    match child.wait() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(broken(repository, &format!("git cat-file ended with {status}"))),
-        Err(error) => Err(broken(repository, &error)),
-    }
-}
-
-fn broken(repository: &AbsPath, error: &dyn std::fmt::Display) -> SourceError {
+pub(crate) fn broken(repository: &AbsPath, error: &dyn std::fmt::Display) -> SourceError {
     SourceError::Broken { path: repository.to_string(), reason: error.to_string() }
 }
 

@@ -1,12 +1,17 @@
 //! The files of one commit of a skill.
 
+#![expect(clippy::disallowed_methods, reason = "reads files of the cache")]
+
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::sync::Arc;
 
 use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath};
-
 use skill_fs::AbsPath;
 
-use crate::repository::{SourceError, stream};
+use crate::SourceError;
+use crate::object::{Object, pump};
 
 /// A commit's files, sorted by path, links checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,36 +47,33 @@ pub enum FileKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// The bytes.
-    Memory(Vec<u8>),
-    /// Too large to hold: it is streamed from the repository when it is needed.
-    Large {
-        /// Its object id.
-        id: String,
-        /// Its length.
-        size: u64,
-    },
+    Memory(Arc<[u8]>),
+    /// Too large to hold, in the repository; and its length.
+    Object(Object, u64),
+    /// Too large to hold, in a file of csk's own; and its length.
+    File(AbsPath, u64),
 }
 
 impl Content {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::Large { size, .. } => *size,
+            Self::Object(_, size) | Self::File(_, size) => *size,
         }
     }
 
     /// Hands all bytes to `take`.
     pub(crate) fn feed(
         &self,
-        repository: &AbsPath,
-        mut take: impl FnMut(&[u8]) -> std::io::Result<()>,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), SourceError> {
+        let unwritten = |error: io::Error| SourceError::Copy(error.to_string());
         match self {
-            Self::Memory(bytes) => take(bytes).map_err(|error| SourceError::Broken {
-                path: repository.to_string(),
-                reason: error.to_string(),
-            }),
-            Self::Large { id, .. } => stream(repository, id, take),
+            Self::Memory(bytes) => take(bytes).map_err(unwritten),
+            Self::Object(object, size) => object.stream(*size, take),
+            Self::File(path, _) => {
+                fs::File::open(path.as_path()).and_then(|file| pump(file, take)).map_err(unwritten)
+            }
         }
     }
 }
@@ -98,7 +100,7 @@ impl Snapshot {
     }
 
     /// Returns the bundle digest: what trust binds to.
-    pub fn bundle_digest(&self, repository: &AbsPath) -> Result<Digest, SourceError> {
+    pub fn bundle_digest(&self) -> Result<Digest, SourceError> {
         let mut hasher = BundleHasher::default();
         for file in &self.files {
             let kind = match file.kind {
@@ -110,7 +112,7 @@ impl Snapshot {
                 }
             };
             hasher.entry(&file.path, &kind, file.content.len());
-            file.content.feed(repository, |bytes| {
+            file.content.feed(|bytes| {
                 hasher.bytes(bytes);
                 Ok(())
             })?;
@@ -123,14 +125,14 @@ impl File {
     /// Returns the content as text, if it is held and is text.
     pub fn text(&self) -> Option<String> {
         match &self.content {
-            Content::Memory(bytes) => String::from_utf8(bytes.clone()).ok(),
-            Content::Large { .. } => None,
+            Content::Memory(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
+            Content::Object(..) | Content::File(..) => None,
         }
     }
 }
 
 /// Returns the content digest of `files`, which are an installed context: a link counts as its file.
-pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, SourceError> {
+pub fn content_digest(files: &[File]) -> Result<Digest, SourceError> {
     let mut hasher = ContentHasher::default();
     let links = Links::new(files);
     for file in files {
@@ -141,7 +143,7 @@ pub fn content_digest(files: &[File], repository: &AbsPath) -> Result<Digest, So
         // A link to a folder brings no bytes of its own.
         let Some(holder) = holder else { continue };
         hasher.file(&file.path);
-        holder.content.feed(repository, |bytes| {
+        holder.content.feed(|bytes| {
             hasher.bytes(bytes);
             Ok(())
         })?;
@@ -222,7 +224,7 @@ mod tests {
             File {
                 path: RelPath::new(*path).unwrap(),
                 kind: if link.is_some() { FileKind::Link } else { FileKind::Plain },
-                content: Content::Memory(link.unwrap_or(text).into()),
+                content: Content::Memory(link.unwrap_or(text).as_bytes().into()),
             }
         };
         entries.iter().map(file).collect()

@@ -3,7 +3,7 @@
 use skill::{Digest, Input, SKILL_FILE, Strictness, parse};
 use skill_fs::AbsPath;
 
-use super::SkillError;
+use super::{Cache, SkillError};
 use crate::{
     Commit, Content, ContextError, Declaration, File, LocaleError, Rendered, Repository,
     content_digest, context, render,
@@ -20,7 +20,6 @@ pub struct Prepared {
     pub bundle: Digest,
     /// What to tell, though it stops nothing.
     pub warnings: Vec<String>,
-    repository: AbsPath,
 }
 
 /// Why the content of a skill cannot be installed.
@@ -34,26 +33,17 @@ pub enum PrepareError {
     Locale(#[from] LocaleError),
 }
 
-impl Prepared {
-    /// Hands the bytes of a file to `take`.
-    pub(super) fn feed(
-        &self,
-        content: &Content,
-        take: impl FnMut(&[u8]) -> std::io::Result<()>,
-    ) -> Result<(), SkillError> {
-        content.feed(&self.repository, take).map_err(SkillError::from)
-    }
-}
-
 /// Prepares `declaration` at `commit`, rendered in `locale`.
 pub fn prepare(
     skills_root: &AbsPath,
+    cache: &Cache,
     declaration: &Declaration,
     commit: &Commit,
     locale: Option<&str>,
 ) -> Result<Prepared, SkillError> {
     let repository = Repository::open(&skills_root.join(declaration.source.as_str()))?;
-    let snapshot = repository.snapshot(commit)?;
+    let tree = repository.tree(commit)?;
+    let snapshot = cache.snapshot(&declaration.source, &repository, &tree)?;
     let mut files = context(&snapshot).map_err(PrepareError::from)?;
     let mut warnings = format_warnings(&files, declaration);
     if let Rendered::Kept { available } =
@@ -64,9 +54,9 @@ pub fn prepare(
             "locale `{locale}` is not available, the source text is kept (available: {available})"
         ));
     }
-    let content = content_digest(&files, repository.path())?;
-    let bundle = snapshot.bundle_digest(repository.path())?;
-    Ok(Prepared { files, content, bundle, warnings, repository: repository.path().clone() })
+    let content = content_digest(&files)?;
+    let bundle = snapshot.bundle_digest()?;
+    Ok(Prepared { files, content, bundle, warnings })
 }
 
 /// Reads the SKILL.md leniently: problems of its format are told, and stop nothing here.

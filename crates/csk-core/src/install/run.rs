@@ -14,8 +14,8 @@ use skill_fs::{AbsPath, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate};
 use super::{
-    Applied, Group, Label, Observed, Plan, Prepared, Resolution, Seen, SkillError, Tags, Target,
-    apply, finish_interrupted, observe, plan, prepare, resolve,
+    Applied, Cache, Group, Keep, Label, Observed, Plan, Prepared, Resolution, Seen, SkillError,
+    Tags, Target, apply, finish_interrupted, observe, plan, prepare, resolve,
 };
 use crate::git::redacted;
 use crate::{Agents, Commit, Declaration, LocalSources, clone};
@@ -167,7 +167,7 @@ pub fn install(
     let _lock = Lock::acquire(&environment.home.join(".lock"), environment.lock_timeout)?;
     let plans: Vec<Result<(Plan, Observed), ProjectError>> =
         targets.par_iter().map(|target| look(environment, target, &resolution, options)).collect();
-    let prepared = prepare_all(environment, targets, &plans);
+    let prepared = prepare_all(environment, targets, &plans, options.mode);
     let work: Vec<_> = targets.iter().zip(plans).collect();
     Ok(work
         .into_par_iter()
@@ -280,6 +280,7 @@ fn prepare_all(
     environment: &Environment,
     targets: &[Target],
     plans: &[Result<(Plan, Observed), ProjectError>],
+    mode: Mode,
 ) -> BTreeMap<Key, Result<Arc<Prepared>, SkillError>> {
     let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
     for (target, planned) in targets.iter().zip(plans) {
@@ -291,8 +292,11 @@ fn prepare_all(
             }
         }
     }
+    let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
+    let cache = Cache::new(&environment.home, keep);
+    let root = &environment.skills_root;
     let prepare_one = |(key, declaration): (Key, &Declaration)| {
-        let prepared = prepare(&environment.skills_root, declaration, &key.2, key.3.as_deref());
+        let prepared = prepare(root, &cache, declaration, &key.2, key.3.as_deref());
         (key, prepared.map(Arc::new))
     };
     wanted.into_par_iter().map(prepare_one).collect()

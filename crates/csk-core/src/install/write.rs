@@ -16,7 +16,7 @@ use skill_fs::{
 use super::seen::Sight;
 use super::{Prepared, SkillError};
 use crate::sys::{make_executable, make_link};
-use crate::{File, FileKind};
+use crate::{File, FileKind, SourceError};
 
 /// Writes a context and its marker into a new folder; returns what to remember of it.
 pub(super) fn write_context(
@@ -24,22 +24,39 @@ pub(super) fn write_context(
     prepared: &Prepared,
     marker: &Marker,
 ) -> Result<Option<Sight>, SkillError> {
-    create(folder)?;
-    let folders: BTreeSet<&str> =
-        prepared.files.iter().flat_map(|file| parents(file.path.as_str())).collect();
-    for inner in folders {
-        let path = folder.join(inner);
-        fs::create_dir(path.as_path()).map_err(|error| io_error(&path, &error))?;
-    }
-    for file in &prepared.files {
-        write_one(&folder.join(file.path.as_str()), file, prepared)?;
-    }
+    write_files(folder, &prepared.files)?;
     let path = folder.join(MARKER_FILE);
     write_new(&path, FileKind::Plain, |out| {
         out.write_all(marker.to_json().as_bytes()).map_err(|error| io_error(&path, &error))
     })?;
     let print = fingerprint(&open(folder)?).map_err(|error| write_error(&error))?;
     Ok(print.map(|print| Sight { fingerprint: print.digest, content: prepared.content }))
+}
+
+/// Writes files, which are sorted, into a new folder.
+pub(super) fn write_files(folder: &AbsPath, files: &[File]) -> Result<(), SkillError> {
+    create(folder)?;
+    let folders: BTreeSet<&str> =
+        files.iter().flat_map(|file| parents(file.path.as_str())).collect();
+    for inner in folders {
+        let path = folder.join(inner);
+        fs::create_dir(path.as_path()).map_err(|error| io_error(&path, &error))?;
+    }
+    for file in files {
+        let path = folder.join(file.path.as_str());
+        if file.kind == FileKind::Link {
+            make_link(&file.text().unwrap_or_default(), path.as_path())
+                .map_err(|error| io_error(&path, &error))?;
+            continue;
+        }
+        write_new(&path, file.kind, |out| {
+            file.content.feed(|bytes| out.write_all(bytes)).map_err(|error| match error {
+                SourceError::Copy(why) => SkillError::Write(format!("cannot write {path}: {why}")),
+                other => SkillError::from(other),
+            })
+        })?;
+    }
+    Ok(())
 }
 
 /// Copies an installed skill into a new folder; returns what to remember of it.
@@ -96,14 +113,6 @@ fn copy(
 /// Returns the folders that hold a path, outermost first.
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
-}
-
-fn write_one(path: &AbsPath, file: &File, prepared: &Prepared) -> Result<(), SkillError> {
-    if file.kind == FileKind::Link {
-        return make_link(&file.text().unwrap_or_default(), path.as_path())
-            .map_err(|error| io_error(path, &error));
-    }
-    write_new(path, file.kind, |out| prepared.feed(&file.content, |bytes| out.write_all(bytes)))
 }
 
 /// Makes a file and lets `fill` write it. Its time is set back a little, so that whatever is written to it

@@ -185,3 +185,74 @@ fn a_repository_that_cannot_be_fetched_stops_no_other() {
     assert_eq!(run.code, Some(1), "a fetch failed, and what is here was installed");
     assert!(world.installed("pdf/SKILL.md").exists());
 }
+
+#[test]
+fn a_cache_that_was_tampered_with_is_made_again() {
+    let world = World::new();
+    world.repo("big", "//- /SKILL.md\n---\nname: big\ndescription: d\n---\n");
+    std::fs::create_dir_all(world.env.path("skills/big/assets")).unwrap();
+    std::fs::write(world.env.path("skills/big/assets/data"), "0123456789".repeat(300_000)).unwrap();
+    std::os::unix::fs::symlink("data", world.env.path("skills/big/assets/link")).unwrap();
+    world.commit("big", "//- /scripts/run.sh\necho\n");
+    world.git("skills/big", "update-index --chmod=+x scripts/run.sh");
+    world.git("skills/big", "commit --quiet -m executable");
+    world.git("skills/big", "tag v1");
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}, {"name": "big", "tag": "v1"}"#);
+    world.install();
+    let good = world.env.run_args("sh", &["-c", "cd app/.agents/skills && tar c --mtime=0 --sort=name --exclude=.csk-install.json . | sha256sum"]);
+    let cache = world.home().join(".cocoaskills/cache");
+    let snapshot = |source: &str| {
+        let tree = std::fs::read_dir(cache.join(source)).unwrap().next().unwrap().unwrap().path();
+        tree.join("snapshot")
+    };
+    let (pdf, big) = (snapshot("pdf"), snapshot("big"));
+    let change = |what: &str| match what {
+        "text" => std::fs::write(pdf.join("SKILL.md"), "---\nname: evil\n---\n").unwrap(),
+        "large" => std::fs::write(big.join("assets/data"), "x".repeat(3_000_000)).unwrap(),
+        "added" => std::fs::write(pdf.join("references/evil.md"), "x").unwrap(),
+        "removed" => std::fs::remove_file(pdf.join("references/guide.md")).unwrap(),
+        "mode" => {
+            std::fs::set_permissions(
+                big.join("scripts/run.sh"),
+                std::os::unix::fs::PermissionsExt::from_mode(0o644),
+            )
+            .unwrap();
+        }
+        "link" => {
+            std::fs::remove_file(big.join("assets/data")).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", big.join("assets/data")).unwrap();
+        }
+        "gone" => std::fs::remove_dir_all(&cache).unwrap(),
+        _ => {}
+    };
+    for what in ["nothing", "text", "large", "added", "removed", "mode", "link", "gone"] {
+        change(what);
+        std::fs::remove_dir_all(world.app(".agents")).unwrap();
+        std::fs::remove_dir_all(world.app(".claude")).unwrap();
+        std::fs::remove_dir_all(world.app(".codex")).unwrap();
+        world.install();
+        let now = world.env.run_args("sh", &["-c", "cd app/.agents/skills && tar c --mtime=0 --sort=name --exclude=.csk-install.json . | sha256sum"]);
+        assert_eq!(now.stdout, good.stdout, "{what}");
+        assert!(
+            pdf.join("references/guide.md").exists() && !pdf.join("references/evil.md").exists(),
+            "{what}"
+        );
+    }
+    // It is used: the repository has lost the file meanwhile.
+    let id = world.git("skills/pdf", "rev-parse v1:references/guide.md");
+    let (folder, file) = id.trim().split_at(2);
+    std::fs::remove_file(world.env.path("skills/pdf/.git/objects").join(folder).join(file))
+        .unwrap();
+    std::fs::remove_dir_all(world.app(".agents/skills/pdf")).unwrap();
+    world.install();
+    assert!(world.installed("pdf/references/guide.md").exists());
+    world.git("skills/pdf", "hash-object -w references/guide.md");
+    // A dry run writes no cache.
+    change("gone");
+    world.commit("pdf", "//- /references/new.md\n");
+    world.git("skills/pdf", "tag v2");
+    world.skillfile(r#"{"name": "pdf", "tag": "v2"}, {"name": "big", "tag": "v1"}"#);
+    let run = world.csk("install app --dry-run");
+    assert!(run.stdout.contains("write .agents/skills/pdf/references/new.md"), "{}", run.stdout);
+    assert!(!cache.exists());
+}

@@ -70,6 +70,53 @@ fn entries_of_agents_that_are_gone_are_seen() {
     assert!(world.app(".claude/skills/pdf/SKILL.md").exists());
 }
 
+/// An edit that keeps the length and puts the time of the file back is seen all the same.
+#[test]
+fn a_quiet_edit_is_seen() {
+    let world = World::new();
+    world.install();
+    let file = world.installed("pdf/references/guide.md");
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    fs::write(&file, "Guidf.\n").unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
+    assert_eq!(label(&world), "content-drift");
+    world.install();
+    // At once after the install, in the same tick of the clock perhaps.
+    fs::write(&file, "Guidf.\n").unwrap();
+    assert_eq!(label(&world), "content-drift");
+    world.install();
+    assert_eq!(label(&world), "up-to-date");
+}
+
+#[test]
+fn what_csk_remembers_is_not_believed_against_the_files() {
+    let world = World::new();
+    world.install();
+    let folder = world.home().join(".cocoaskills/cache/.seen");
+    let seen = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let text = world.read(&seen);
+    assert!(text.contains(".agents/skills/pdf"), "{text}");
+    for damaged in
+        ["", "{", "null", r#"{"schema_version": 2}"#, &text.replace("sha256:", "sha256:0")]
+    {
+        fs::write(&seen, damaged).unwrap();
+        assert_eq!(label(&world), "up-to-date", "{damaged}");
+        fs::write(world.installed("pdf/extra"), "x").unwrap();
+        assert_eq!(label(&world), "content-drift", "{damaged}");
+        fs::remove_file(world.installed("pdf/extra")).unwrap();
+    }
+    // `status` writes nothing, an install what it has found out, and only once.
+    fs::remove_dir_all(world.home().join(".cocoaskills/cache")).unwrap();
+    assert_eq!(label(&world), "up-to-date");
+    assert!(!folder.exists());
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    world.install();
+    let written = || fs::metadata(&seen).unwrap().modified().unwrap();
+    let first = written();
+    world.install();
+    assert_eq!(written(), first);
+}
+
 #[test]
 fn json_fits_its_schema() {
     let world = World::new();

@@ -1,0 +1,189 @@
+//! Snapshots on disk, by the id of their tree: `cache/<source>/<tree>/snapshot/`.
+//!
+//! Git's id of a tree is a hash over every name, mode and byte in it. It is computed anew before an entry is
+//! used, so an entry that anybody changed is never used, and is made again. Everything here may be deleted at
+//! any time.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use sha1::{Digest, Sha1};
+use skill::{Identifier, RelPath};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+
+use super::SkillError;
+use super::journal::remove_tree;
+use super::write::{io_error, write_error, write_files};
+use crate::object::{blob_hasher, pump};
+use crate::repository::LARGE;
+use crate::{Content, File, FileKind, Repository, Snapshot};
+
+/// The cache. Each snapshot is read once, however many projects want it.
+#[derive(Debug)]
+pub struct Cache {
+    folder: AbsPath,
+    keep: Keep,
+    read: Mutex<BTreeMap<(Identifier, String), Arc<Slot>>>,
+}
+
+type Slot = OnceLock<Result<Arc<Snapshot>, SkillError>>;
+
+/// Whether the cache is added to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Yes.
+    New,
+    /// No: nothing may be written.
+    Nothing,
+}
+
+impl Cache {
+    /// Returns the cache below csk's home.
+    pub fn new(home: &AbsPath, keep: Keep) -> Self {
+        Self { folder: home.join("cache"), keep, read: Mutex::default() }
+    }
+
+    /// Returns the files of `tree`, from the cache or else from `repository`.
+    pub(super) fn snapshot(
+        &self,
+        source: &Identifier,
+        repository: &Repository,
+        tree: &str,
+    ) -> Result<Arc<Snapshot>, SkillError> {
+        let slot = {
+            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(read.entry((source.clone(), tree.to_owned())).or_default())
+        };
+        slot.get_or_init(|| self.load(source, repository, tree).map(Arc::new)).clone()
+    }
+
+    fn load(
+        &self,
+        source: &Identifier,
+        repository: &Repository,
+        tree: &str,
+    ) -> Result<Snapshot, SkillError> {
+        let place = self.folder.join(source.as_str()).join(tree);
+        if let Some(files) = read(&place.join("snapshot"), tree) {
+            return Ok(Snapshot::new(tree.to_owned(), files)?);
+        }
+        let snapshot = repository.snapshot(tree)?;
+        if self.keep == Keep::New {
+            match keep(&place, &snapshot) {
+                Ok(kept) => return Ok(kept),
+                // It only saves time: where it cannot be written, the files come from the repository.
+                Err(_) => drop(remove_tree(&place)),
+            }
+        }
+        Ok(snapshot)
+    }
+}
+
+/// Writes a snapshot beside its place, then moves it there. What is large is read from there afterwards.
+fn keep(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
+    let (staged, kept) = (place.join("new"), place.join("snapshot"));
+    for old in [&staged, &kept] {
+        remove_tree(old).map_err(|error| write_error(&error))?;
+    }
+    write_files(&staged, snapshot.files())?;
+    fs::rename(staged.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+    let mut files = snapshot.files().to_vec();
+    for file in &mut files {
+        if let Content::Object(_, size) = file.content {
+            file.content = Content::File(kept.join(file.path.as_str()), size);
+        }
+    }
+    Ok(Snapshot::new(snapshot.tree.clone(), files)?)
+}
+
+/// Reads an entry; none if there is none, or if it is not what the tree's id says.
+fn read(folder: &AbsPath, tree: &str) -> Option<Vec<File>> {
+    let root = Root::open(folder).ok()?;
+    let mut files = Vec::new();
+    let mut top = Tree::default();
+    for entry in walk(&root, &WalkLimits::SKILL).ok()? {
+        let (kind, mode) = match &entry.kind {
+            Kind::Folder => continue,
+            Kind::File { executable: false, .. } => (FileKind::Plain, "100644"),
+            Kind::File { executable: true, .. } => (FileKind::Executable, "100755"),
+            Kind::Link(_) => (FileKind::Link, "120000"),
+            Kind::Other(_) => return None,
+        };
+        let (content, id) = match &entry.kind {
+            Kind::Link(target) => {
+                let bytes = target.clone().into_bytes();
+                let id = blob_hasher(bytes.len() as u64).chain_update(&bytes).finalize().into();
+                (Content::Memory(bytes.into()), id)
+            }
+            _ => blob(&root, &entry.path).ok()?,
+        };
+        let parts: Vec<&str> = entry.path.parts().collect();
+        top.insert(&parts, mode, id);
+        files.push(File { path: entry.path, kind, content });
+    }
+    (crate::object::hex(&top.id()) == tree).then_some(files)
+}
+
+/// Reads a file, holds it unless it is large, and returns git's id of it.
+fn blob(root: &Root, path: &RelPath) -> Result<(Content, [u8; 20]), FsError> {
+    let shown = root.path().join(path.as_str());
+    let failed = |source| FsError::Io { path: shown.to_string(), source };
+    let file = root.file(path)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let mut sha = blob_hasher(size);
+    let mut bytes = Vec::new();
+    let taken = pump(file, |chunk| {
+        sha.update(chunk);
+        if size <= LARGE {
+            bytes.extend_from_slice(chunk);
+        }
+        Ok(())
+    });
+    taken.map_err(failed)?;
+    let content = if size <= LARGE {
+        Content::Memory(bytes.into())
+    } else {
+        Content::File(shown.clone(), size)
+    };
+    Ok((content, sha.finalize().into()))
+}
+
+/// A folder as git hashes it.
+#[derive(Default)]
+struct Tree {
+    /// By the name as git sorts it, which ends a folder's with a slash: mode and id.
+    files: BTreeMap<String, (&'static str, [u8; 20])>,
+    folders: BTreeMap<String, Tree>,
+}
+
+impl Tree {
+    fn insert(&mut self, parts: &[&str], mode: &'static str, id: [u8; 20]) {
+        match parts {
+            [] => {}
+            [name] => {
+                self.files.insert((*name).to_owned(), (mode, id));
+            }
+            [folder, rest @ ..] => {
+                self.folders.entry((*folder).to_owned()).or_default().insert(rest, mode, id);
+            }
+        }
+    }
+
+    fn id(mut self) -> [u8; 20] {
+        for (name, folder) in self.folders {
+            self.files.insert(format!("{name}/"), ("40000", folder.id()));
+        }
+        let mut body = Vec::new();
+        for (name, (mode, id)) in &self.files {
+            body.extend_from_slice(format!("{mode} {}\0", name.trim_end_matches('/')).as_bytes());
+            body.extend_from_slice(id);
+        }
+        let mut sha = Sha1::new();
+        sha.update(format!("tree {}\0", body.len()));
+        sha.update(&body);
+        sha.finalize().into()
+    }
+}

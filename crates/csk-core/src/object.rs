@@ -1,0 +1,131 @@
+//! One large file in git's store, handed over piece by piece: memory stays flat whatever its size.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to git and its files")]
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use flate2::read::ZlibDecoder;
+use sha1::{Digest, Sha1};
+use skill_fs::AbsPath;
+
+use crate::SourceError;
+use crate::repository::broken;
+
+/// How much is handed over at a time.
+const CHUNK: usize = 256 << 10;
+
+/// A blob in a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// The repository.
+    pub(crate) repository: AbsPath,
+    /// The id of the blob.
+    pub(crate) id: String,
+    /// Where it is if it stands in a file of its own, not in a pack.
+    pub(crate) loose: PathBuf,
+}
+
+impl Object {
+    /// Hands all bytes to `take`, and checks that they are the ones that the id names.
+    pub(crate) fn stream(
+        &self,
+        size: u64,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), SourceError> {
+        let mut sha = blob_hasher(size);
+        let take = |bytes: &[u8]| {
+            sha.update(bytes);
+            take(bytes)
+        };
+        match fs::File::open(&self.loose) {
+            Ok(file) => self.inflate(file, take)?,
+            Err(_) => self.cat_file(take)?,
+        }
+        if hex(&sha.finalize()) == self.id {
+            Ok(())
+        } else {
+            Err(self.broken(&format!("the object {} is damaged", self.id)))
+        }
+    }
+
+    /// Reads an object that stands in a file of its own: `blob`, its length and a NUL come before the bytes.
+    fn inflate(
+        &self,
+        file: fs::File,
+        take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), SourceError> {
+        let mut reader = BufReader::new(ZlibDecoder::new(file));
+        // A header has at most a word, twenty digits and a NUL.
+        let mut header = Vec::new();
+        let read = Read::by_ref(&mut reader).take(64).read_until(0, &mut header);
+        read.map_err(|error| self.broken(&error))?;
+        if !header.starts_with(b"blob ") || header.last() != Some(&0) {
+            return Err(self.broken(&format!("the object {} is no file", self.id)));
+        }
+        self.pump(reader, take)
+    }
+
+    /// Reads an object of a pack, with small windows, so that git holds little of it as well.
+    fn cat_file(&self, take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), SourceError> {
+        let mut git = Command::new("git");
+        for setting in
+            ["core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=8m"]
+        {
+            git.args(["-c", setting]);
+        }
+        git.arg("-C").arg(self.repository.as_path()).args(["cat-file", "blob", &self.id]);
+        git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = git.spawn().map_err(|error| self.broken(&error))?;
+        let pumped = self.pump(child.stdout.take().expect("it is piped"), take);
+        let status = child.wait().map_err(|error| self.broken(&error))?;
+        pumped?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(self.broken(&format!("git cat-file ended with {status}")))
+        }
+    }
+
+    fn pump(
+        &self,
+        from: impl Read,
+        take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), SourceError> {
+        pump(from, take).map_err(|error| self.broken(&error))
+    }
+
+    fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
+        broken(&self.repository, error)
+    }
+}
+
+/// Hands everything in `from` to `take`, piece by piece.
+pub(crate) fn pump(
+    mut from: impl Read,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match from.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(read) => take(&chunk[..read])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Returns the hasher of a blob of `size` bytes, fed with what stands before them.
+pub(crate) fn blob_hasher(size: u64) -> Sha1 {
+    let mut sha = Sha1::new();
+    sha.update(format!("blob {size}\0"));
+    sha
+}
+
+/// Returns bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
