@@ -2,16 +2,18 @@
 
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use skill_fs::AbsPath;
 
+use crate::Running;
+
 /// How long a clone or a fetch may take.
-const TIME_LIMIT: Duration = Duration::from_secs(600);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How much of what git says is kept for a message.
-const MAX_WORDS: u64 = 64 << 10;
+const MAX_WORDS: usize = 64 << 10;
 
 /// Why git did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +27,9 @@ pub enum GitError {
     /// It took too long.
     #[error("git did not finish within {0} seconds")]
     TimedOut(u64),
+    /// Another csk works on the same repository.
+    #[error("{0}")]
+    Busy(String),
     /// The URL is of a kind that is not allowed.
     #[error("the URL `{url}` is not allowed: {why}")]
     Url {
@@ -45,31 +50,42 @@ pub enum LocalSources {
 }
 
 /// Clones `url` to `target`, which must not exist.
-pub fn clone(url: &str, target: &AbsPath, local: LocalSources) -> Result<(), GitError> {
+pub fn clone(
+    url: &str,
+    target: &AbsPath,
+    local: LocalSources,
+    running: &dyn Running,
+) -> Result<(), GitError> {
     check_url(url, local)?;
     let mut git = network_git(local);
-    git.args(["clone", "--quiet", "--no-recurse-submodules", "--", url]).arg(target.as_path());
-    run(git)
+    git.args(["clone", "--quiet", "--progress", "--no-recurse-submodules", "--", url]);
+    git.arg(target.as_path());
+    run(git, running)
 }
 
-/// Fetches branches and tags from `origin`; a repository without one has nothing to fetch.
-pub fn fetch(repository: &AbsPath, local: LocalSources) -> Result<Fetched, GitError> {
-    let mut remote = Command::new("git");
-    remote.arg("-C").arg(repository.as_path()).args(["config", "--get", "remote.origin.url"]);
-    let output = remote
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| GitError::NotRun(error.to_string()))?;
+/// Returns the URL that a repository is fetched from; none if it has no `origin`.
+pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(repository.as_path()).args(["config", "--get", "remote.origin.url"]);
+    let output =
+        git.stdin(Stdio::null()).output().map_err(|error| GitError::NotRun(error.to_string()))?;
     let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if !output.status.success() || url.is_empty() {
-        return Ok(Fetched::NoRemote);
-    }
-    check_url(&url, local)?;
+    Ok(Some(url).filter(|url| output.status.success() && !url.is_empty()))
+}
+
+/// Fetches branches and tags from `origin`, which is at `url`.
+pub fn fetch(
+    repository: &AbsPath,
+    url: &str,
+    local: LocalSources,
+    running: &dyn Running,
+) -> Result<(), GitError> {
+    check_url(url, local)?;
     let mut git = network_git(local);
     git.arg("-C").arg(repository.as_path());
-    git.args(["fetch", "--quiet", "--prune", "--no-recurse-submodules", "origin"]);
+    git.args(["fetch", "--quiet", "--progress", "--prune", "--no-recurse-submodules", "origin"]);
     git.args(["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]);
-    run(git).map(|()| Fetched::Done)
+    run(git, running)
 }
 
 /// What a fetch did.
@@ -172,19 +188,26 @@ fn network_git(local: LocalSources) -> Command {
     git
 }
 
-fn run(mut git: Command) -> Result<(), GitError> {
+fn run(mut git: Command, running: &dyn Running) -> Result<(), GitError> {
     let mut child = git.spawn().map_err(|error| GitError::NotRun(error.to_string()))?;
     let errors = child.stderr.take().expect("it is piped");
-    let reader = std::thread::spawn(move || {
-        let mut words = Vec::new();
-        // What git says is for a message; a pipe that breaks only makes it shorter.
-        let _ = errors.take(MAX_WORDS).read_to_end(&mut words);
-        String::from_utf8_lossy(&words).trim().to_owned()
+    let (status, words) = std::thread::scope(|scope| {
+        let reader = scope.spawn(move || listen(errors, running));
+        let status = wait(&mut child);
+        (status, reader.join().unwrap_or_default())
     });
+    match status? {
+        status if status.success() => Ok(()),
+        status if words.is_empty() => Err(GitError::Failed(status.to_string())),
+        _ => Err(GitError::Failed(words)),
+    }
+}
+
+fn wait(child: &mut Child) -> Result<ExitStatus, GitError> {
     let start = Instant::now();
-    let status = loop {
+    loop {
         match child.try_wait().map_err(|error| GitError::NotRun(error.to_string()))? {
-            Some(status) => break status,
+            Some(status) => return Ok(status),
             None if start.elapsed() > TIME_LIMIT => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -192,13 +215,33 @@ fn run(mut git: Command) -> Result<(), GitError> {
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
-    };
-    let words = reader.join().unwrap_or_default();
-    if status.success() {
-        Ok(())
-    } else {
-        Err(GitError::Failed(if words.is_empty() { status.to_string() } else { words }))
     }
+}
+
+/// Reads what git says to its end: how far it is goes to `running`, the rest is returned.
+fn listen(errors: impl Read, running: &dyn Running) -> String {
+    let mut words = String::new();
+    let mut line = Vec::new();
+    // A pipe that breaks only makes it shorter.
+    for byte in BufReader::new(errors).bytes().map_while(Result::ok) {
+        if !matches!(byte, b'\r' | b'\n') {
+            line.push(byte);
+            // A line without an end is no line of git's.
+            if line.len() < MAX_WORDS {
+                continue;
+            }
+        }
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        line.clear();
+        if text.contains("% (") {
+            running.note(&text);
+        } else if !text.is_empty() && words.len() < MAX_WORDS {
+            words += &text;
+            words.push('\n');
+        }
+    }
+    words += String::from_utf8_lossy(&line).trim();
+    words.trim().to_owned()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod prepare;
 mod resolve;
 mod run;
 mod seen;
+mod sources;
 mod write;
 
 use skill_fs::AbsPath;
@@ -32,6 +33,7 @@ pub use run::{
     SkillReport, install, status,
 };
 pub use seen::Seen;
+pub use sources::{FetchReport, repositories, update};
 
 /// The folder of a project's skills.
 pub const SKILLS: &str = ".agents/skills";

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use csk_core::install::RunError;
 use skill::{Diagnostic, Source};
 use term::{Ui, render, safe_line};
 
@@ -60,6 +61,19 @@ impl Failure {
 pub(crate) fn rendered(text: &str, problems: &[Diagnostic], ui: &Ui) -> String {
     let source = Source::new(text);
     problems.iter().map(|problem| render(problem, Some(&source), ui.error_palette) + "\n").collect()
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Lock(error) => {
+                Self::Message { code: LOCKED, message: error.to_string(), hint: None }
+            }
+            RunError::SkillsRoot(message) => Self::usage(message).with_hint(
+                "set skills_root in config.json, or declare a `git` URL for every skill",
+            ),
+        }
+    }
 }
 
 impl From<io::Error> for Failure {

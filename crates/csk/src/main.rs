@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod context;
 mod failure;
+mod progress;
 mod projects;
 
 use std::process::ExitCode;

@@ -5,6 +5,7 @@
 
 mod count;
 mod json;
+mod progress;
 mod safe;
 pub mod sarif;
 mod snippet;
@@ -13,6 +14,7 @@ mod usage;
 
 pub use count::counted;
 pub use json::DiagnosticJson;
+pub use progress::{Elsewhere, Progress, Running};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use ui::{ColorChoice, Ui};

@@ -7,10 +7,11 @@ use std::fs;
 use std::io;
 
 use rayon::prelude::*;
-use skill::{Digest, Identifier, MARKER_FILE, Marker, RelPath};
+use skill::{Digest, Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
 use skill_fs::{AbsPath, FsError, Root};
 
-use super::seen::Sight;
+use super::prepare::name_warning;
+use super::seen::{Look, Sight};
 use super::{SKILLS, Seen, Target};
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
@@ -49,6 +50,8 @@ pub enum ContextState {
         marker: Box<Marker>,
         /// The digest of what is there now.
         content: Digest,
+        /// What is to be told of it.
+        warning: Option<String>,
     },
 }
 
@@ -153,9 +156,13 @@ fn context(
         }
         Err(reason) => return Ok((ContextState::Broken(reason), None)),
     };
-    Ok(match seen.content(&root, &format!("{SKILLS}/{name}")) {
-        Ok((content, sight)) => {
-            (ContextState::Installed { marker: Box::new(marker), content }, sight)
+    let warn = |root: &Root| {
+        let path = RelPath::new(SKILL_FILE).expect("it is a plain name");
+        name_warning(&root.read(&path, MAX_SKILL_FILE_BYTES).ok()?, name.as_str())
+    };
+    Ok(match seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
+        Ok(Look { content, warning, sight }) => {
+            (ContextState::Installed { marker: Box::new(marker), content, warning }, sight)
         }
         Err(error) => (ContextState::Broken(error.to_string()), None),
     })
@@ -192,9 +199,9 @@ fn adapter(
     if !path.as_path().is_dir() {
         return Ok((AdapterState::Other, None));
     }
-    let content = Root::open(&path).and_then(|root| seen.content(&root, at));
-    Ok(content.map_or((AdapterState::Other, None), |(content, sight)| {
-        (AdapterState::Folder(content), sight)
+    let look = Root::open(&path).and_then(|root| seen.look(&root, at, |_| None));
+    Ok(look.map_or((AdapterState::Other, None), |look| {
+        (AdapterState::Folder(look.content), look.sight)
     }))
 }
 

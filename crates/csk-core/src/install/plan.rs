@@ -156,7 +156,7 @@ fn removal(name: Identifier, observed: &Observed) -> Group {
     let mut group = Group::new(name);
     group.remove = observed.ledger.entries.contains(&group.name);
     group.edited = match state {
-        ContextState::Installed { marker, content } => marker.content_sha256 != *content,
+        ContextState::Installed { marker, content, .. } => marker.content_sha256 != *content,
         // What cannot be told from the user's work is kept aside.
         ContextState::Newer(_) | ContextState::Broken(_) => true,
         ContextState::Missing | ContextState::Foreign => false,
@@ -219,11 +219,15 @@ impl Planner<'_> {
                 group.label = Label::ContentDrift(Some(reason.clone()));
             }
 
-            ContextState::Installed { marker, content } => {
+            ContextState::Installed { marker, content, warning } => {
                 group.edited = marker.content_sha256 != *content;
                 group.content = Some(*content);
                 group.installed = Some(marker.commit.clone());
                 self.installed(group, skill, commit, marker);
+                // A new version brings its own warnings.
+                if group.install.is_none() {
+                    group.warnings.extend(warning.clone());
+                }
             }
         }
         if group.error.is_none() {

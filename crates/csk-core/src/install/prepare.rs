@@ -1,6 +1,6 @@
 //! Reads and checks the content of a skill before anything is written.
 
-use skill::{Digest, Input, SKILL_FILE, Strictness, parse};
+use skill::{Diagnostic, Digest, Input, SKILL_FILE, Strictness, parse};
 use skill_fs::AbsPath;
 
 use super::{Cache, SkillError};
@@ -20,6 +20,8 @@ pub struct Prepared {
     pub bundle: Digest,
     /// What to tell, though it stops nothing.
     pub warnings: Vec<String>,
+    /// Of those, what is told by every status as well.
+    pub(super) name_warning: Option<String>,
 }
 
 /// Why the content of a skill cannot be installed.
@@ -56,15 +58,34 @@ pub fn prepare(
     }
     let content = content_digest(&files)?;
     let bundle = snapshot.bundle_digest()?;
-    Ok(Prepared { files, content, bundle, warnings })
+    let skill_file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
+    let name_warning = match skill_file.map(|file| &file.content) {
+        Some(Content::Memory(bytes)) => name_warning(bytes, declaration.name.as_str()),
+        _ => None,
+    };
+    Ok(Prepared { files, content, bundle, warnings, name_warning })
 }
 
 /// Reads the SKILL.md leniently: problems of its format are told, and stop nothing here.
 fn format_warnings(files: &[File], declaration: &Declaration) -> Vec<String> {
     let file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
     let Some(Content::Memory(bytes)) = file.map(|file| &file.content) else { return Vec::new() };
-    let input = Input { file: SKILL_FILE, directory: Some(declaration.name.as_str()), bytes };
-    let problems = parse(&input, Strictness::Lenient).diagnostics;
-    let told = problems.iter().filter(|problem| problem.severity != skill::Severity::Note);
-    told.map(|problem| format!("{SKILL_FILE}: {}", problem.message)).collect()
+    let problems = problems(bytes, declaration.name.as_str());
+    problems.iter().map(|problem| format!("{SKILL_FILE}: {}", problem.message)).collect()
+}
+
+/// Returns what to tell of a SKILL.md whose name is not that of its skill.
+pub(super) fn name_warning(bytes: &[u8], name: &str) -> Option<String> {
+    let differs = |problem: &Diagnostic| problem.code == skill::Code::NameDirectory;
+    problems(bytes, name)
+        .into_iter()
+        .find(differs)
+        .map(|problem| format!("{SKILL_FILE}: {}", problem.message))
+}
+
+fn problems(bytes: &[u8], name: &str) -> Vec<Diagnostic> {
+    let input = Input { file: SKILL_FILE, directory: Some(name), bytes };
+    let mut problems = parse(&input, Strictness::Lenient).diagnostics;
+    problems.retain(|problem| problem.severity != skill::Severity::Note);
+    problems
 }

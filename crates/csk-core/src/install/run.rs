@@ -13,12 +13,12 @@ use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate};
+use super::sources::{check_root, clone_missing};
 use super::{
     Applied, Cache, Group, Keep, Label, Observed, Plan, Prepared, Resolution, Seen, SkillError,
     Tags, Target, apply, finish_interrupted, observe, plan, prepare, resolve,
 };
-use crate::git::redacted;
-use crate::{Agents, Commit, Declaration, LocalSources, clone};
+use crate::{Agents, Commit, Declaration, LocalSources, Progress, Work};
 
 /// What an install works with.
 #[derive(Debug, Clone)]
@@ -147,12 +147,12 @@ pub enum RunError {
     SkillsRoot(String),
 }
 
-/// Installs into every target and tells what became of each. `progress` is told what goes on.
+/// Installs into every target and returns what became of each. `progress` is told what goes on.
 pub fn install(
     environment: &Environment,
     targets: &[Target],
     options: Options,
-    progress: &(dyn Fn(&str) + Sync),
+    progress: &dyn Progress,
 ) -> Result<Vec<ProjectReport>, RunError> {
     check_root(environment, targets)?;
     let failed = match options.mode {
@@ -171,7 +171,12 @@ pub fn install(
     let work: Vec<_> = targets.iter().zip(plans).collect();
     Ok(work
         .into_par_iter()
-        .map(|(target, planned)| project(environment, target, planned, &prepared, options.mode))
+        .map(|(target, planned)| {
+            let is_busy = planned.as_ref().is_ok_and(|(plan, _)| !plan.is_empty());
+            let work = Work::Project { alias: &target.alias };
+            let _running = is_busy.then(|| progress.begin(work));
+            project(environment, target, planned, &prepared, options.mode)
+        })
         .collect())
 }
 
@@ -188,63 +193,6 @@ pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan,
             Ok(plan(target, &resolution, &observed, Tags::MayMove))
         })
         .collect()
-}
-
-/// Checks that there is something to install from, or that all of it can be cloned.
-fn check_root(environment: &Environment, targets: &[Target]) -> Result<(), RunError> {
-    let root = &environment.skills_root;
-    let has_repository = fs::read_dir(root.as_path()).is_ok_and(|entries| {
-        entries
-            .flatten()
-            .any(|entry| entry.path().join(".git").exists() || entry.path().join("HEAD").is_file())
-    });
-    let mut skills = targets.iter().flat_map(|target| &target.skills);
-    if has_repository || skills.all(|skill| skill.git.is_some()) {
-        return Ok(());
-    }
-    let what = if root.as_path().is_dir() { "holds no git repository" } else { "does not exist" };
-    Err(RunError::SkillsRoot(format!("skills_root {root} {what}")))
-}
-
-/// Clones repositories that are declared with a URL and not there; returns the ones that failed.
-fn clone_missing(
-    environment: &Environment,
-    targets: &[Target],
-    progress: &(dyn Fn(&str) + Sync),
-) -> BTreeMap<Identifier, SkillError> {
-    let mut missing: BTreeMap<&Identifier, (&Declaration, &str)> = BTreeMap::new();
-    for skill in targets.iter().flat_map(|target| &target.skills) {
-        let place = environment.skills_root.join(skill.source.as_str());
-        if let Some(url) = skill.git.as_deref().filter(|_| !place.as_path().exists()) {
-            missing.entry(&skill.source).or_insert((skill, url));
-        }
-    }
-    let clone_one = |(source, (skill, url)): (&Identifier, (&Declaration, &str))| {
-        progress(&format!("cloning {source} from {}", redacted(url)));
-        let place = environment.skills_root.join(source.as_str());
-        let staged =
-            environment.skills_root.join(format!(".csk-clone-{}-{source}", std::process::id()));
-        let failed = |error| SkillError::Clone {
-            skill: skill.name.to_string(),
-            url: redacted(url),
-            source: error,
-        };
-        let cloned = fs::create_dir_all(environment.skills_root.as_path())
-            .map_err(|error| {
-                SkillError::Write(format!("cannot make {}: {error}", environment.skills_root))
-            })
-            .and_then(|()| clone(url, &staged, environment.local).map_err(failed))
-            // Another csk may have cloned it meanwhile; then its clone is as good as ours.
-            .and_then(|()| match fs::rename(staged.as_path(), place.as_path()) {
-                Err(error) if !place.as_path().exists() => {
-                    Err(SkillError::Write(format!("cannot write {place}: {error}")))
-                }
-                _ => Ok(()),
-            });
-        let _ = fs::remove_dir_all(staged.as_path());
-        cloned.err().map(|error| (source.clone(), error))
-    };
-    missing.into_par_iter().filter_map(clone_one).collect()
 }
 
 /// Finishes what was interrupted, observes and plans; where something is to be written, git must ignore it.

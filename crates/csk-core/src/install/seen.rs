@@ -19,12 +19,25 @@ use crate::read_text;
 const FOLDER: &str = "cache/.seen";
 
 /// A folder of csk's: its fingerprint, and the digest of its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sight {
     /// What tells whether it was touched.
-    pub fingerprint: Digest,
+    pub(super) fingerprint: Digest,
     /// What it held.
-    pub content: Digest,
+    pub(super) content: Digest,
+    /// What is to be told of it.
+    pub(super) warning: Option<String>,
+}
+
+/// What a look at a folder shows.
+#[derive(Debug)]
+pub(super) struct Look {
+    /// What it holds.
+    pub(super) content: Digest,
+    /// What is to be told of it.
+    pub(super) warning: Option<String>,
+    /// What may be remembered of it.
+    pub(super) sight: Option<Sight>,
 }
 
 /// What was seen in one project, by the path of the folder below its root.
@@ -47,29 +60,38 @@ impl Seen {
         }
         let sight = |(path, value): (&String, &Value)| {
             let digest = |key: &str| value[key].as_str()?.parse().ok();
-            let sight = Sight { fingerprint: digest("fingerprint")?, content: digest("content")? };
-            Some((path.clone(), sight))
+            let (fingerprint, content) = (digest("fingerprint")?, digest("content")?);
+            let warning = value["warning"].as_str().map(str::to_owned);
+            Some((path.clone(), Sight { fingerprint, content, warning }))
         };
         let folders = value["folders"].as_object().into_iter().flatten();
         Self { known: folders.filter_map(sight).collect(), current: BTreeMap::new() }
     }
 
-    /// Returns the digest of `folder`, which is at `path`, and what may be remembered of it. It is read only
-    /// if it was touched.
-    pub(super) fn content(
+    /// Looks at `folder`, which is at `path`. It is read only if it was touched; then `warn` is asked what is
+    /// to be told of it.
+    pub(super) fn look(
         &self,
         folder: &Root,
         path: &str,
-    ) -> Result<(Digest, Option<Sight>), FsError> {
+        warn: impl FnOnce(&Root) -> Option<String>,
+    ) -> Result<Look, FsError> {
         let now = SystemTime::now();
         let print = fingerprint(folder)?;
         let is_same = |sight: &&Sight| print.is_some_and(|print| print.digest == sight.fingerprint);
         if let Some(sight) = self.known.get(path).filter(is_same) {
-            return Ok((sight.content, Some(*sight)));
+            let (content, warning) = (sight.content, sight.warning.clone());
+            return Ok(Look { content, warning, sight: Some(sight.clone()) });
         }
         let content = content_digest(folder)?;
+        let warning = warn(folder);
         let settled = print.filter(|print| print.is_settled(now));
-        Ok((content, settled.map(|print| Sight { fingerprint: print.digest, content })))
+        let sight = settled.map(|print| Sight {
+            fingerprint: print.digest,
+            content,
+            warning: warning.clone(),
+        });
+        Ok(Look { content, warning, sight })
     }
 
     /// Remembers the folder at `path`, or that nothing is known of it.
@@ -87,7 +109,11 @@ impl Seen {
         }
         let folder = |(path, sight): (&String, &Sight)| {
             let (content, print) = (sight.content.to_string(), sight.fingerprint.to_string());
-            (path.clone(), json!({ "content": content, "fingerprint": print }))
+            let mut value = json!({ "content": content, "fingerprint": print });
+            if let Some(warning) = &sight.warning {
+                value["warning"] = warning.as_str().into();
+            }
+            (path.clone(), value)
         };
         let folders: Map<String, Value> = self.current.iter().map(folder).collect();
         let value = json!({ "folders": folders, "project": root.as_str(), "schema_version": 1 });

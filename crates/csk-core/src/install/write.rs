@@ -30,7 +30,11 @@ pub(super) fn write_context(
         out.write_all(marker.to_json().as_bytes()).map_err(|error| io_error(&path, &error))
     })?;
     let print = fingerprint(&open(folder)?).map_err(|error| write_error(&error))?;
-    Ok(print.map(|print| Sight { fingerprint: print.digest, content: prepared.content }))
+    Ok(print.map(|print| Sight {
+        fingerprint: print.digest,
+        content: prepared.content,
+        warning: prepared.name_warning.clone(),
+    }))
 }
 
 /// Writes files, which are sorted, into a new folder.
@@ -73,7 +77,7 @@ pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>
     let root = open(to)?;
     let print = fingerprint(&root).map_err(|error| write_error(&error))?;
     let content = content_digest(&root).map_err(|error| write_error(&error))?;
-    Ok(print.map(|print| Sight { fingerprint: print.digest, content }))
+    Ok(print.map(|print| Sight { fingerprint: print.digest, content, warning: None }))
 }
 
 /// Copies what the user made of a skill, with its permissions.

@@ -63,51 +63,46 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
             .with_hint("edit it, or replace it with --force"));
         }
     }
-    let root = match (&args.skills_root, asks) {
-        (Some(root), _) => root.clone(),
-        (None, true) => ask(context, "Folder of the skills' repositories: ")?,
+    let mut config = Config::new(match (&args.skills_root, asks) {
+        (Some(root), _) => folder(context, root)?,
+        (None, true) => ask_until(context, "Folder of the skills' repositories: ", folder)?,
         (None, false) => {
             return Err(Failure::usage(
                 "--skills-root is missing, and there is no terminal to ask on",
             ));
         }
-    };
-    let mut config = Config::new(folder(context, &root)?);
+    });
     let locale = match (&args.locale, asks) {
         (Some(locale), _) => locale.clone(),
         (None, true) => ask(context, "Preferred locale (empty for none): ")?,
         (None, false) => String::new(),
     };
     config.preferred_locale = Some(locale).filter(|locale| !locale.is_empty());
-    let agents = match (&args.agents, asks) {
-        (Some(agents), _) => agents.clone(),
-        (None, true) => ask(context, "Agents, separated by commas: ")?
-            .split(',')
-            .map(|id| id.trim().to_owned())
-            .collect(),
+    config.default_agents = match (&args.agents, asks) {
+        (Some(agents), _) => known_agents(agents.iter().map(String::as_str))?,
+        (None, true) => ask_until(context, "Agents, separated by commas: ", |_, answer| {
+            known_agents(answer.split(',').map(str::trim))
+        })?,
         (None, false) => Vec::new(),
     };
-    config.default_agents = known_agents(agents)?;
-    let mut projects = args.projects.clone();
-    while asks && args.projects.is_empty() {
-        let answer = ask(context, "Project as ALIAS=PATH (empty to end): ")?;
-        if answer.is_empty() {
-            break;
-        }
-        projects.push(answer);
+    for project in &args.projects {
+        config.projects.extend(project_entry(context, project)?);
     }
-    for project in projects {
-        let (alias, entry) = project_entry(context, &project)?;
-        config.projects.insert(alias, entry);
+    while asks && args.projects.is_empty() {
+        let question = "Project as ALIAS=PATH (empty to end): ";
+        match ask_until(context, question, project_entry)? {
+            Some((alias, entry)) => config.projects.insert(alias, entry),
+            None => break,
+        };
     }
     context.save(&config.to_json())?;
     context.ui.out(&format!("wrote {path}\n"))?;
     Ok(0)
 }
 
-fn known_agents(ids: Vec<String>) -> Result<Vec<String>, Failure> {
+fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<String>, Failure> {
     let agents = Agents::default();
-    let ids: Vec<String> = ids.into_iter().filter(|id| !id.is_empty()).collect();
+    let ids: Vec<String> = ids.filter(|id| !id.is_empty()).map(str::to_owned).collect();
     match ids.iter().find(|id| agents.find(id).is_none()) {
         None => Ok(ids),
         Some(id) => {
@@ -120,7 +115,14 @@ fn known_agents(ids: Vec<String>) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn project_entry(context: &Context, text: &str) -> Result<(Identifier, ProjectEntry), Failure> {
+/// Reads `ALIAS=PATH`; nothing is none.
+fn project_entry(
+    context: &Context,
+    text: &str,
+) -> Result<Option<(Identifier, ProjectEntry)>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
     let (alias, path) = text
         .split_once('=')
         .ok_or_else(|| Failure::usage(format!("`{text}` is not ALIAS=PATH")))?;
@@ -136,7 +138,7 @@ fn project_entry(context: &Context, text: &str) -> Result<(Identifier, ProjectEn
         project_alias: alias.clone(),
         checkout_alias: alias.clone(),
     };
-    Ok((alias, entry))
+    Ok(Some((alias, entry)))
 }
 
 fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
@@ -149,9 +151,26 @@ fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
     }
 }
 
+/// Asks until `read` can make something of the answer.
+fn ask_until<T>(
+    context: &mut Context,
+    question: &str,
+    read: impl Fn(&Context, &str) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    loop {
+        let answer = ask(context, question)?;
+        match read(context, &answer) {
+            Ok(value) => return Ok(value),
+            Err(failure) => failure.tell(&mut context.ui),
+        };
+    }
+}
+
 fn ask(context: &mut Context, question: &str) -> Result<String, Failure> {
     context.ui.error(question)?;
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
+    if io::stdin().lock().read_line(&mut answer)? == 0 {
+        return Err(Failure::usage("no answer was given, and nothing was written"));
+    }
     Ok(answer.trim().to_owned())
 }

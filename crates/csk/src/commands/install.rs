@@ -2,12 +2,13 @@
 
 use csk_core::Config;
 use csk_core::install::{
-    Ignore, Mode, Options, Outcome, ProjectReport, RunError, SkillReport, Tags, install as run,
+    Ignore, Mode, Options, Outcome, ProjectReport, SkillReport, Tags, install as run,
 };
 use term::safe_line;
 
 use crate::context::Context;
-use crate::failure::{Failure, LOCKED, USAGE};
+use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::projects::{Selection, select};
 
 const AFTER: &str = "\
@@ -75,27 +76,8 @@ pub(crate) fn install_into(
         mode: if flags.dry_run { Mode::DryRun } else { Mode::Apply },
         ignore: if flags.fix_gitignore { Ignore::Fix } else { Ignore::Require },
     };
-    let progress = |words: &str| {
-        // Told as it happens; the report at the end does not depend on it.
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("{}\n", safe_line(words)).as_bytes(),
-        );
-    };
-    let reports = run(&context.environment(config), &selected.targets, options, &progress)
-        .map_err(|error| match error {
-            RunError::Lock(error) => {
-                Failure::Message { code: LOCKED, message: error.to_string(), hint: None }
-            }
-            RunError::SkillsRoot(message) => Failure::Message {
-                code: USAGE,
-                message,
-                hint: Some(
-                    "set skills_root in config.json, or declare a `git` URL for every skill"
-                        .to_owned(),
-                ),
-            },
-        })?;
+    let environment = context.environment(config);
+    let reports = run(&environment, &selected.targets, options, &Progress::default())?;
     let mut failed = selected.failed;
     for report in &reports {
         failed |= report.error.is_some() || report.skills.iter().any(SkillReport::has_failed);

@@ -1,15 +1,12 @@
 //! `csk update`: fetches the repositories of skills.
 
-#![expect(clippy::disallowed_methods, reason = "lists the folder of repositories")]
-
-use std::fs;
-
-use csk_core::{Config, Fetched, GitError, fetch};
-use rayon::prelude::*;
+use csk_core::install::update as fetch_all;
+use csk_core::{Config, Fetched};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::progress::Progress;
 
 const AFTER: &str = "\
 Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not
@@ -37,27 +34,7 @@ pub(crate) fn update(context: &mut Context, _: &UpdateArgs) -> Result<u8, Failur
 }
 
 pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {
-    let local = context.environment(config).local;
-    let root = &config.skills_root;
-    let entries = fs::read_dir(root.as_path());
-    let mut names: Vec<String> = entries
-        .map(|entries| {
-            entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
-        })
-        .unwrap_or_default();
-    names.retain(|name| {
-        let path = root.join(name);
-        !name.starts_with('.')
-            && (path.join(".git").as_path().exists() || path.join("HEAD").as_path().is_file())
-    });
-    names.sort_unstable();
-    if names.is_empty() {
-        return Err(Failure::usage(format!(
-            "skills_root {root} does not exist or holds no git repository"
-        )));
-    }
-    let fetched: Vec<(String, Result<Fetched, GitError>)> =
-        names.into_par_iter().map(|name| (name.clone(), fetch(&root.join(&name), local))).collect();
+    let fetched = fetch_all(&context.environment(config), &Progress::default())?;
     let mut failed = false;
     for (name, result) in fetched {
         let name = safe_line(&name).into_owned();

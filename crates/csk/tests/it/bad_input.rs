@@ -155,6 +155,34 @@ fn a_project_that_cannot_be_written_fails_alone() {
     assert_eq!(world.read(world.app(".agents")), "a file");
 }
 
+/// As a user who may read the project and not write it.
+#[test]
+fn a_read_only_project_fails_and_stays_as_it_is() {
+    let world = World::new();
+    world.install();
+    world.commit("pdf", "//- /references/new.md\nnew\n");
+    world.git("skills/pdf", "tag v2");
+    world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+    let before = world.listing(".agents/skills");
+    let script = format!(
+        "chmod 755 .. && chown -R 65534:65534 ../home && \
+         exec setpriv --reuid 65534 --regid 65534 --clear-groups env GIT_CONFIG_COUNT=1 \
+         GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=* {} install app",
+        env!("CARGO_BIN_EXE_csk")
+    );
+    if world.env.run_args("sh", &["-c", "test $(id -u) = 0 && setpriv --version"]).code != Some(0) {
+        testkit::skip("a read-only project", "only root can become another user, with setpriv");
+        return;
+    }
+    let run = world.env.run_args("sh", &["-c", &script]);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("Permission denied"), "{}", run.stderr);
+    assert_eq!(world.listing(".agents/skills"), before);
+    assert!(world.read(world.installed("pdf/SKILL.md")).contains("Body."));
+    world.install();
+    assert!(world.installed("pdf/references/new.md").exists());
+}
+
 #[test]
 fn a_large_file_is_installed_without_holding_it() {
     let world = World::bare();

@@ -10,6 +10,7 @@ mod hostile;
 mod install;
 mod kill;
 mod lessons;
+mod progress;
 mod sources;
 mod status;
 

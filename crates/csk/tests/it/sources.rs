@@ -180,7 +180,7 @@ fn a_repository_that_cannot_be_fetched_stops_no_other() {
     let run = world.csk("update");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stdout, "pdf: no remote\n");
-    assert!(run.stderr.starts_with("lost: "), "{}", run.stderr);
+    assert!(run.stderr.starts_with("fetching lost\nlost: fatal: "), "{}", run.stderr);
     let run = world.csk("upgrade app");
     assert_eq!(run.code, Some(1), "a fetch failed, and what is here was installed");
     assert!(world.installed("pdf/SKILL.md").exists());

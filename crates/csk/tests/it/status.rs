@@ -118,6 +118,18 @@ fn what_csk_remembers_is_not_believed_against_the_files() {
 }
 
 #[test]
+fn a_name_that_differs_is_told_by_install_and_status() {
+    let world = World::new();
+    world.repo("other", "//- /SKILL.md\n---\nname: elsewhere\ndescription: d\n---\n").git("tag v1");
+    world.skillfile(r#"{"name": "other", "tag": "v1"}"#);
+    let words = "app: warning: other: SKILL.md: `name` is `elsewhere`, but the folder is `other`";
+    assert!(world.install().stderr.contains(words));
+    assert!(world.csk("status app").stderr.contains(words));
+    fs::remove_dir_all(world.home().join(".cocoaskills/cache")).unwrap();
+    assert!(world.csk("status app").stderr.contains(words));
+}
+
+#[test]
 fn json_fits_its_schema() {
     let world = World::new();
     for name in ["csk-status", "csk-list"] {

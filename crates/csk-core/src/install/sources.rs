@@ -1,0 +1,140 @@
+//! The repositories under `skills_root`: cloned when they are missing, fetched when asked. Each is worked on
+//! by one csk at a time, and several at once.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rayon::prelude::*;
+use skill::Identifier;
+use skill_fs::{AbsPath, Lock, LockError};
+
+use super::{Environment, RunError, SkillError, Target};
+use crate::git::{TIME_LIMIT, redacted};
+use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin};
+
+/// How many repositories are cloned or fetched at once: that is waiting for a network, not work.
+const AT_ONCE: usize = 8;
+
+/// Returns the names of the git repositories under `skills_root`, sorted.
+pub fn repositories(skills_root: &AbsPath) -> Vec<String> {
+    let entries = fs::read_dir(skills_root.as_path()).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join(".git").exists() || entry.path().join("HEAD").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Checks that there is something to install from, or that all of it can be cloned.
+pub(super) fn check_root(environment: &Environment, targets: &[Target]) -> Result<(), RunError> {
+    let root = &environment.skills_root;
+    let mut skills = targets.iter().flat_map(|target| &target.skills);
+    if skills.all(|skill| skill.git.is_some()) || !repositories(root).is_empty() {
+        return Ok(());
+    }
+    let what = if root.as_path().is_dir() { "holds no git repository" } else { "does not exist" };
+    Err(RunError::SkillsRoot(format!("skills_root {root} {what}")))
+}
+
+/// What became of a repository: its name, and what was fetched.
+pub type FetchReport = (String, Result<Fetched, GitError>);
+
+/// Fetches every repository, in parallel; one that fails stops no other.
+pub fn update(
+    environment: &Environment,
+    progress: &dyn Progress,
+) -> Result<Vec<FetchReport>, RunError> {
+    let root = &environment.skills_root;
+    let names = repositories(root);
+    if names.is_empty() {
+        let message = format!("skills_root {root} does not exist or holds no git repository");
+        return Err(RunError::SkillsRoot(message));
+    }
+    let fetch_one = |name: String| {
+        let repository = root.join(&name);
+        let fetched = origin(&repository).and_then(|url| {
+            let Some(url) = url else { return Ok(Fetched::NoRemote) };
+            let _lock = lock(environment, &name)?;
+            let running = progress.begin(Work::Fetch { source: &name });
+            fetch(&repository, &url, environment.local, running.as_ref()).map(|()| Fetched::Done)
+        });
+        (name, fetched)
+    };
+    Ok(at_once(|| names.into_par_iter().map(fetch_one).collect()))
+}
+
+/// Clones repositories that are declared with a URL and not there; returns the ones that failed.
+pub(super) fn clone_missing(
+    environment: &Environment,
+    targets: &[Target],
+    progress: &dyn Progress,
+) -> BTreeMap<Identifier, SkillError> {
+    let mut missing: BTreeMap<&Identifier, (&Declaration, &str)> = BTreeMap::new();
+    for skill in targets.iter().flat_map(|target| &target.skills) {
+        let place = environment.skills_root.join(skill.source.as_str());
+        if let Some(url) = skill.git.as_deref().filter(|_| !place.as_path().exists()) {
+            missing.entry(&skill.source).or_insert((skill, url));
+        }
+    }
+    if missing.is_empty() {
+        return BTreeMap::new();
+    }
+    let clone_one = |(source, (skill, url)): (&Identifier, (&Declaration, &str))| {
+        let cloned = clone_to_place(environment, source, url, progress);
+        let failed = |error: GitError| SkillError::Clone {
+            skill: skill.name.to_string(),
+            url: redacted(url),
+            source: error,
+        };
+        cloned.err().map(|error| (source.clone(), failed(error)))
+    };
+    at_once(|| missing.into_par_iter().filter_map(clone_one).collect())
+}
+
+/// Clones beside the place, then moves there: a repository is there whole or not at all.
+fn clone_to_place(
+    environment: &Environment,
+    source: &Identifier,
+    url: &str,
+    progress: &dyn Progress,
+) -> Result<(), GitError> {
+    let root = &environment.skills_root;
+    let files = |error: std::io::Error| GitError::Failed(format!("cannot write {root}: {error}"));
+    let _lock = lock(environment, source.as_str())?;
+    let place = root.join(source.as_str());
+    // Another csk may have cloned it while this one waited.
+    if place.as_path().exists() {
+        return Ok(());
+    }
+    let running = progress.begin(Work::Clone { source, url: &redacted(url) });
+    fs::create_dir_all(root.as_path()).map_err(files)?;
+    let staged = root.join(format!(".csk-clone-{}-{source}", std::process::id()));
+    let cloned = clone(url, &staged, environment.local, running.as_ref())
+        .and_then(|()| fs::rename(staged.as_path(), place.as_path()).map_err(files));
+    if cloned.is_err() {
+        // What is left of a clone that failed is nobody's; the next one makes its own.
+        let _ = fs::remove_dir_all(staged.as_path());
+    }
+    cloned
+}
+
+/// Waits for other csk that work on the same repository.
+fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
+    let folder = environment.home.join("locks");
+    let busy = |error: LockError| GitError::Busy(error.to_string());
+    fs::create_dir_all(folder.as_path())
+        .map_err(|error| GitError::Busy(format!("cannot make {folder}: {error}")))?;
+    Lock::acquire(&folder.join(format!("{source}.lock")), TIME_LIMIT).map_err(busy)
+}
+
+/// Runs `work` with more threads than there are cores; where none can be had, with what there is.
+fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}

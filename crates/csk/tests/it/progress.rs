@@ -1,0 +1,122 @@
+//! What people see while csk works, on a terminal and without one.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use crate::{SKILL, World};
+
+/// A world whose one skill is cloned from a URL, with a `git` that notes its calls and takes its time.
+fn slow_world() -> World {
+    let mut world = World::bare();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    upstream.git("tag v1");
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
+    world.config(r#", "allow_local_sources": true"#);
+    let calls = world.env.path("calls");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *clone*|*fetch*)\necho \"$*\" >> {}\n\
+         printf 'Receiving objects:  42%% (42/100)\\r' >&2\nsleep 0.7;; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        calls.display()
+    );
+    world.env.write("bin/git", script.as_bytes());
+    fs::set_permissions(world.env.path("bin/git"), PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", world.env.path("bin").display(), std::env::var("PATH").unwrap());
+    world.env = world.env.var("PATH", &path);
+    world
+}
+
+/// Runs csk on a terminal and returns everything that appears there.
+fn on_a_terminal(world: &World, arguments: &str, answers: &str) -> Option<String> {
+    if world.env.run("script", "--version").code != Some(0) {
+        testkit::skip("a terminal", "there is no `script` to make one with");
+        return None;
+    }
+    let call = format!("{} {arguments}", env!("CARGO_BIN_EXE_csk"));
+    let mut child = world
+        .env
+        .command("script", &["--quiet", "--return", "--command", &call, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(answers.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    Some(format!("{}{:?}", String::from_utf8_lossy(&output.stdout), output.status.code()))
+}
+
+#[test]
+fn a_clone_and_a_fetch_have_a_live_line_on_a_terminal() {
+    let world = slow_world();
+    let Some(shown) = on_a_terminal(&world, "install app", "") else { return };
+    assert!(shown.contains("cloning pdf "), "{shown:?}");
+    assert!(shown.contains("Receiving objects:  42% (42/100)"), "{shown:?}");
+    assert!(shown.contains("app: pdf tag v1") && shown.ends_with("Some(0)"), "{shown:?}");
+    // The live line is wiped before the result is written.
+    assert!(shown.contains("\u{1b}[2K"), "{shown:?}");
+    let Some(shown) = on_a_terminal(&world, "update", "") else { return };
+    assert!(shown.contains("fetching pdf") && shown.contains("pdf: fetched"), "{shown:?}");
+}
+
+#[test]
+fn without_a_terminal_there_are_plain_lines() {
+    let world = slow_world();
+    let run = world.csk("install app");
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(lines, ["cloning pdf from file://[ROOT]/work/upstream"], "{}", run.stderr);
+    let run = world.csk("update");
+    assert_eq!(run.stderr, "fetching pdf\n");
+    assert_eq!(run.stdout, "pdf: fetched\n");
+    assert_eq!(world.csk("install app").stderr, "", "nothing is told of what is up to date");
+}
+
+#[test]
+fn a_repository_is_cloned_once_by_many_csk_at_once() {
+    let world = slow_world();
+    let start = || {
+        let mut command = world.env.command(env!("CARGO_BIN_EXE_csk"), &["install", "app"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    for mut child in [start(), start(), start()] {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let calls = world.read(world.env.path("calls"));
+    assert_eq!(calls.lines().count(), 1, "{calls}");
+    assert!(world.installed("pdf/SKILL.md").exists());
+    let left = fs::read_dir(world.home().join(".cocoaskills/locks")).unwrap().count();
+    assert_eq!(left, 0, "no lock is left behind");
+}
+
+#[test]
+fn bootstrap_asks_on_a_terminal_and_asks_again() {
+    let world = World::bare();
+    let path = world.home().join(".cocoaskills/config.json");
+    fs::remove_file(&path).unwrap();
+    let answers = "skills\nru\nclaud_code\nclaude_code, codex_cli\napp=nowhere\napp=app\n\n";
+    let Some(shown) = on_a_terminal(&world, "bootstrap", answers) else { return };
+    assert!(shown.contains("did you mean `claude_code`?"), "{shown}");
+    assert!(shown.contains("nowhere does not exist"), "{shown}");
+    assert!(shown.ends_with("Some(0)"), "{shown}");
+    let config = world.csk("config show").stdout;
+    for expected in [
+        "\"skills_root\": \"[ROOT]/work/skills\"",
+        "\"ru\"",
+        "claude_code",
+        "codex_cli",
+        "work/app",
+    ] {
+        assert!(config.contains(expected), "{expected} in {config}");
+    }
+    let before = world.read(&path);
+    // No, and nothing but Enter, leave it as it is.
+    for answer in ["n\n", "\n"] {
+        let Some(shown) = on_a_terminal(&world, "bootstrap", answer) else { return };
+        assert!(shown.contains("was left as it is") && shown.ends_with("Some(2)"), "{shown}");
+        assert_eq!(world.read(&path), before);
+    }
+}
