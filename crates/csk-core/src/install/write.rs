@@ -16,7 +16,7 @@ use skill_fs::{
 use super::seen::Sight;
 use super::{Prepared, SkillError};
 use crate::sys::{make_executable, make_link};
-use crate::{File, FileKind, SourceError};
+use crate::{Content, File, FileKind, SourceError};
 
 /// Writes a context and its marker into a new folder; returns what to remember of it.
 pub(super) fn write_context(
@@ -54,6 +54,10 @@ pub(super) fn write_files(folder: &AbsPath, files: &[File]) -> Result<(), SkillE
             continue;
         }
         write_new(&path, file.kind, |out| {
+            // From file to file the kernel copies, and shares blocks where the file system can.
+            if let Content::File(from, _) = &file.content {
+                return copy_file(from, out, &path);
+            }
             file.content.feed(|bytes| out.write_all(bytes)).map_err(|error| match error {
                 SourceError::Copy(why) => SkillError::Write(format!("cannot write {path}: {why}")),
                 other => SkillError::from(other),
@@ -68,16 +72,19 @@ pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>
     copy(from, to, |entry, source, place| {
         let Kind::File { executable, .. } = entry.kind else { return Ok(()) };
         let kind = if executable { FileKind::Executable } else { FileKind::Plain };
-        write_new(place, kind, |out| {
-            let copied = fs::File::open(source.as_path())
-                .and_then(|mut source| io::copy(&mut source, out).map(|_| ()));
-            copied.map_err(|error| io_error(place, &error))
-        })
+        write_new(place, kind, |out| copy_file(source, out, place))
     })?;
     let root = open(to)?;
     let print = fingerprint(&root).map_err(|error| write_error(&error))?;
     let content = content_digest(&root).map_err(|error| write_error(&error))?;
     Ok(print.map(|print| Sight { fingerprint: print.digest, content, warning: None }))
+}
+
+fn copy_file(from: &AbsPath, out: &mut fs::File, place: &AbsPath) -> Result<(), SkillError> {
+    fs::File::open(from.as_path())
+        .and_then(|mut from| io::copy(&mut from, out))
+        .map(|_| ())
+        .map_err(|error| io_error(place, &error))
 }
 
 /// Copies what the user made of a skill, with its permissions.

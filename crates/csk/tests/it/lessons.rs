@@ -1,4 +1,15 @@
-//! What the original got wrong, one test a lesson.
+//! What the original got wrong, one test a lesson. Lessons whose test stands elsewhere:
+//!
+//! * 2 locales drop keys: `install::locales_are_rendered_and_a_missing_one_is_told`
+//! * 4 tampering goes unnoticed: `sources::a_cache_that_was_tampered_with_is_made_again`
+//! * 5 deleted entries go unnoticed: `status::entries_of_agents_that_are_gone_are_seen`
+//! * 6 a removed agent leaves links: `adapters::agents_get_links_and_lose_them_when_they_go`
+//! * 9 one skill blocks all: `install::one_skill_that_fails_stops_no_other`
+//! * 11 replacement has a gap: `install::a_reader_never_finds_the_skill_missing`
+//! * 12 a no-op rewrites: `install::installing_twice_changes_nothing_at_all`
+//! * 13 a kill half way: `kill::a_kill_at_any_change_leaves_every_skill_old_or_new`
+//! * 14 cost that grows faster than the work: `bench/run`, from 10 to 200 skills
+//! * 15 "tag not found" without advice: `install::one_skill_that_fails_stops_no_other`
 
 use std::fs;
 use std::io::Read;
