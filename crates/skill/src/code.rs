@@ -114,11 +114,16 @@ codes! {
     SchemaVersion = "schema-version", Error, Error, "A file has a `schema_version` that this version does not know.";
     MissingKey = "missing-key", Error, Error, "A key that every such file must have is missing.";
     UnknownKey = "unknown-key", Warning, Warning, "A key of a JSON file is not known; it is ignored.";
+    RefusedKey = "refused-key", Error, Error, "A key of csk-skill.json is not known, or never allowed.";
     BadIdentifier = "bad-identifier", Error, Error, "A name is not an identifier: ASCII letters, digits, `.`, `_`, `-`.";
     BadReference = "bad-reference", Error, Error, "A skill must be declared by exactly one of `tag`, `branch` and `revision`.";
     DuplicateName = "duplicate-name", Error, Error, "Two declarations have the same name.";
     UnknownAgent = "unknown-agent", Error, Error, "An agent is not known.";
     BadUrl = "bad-url", Error, Error, "A `git` URL is not one that is allowed.";
+    RuntimeRoot = "runtime-root", Error, Error, "A runtime root is not a folder of the skill, or overlaps with another.";
+    CommandPath = "command-path", Error, Error, "The path of a command is not a file of the skill, or not inside a runtime root.";
+    CommandReserved = "command-reserved", Error, Error, "A skill may not bring a command that is called like a shell or a basic tool.";
+    LegacyCommand = "legacy-command", Warning, Warning, "A command of agents/runtime.json cannot be used, and is left out.";
     BadPath = "bad-path", Error, Error, "A path in a configuration file cannot be used.";
 
     BodyEmpty = "body-empty", Warning, silent, "There are no instructions after the frontmatter.";

@@ -107,7 +107,26 @@ pub struct Object<'t, 'r, 'a> {
     /// The keys that lead here, for messages: `projects.demo`.
     path: String,
     known: Vec<&'static str>,
+    unknown: Unknown,
     report: &'r mut Report<'a>,
+}
+
+/// What becomes of keys that nobody takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// They are told and ignored; null counts as absent.
+    Ignored,
+    /// They are errors, and so is null.
+    Refused,
+}
+
+/// A value that is one text or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OneOrMany {
+    /// One text.
+    One(Text),
+    /// A list.
+    Many(Vec<Text>),
 }
 
 impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
@@ -125,12 +144,18 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             }
         }
         let range = object.range.start..object.range.end;
-        Self { properties, range, path, known: Vec::new(), report }
+        let unknown = Unknown::Ignored;
+        Self { properties, range, path, known: Vec::new(), unknown, report }
     }
 
     /// Returns the place of the object's opening brace, where missing keys are reported.
     pub fn place(&self) -> Range<usize> {
         self.range.start..self.range.start + 1
+    }
+
+    /// Says what becomes of keys that nobody takes. Objects inside start anew.
+    pub fn unknown_keys(&mut self, unknown: Unknown) {
+        self.unknown = unknown;
     }
 
     /// Adds a problem.
@@ -151,6 +176,19 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
 
     /// Checks `schema_version`: it must be there and one of `supported`.
     pub fn schema_version(&mut self, supported: &[u64]) -> Option<u64> {
+        self.schema_version_or(supported, |found| {
+            let known = supported.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("`schema_version` is {found}; this version knows {known}");
+            (message, "the file requires a newer csk; update csk".to_owned())
+        })
+    }
+
+    /// As [`Self::schema_version`]; `refuse` makes message and hint for one that is not supported.
+    pub fn schema_version_or(
+        &mut self,
+        supported: &[u64],
+        refuse: impl FnOnce(&str) -> (String, String),
+    ) -> Option<u64> {
         let (range, found) = match self.take("schema_version") {
             None => {
                 self.missing("schema_version", "a number");
@@ -162,16 +200,10 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         if let Some(version) = found.filter(|version| supported.contains(version)) {
             return Some(version);
         }
-        let known = supported.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let shown =
             found.map_or_else(|| "not a whole number".to_owned(), |version| version.to_string());
-        let message = format!("`schema_version` is {shown}; this version knows {known}");
-        self.report.add_with_hint(
-            Code::SchemaVersion,
-            range.start..range.end,
-            message,
-            "the file requires a newer csk; update csk",
-        );
+        let (message, hint) = refuse(&shown);
+        self.report.add_with_hint(Code::SchemaVersion, range.start..range.end, message, hint);
         None
     }
 
@@ -216,6 +248,20 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         }
     }
 
+    /// Reads a whole number; null counts as absent.
+    pub fn number(&mut self, key: &'static str) -> Option<u64> {
+        let value = self.take(key)?;
+        let number = match value {
+            ast::Value::NumberLit(number) => number.value.parse().ok(),
+            ast::Value::NullKeyword(_) => return None,
+            _ => None,
+        };
+        if number.is_none() {
+            self.wrong(key, value, "a whole number");
+        }
+        number
+    }
+
     /// Reads a list of texts; absent and null are an empty one.
     pub fn texts(&mut self, key: &'static str) -> Vec<Text> {
         match self.take(key) {
@@ -231,6 +277,35 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
                 Vec::new()
             }
         }
+    }
+
+    /// Reads one text or a list of texts.
+    pub fn one_or_many(&mut self, key: &'static str) -> Option<OneOrMany> {
+        if let Some(ast::Value::Array(_)) = self.peek(key) {
+            return Some(OneOrMany::Many(self.texts(key)));
+        }
+        self.text(key).map(OneOrMany::One)
+    }
+
+    /// Reads an object whose keys are names of the user's and whose values are texts.
+    pub fn text_entries(&mut self, key: &'static str) -> Vec<(Text, Text)> {
+        let object = match self.take(key) {
+            Some(ast::Value::Object(object)) => object,
+            None | Some(ast::Value::NullKeyword(_)) => return Vec::new(),
+            Some(other) => {
+                self.wrong(key, other, "an object");
+                return Vec::new();
+            }
+        };
+        let unique = Object::new(object, self.join(key), self.report).properties;
+        let entry = |property: &ObjectProp<'_>| {
+            let range = property.name.range();
+            let name =
+                Text { value: property.name.as_str().to_owned(), range: range.start..range.end };
+            let value = self.as_text(&format!("{key}.{}", name.value), &property.value)?;
+            Some((name, value))
+        };
+        unique.into_iter().filter_map(entry).collect()
     }
 
     /// Reads an object, if there is one.
@@ -323,7 +398,38 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
     fn take(&mut self, key: &'static str) -> Option<&'t ast::Value<'t>> {
         self.known.push(key);
         let at = self.properties.iter().position(|property| property.name.as_str() == key)?;
-        Some(&self.properties.remove(at).value)
+        let value = &self.properties.remove(at).value;
+        if self.unknown == Unknown::Refused && matches!(value, ast::Value::NullKeyword(_)) {
+            self.wrong(key, value, "a value, or no such key");
+        }
+        Some(value)
+    }
+
+    /// Returns true if there is a key that nobody took yet, and it is not null.
+    pub fn has(&self, key: &str) -> bool {
+        self.peek(key).is_some_and(|value| !matches!(value, ast::Value::NullKeyword(_)))
+    }
+
+    fn peek(&self, key: &str) -> Option<&'t ast::Value<'t>> {
+        let found = self.properties.iter().find(|property| property.name.as_str() == key);
+        found.map(|property| &property.value)
+    }
+
+    /// Returns the place of a key that nobody took yet, and takes it.
+    pub fn key(&mut self, key: &str) -> Option<Range<usize>> {
+        let at = self.properties.iter().position(|property| property.name.as_str() == key)?;
+        let range = self.properties.remove(at).name.range();
+        Some(range.start..range.end)
+    }
+
+    /// Returns the keys that lead here, for messages: `projects.demo`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns the keys that lead to `key` here, for messages: `projects.demo.path`.
+    pub fn path_of(&self, key: &str) -> String {
+        self.join(key)
     }
 
     fn as_text(&mut self, key: &str, value: &ast::Value<'_>) -> Option<Text> {
@@ -377,10 +483,14 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             } else {
                 format!("{}.{name}", self.path)
             };
-            let message = format!("`{shown}` is not a key that is known; it is ignored");
+            let (code, end) = match self.unknown {
+                Unknown::Ignored => (Code::UnknownKey, "; it is ignored"),
+                Unknown::Refused => (Code::RefusedKey, ""),
+            };
+            let message = format!("`{shown}` is not a key that is known{end}");
             let hint = nearest(name, self.known.iter().copied())
                 .map(|near| format!("did you mean `{near}`?"));
-            self.report.add_lazily(Code::UnknownKey, range.start..range.end, || (message, hint));
+            self.report.add_lazily(code, range.start..range.end, || (message, hint));
         }
     }
 }

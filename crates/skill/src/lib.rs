@@ -27,6 +27,7 @@ mod field;
 mod frontmatter;
 mod identifier;
 pub mod json;
+mod manifest;
 mod marker;
 mod name;
 mod nearest;
@@ -56,6 +57,10 @@ pub use frontmatter::{
     MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,
 };
 pub use identifier::{Identifier, IdentifierError};
+pub use manifest::{
+    Command, CommandKind, DeclaredCapabilities, DeclaredFilesystem, DeclaredList,
+    LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, Tree, TreeEntry,
+};
 pub use marker::{Marker, RefKind};
 pub use name::{MAX_NAME, NameError, SkillName};
 pub use nearest::nearest;

@@ -1,8 +1,11 @@
 //! `.csk-install.json`: what an install writes into a skill's folder about itself.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use crate::{Code, Diagnostic, Digest, Identifier, json as reader};
+use crate::manifest::declared;
+use crate::{Code, DeclaredCapabilities, Diagnostic, Digest, Identifier, RelPath, json as reader};
 
 /// How a skill was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,8 +56,16 @@ pub struct Marker {
     pub locale: Option<String>,
     /// The agents it was installed for.
     pub agents: Vec<String>,
-    /// The commands it declares.
+    /// The commands it declares, those of the system too.
     pub commands: Vec<String>,
+    /// The commands it brings, each with its file in the runtime folder of the skill's commit.
+    pub command_paths: BTreeMap<Identifier, RelPath>,
+    /// The folders of the skill that are runtime.
+    pub runtime_roots: Vec<String>,
+    /// The version of its manifest, if it has one.
+    pub skill_schema_version: Option<u64>,
+    /// What its manifest says that it may do.
+    pub capabilities: Option<DeclaredCapabilities>,
     /// When, as RFC 3339 in UTC.
     pub installed_at: String,
     /// Its files, sorted.
@@ -78,13 +89,23 @@ impl Marker {
             "schema_version": 1,
             "source": self.source.as_str(),
         });
+        let paths: Map<String, Value> = self
+            .command_paths
+            .iter()
+            .map(|(name, path)| (name.to_string(), path.as_str().into()))
+            .collect();
+        // What a skill without a manifest does not have is not written.
+        let more = [
+            ("git", self.git.as_deref().map(Value::from)),
+            ("bundle_sha256", self.bundle_sha256.map(|digest| digest.to_string().into())),
+            ("command_paths", (!paths.is_empty()).then_some(Value::Object(paths))),
+            ("runtime_roots", (!self.runtime_roots.is_empty()).then(|| json!(self.runtime_roots))),
+            ("skill_schema_version", self.skill_schema_version.map(Value::from)),
+            ("capabilities", self.capabilities.as_ref().map(DeclaredCapabilities::to_json)),
+        ];
         if let Some(object) = fields.as_object_mut() {
             object
-                .extend(self.git.as_ref().map(|git| ("git".to_owned(), Value::from(git.as_str()))));
-            object.extend(
-                self.bundle_sha256
-                    .map(|digest| ("bundle_sha256".to_owned(), Value::from(digest.to_string()))),
-            );
+                .extend(more.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
             let mut sorted: Vec<(String, Value)> = std::mem::take(object).into_iter().collect();
             sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
             *object = sorted.into_iter().collect::<Map<_, _>>();
@@ -138,6 +159,10 @@ impl Marker {
                 locale: object.text("locale").map(|text| text.value),
                 agents: texts(object.texts("agents")),
                 commands: texts(object.texts("commands")),
+                command_paths: command_paths(object)?,
+                runtime_roots: texts(object.texts("runtime_roots")),
+                skill_schema_version: object.number("skill_schema_version"),
+                capabilities: object.object("capabilities", declared::read),
                 installed_at: object
                     .text("installed_at")
                     .map(|text| text.value)
@@ -148,6 +173,21 @@ impl Marker {
         problems.retain(|problem| problem.code != Code::UnknownKey);
         (marker, problems)
     }
+}
+
+/// Reads the commands that a skill brings. A marker may be a stranger's: names and paths are checked.
+fn command_paths(object: &mut reader::Object<'_, '_, '_>) -> Option<BTreeMap<Identifier, RelPath>> {
+    let mut paths = BTreeMap::new();
+    for (name, path) in object.text_entries("command_paths") {
+        let read = Identifier::new(name.value.as_str()).ok().zip(RelPath::new(path.value).ok());
+        let Some((name, path)) = read else {
+            let message = format!("`command_paths.{}` is not a command and its file", name.value);
+            object.problem(Code::BadPath, name.range, message);
+            return None;
+        };
+        paths.insert(name, path);
+    }
+    Some(paths)
 }
 
 #[cfg(test)]
@@ -166,7 +206,17 @@ mod tests {
             bundle_sha256: Some(Digest::of(b"b")),
             locale: None,
             agents: vec!["claude_code".into()],
-            commands: Vec::new(),
+            commands: vec!["glab".into(), "mr".into()],
+            command_paths: BTreeMap::from([(
+                Identifier::new("mr").unwrap(),
+                RelPath::new("scripts/mr").unwrap(),
+            )]),
+            runtime_roots: vec!["scripts".into()],
+            skill_schema_version: Some(3),
+            capabilities: Some(DeclaredCapabilities {
+                env_read: Some(vec!["TOKEN".into()]),
+                ..DeclaredCapabilities::default()
+            }),
             installed_at: "2026-05-07T18:05:00Z".into(),
             files: vec!["SKILL.md".into()],
         }
@@ -187,7 +237,19 @@ mod tests {
         let newer = marker().to_json().replace("\"schema_version\": 1", "\"schema_version\": 2");
         assert_eq!(Marker::parse("m", &newer).1[0].code, Code::SchemaVersion);
         let richer =
-            marker().to_json().replace("\"ref_kind\"", "\"runtime_roots\": [], \"ref_kind\"");
+            marker().to_json().replace("\"ref_kind\"", "\"something_new\": [], \"ref_kind\"");
         assert_eq!(Marker::parse("m", &richer), (Some(marker()), Vec::new()));
+    }
+
+    #[test]
+    fn a_forged_marker_names_no_path_outside_the_store() {
+        for (good, bad) in [
+            ("\"scripts/mr\"", "\"../../x\""),
+            ("\"scripts/mr\"", "\"/bin/sh\""),
+            ("\"mr\":", "\"../mr\":"),
+        ] {
+            let text = marker().to_json().replace(good, bad);
+            assert_eq!(Marker::parse("m", &text).0, None, "{text}");
+        }
     }
 }

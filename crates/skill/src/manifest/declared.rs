@@ -1,0 +1,190 @@
+//! What a manifest of version 3 says that its skill may do, as it is written.
+
+use serde_json::{Map, Value, json};
+
+use crate::Code;
+use crate::json::{Object, OneOrMany, Text, Unknown};
+
+/// The `capabilities` of a manifest. What is not said is unknown, which is not the same as none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredCapabilities {
+    /// Hosts that are reached: exact names or `*.suffix`.
+    pub network: Option<DeclaredList>,
+    /// Files that are read and written.
+    pub filesystem: Option<DeclaredFilesystem>,
+    /// Programs that are started.
+    pub exec: Option<DeclaredList>,
+    /// Services whose secrets are used.
+    pub secrets: Option<DeclaredList>,
+    /// Variables of the environment that are read.
+    pub env_read: Option<Vec<String>>,
+    /// What the skill is for, in one line.
+    pub prompt_scope: Option<String>,
+}
+
+/// None, or these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeclaredList {
+    /// None at all.
+    None,
+    /// These and no others.
+    Only(Vec<String>),
+}
+
+/// Which files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeclaredFilesystem {
+    /// Those of the repository.
+    Repo,
+    /// The user's configuration.
+    HomeConfig,
+    /// Those at or below these paths.
+    Paths(Vec<String>),
+}
+
+impl DeclaredCapabilities {
+    /// Returns the object as it stands in a manifest.
+    pub fn to_json(&self) -> Value {
+        let list = |list: &DeclaredList| match list {
+            DeclaredList::None => json!("none"),
+            DeclaredList::Only(items) => json!(items),
+        };
+        let filesystem = |filesystem: &DeclaredFilesystem| match filesystem {
+            DeclaredFilesystem::Repo => json!("repo"),
+            DeclaredFilesystem::HomeConfig => json!("home-config"),
+            DeclaredFilesystem::Paths(paths) => json!(paths),
+        };
+        let fields = [
+            ("env_read", self.env_read.as_ref().map(|names| json!(names))),
+            ("exec", self.exec.as_ref().map(list)),
+            ("filesystem", self.filesystem.as_ref().map(filesystem)),
+            ("network", self.network.as_ref().map(list)),
+            ("prompt_scope", self.prompt_scope.as_ref().map(|scope| json!(scope))),
+            ("secrets", self.secrets.as_ref().map(list)),
+        ];
+        let present = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        Value::Object(present.collect::<Map<_, _>>())
+    }
+}
+
+/// Reads the object `capabilities`.
+pub(crate) fn read(object: &mut Object<'_, '_, '_>) -> DeclaredCapabilities {
+    object.unknown_keys(Unknown::Refused);
+    DeclaredCapabilities {
+        network: list(object, "network", "a host or `*.suffix`", is_host),
+        filesystem: filesystem(object),
+        exec: list(object, "exec", "the name of a program", is_program),
+        secrets: list(object, "secrets", "the name of a service", is_line),
+        env_read: names(object),
+        prompt_scope: scope(object),
+    }
+}
+
+fn list(
+    object: &mut Object<'_, '_, '_>,
+    key: &'static str,
+    expected: &str,
+    is_good: fn(&str) -> bool,
+) -> Option<DeclaredList> {
+    match object.one_or_many(key)? {
+        OneOrMany::One(text) if text.value == "none" => Some(DeclaredList::None),
+        OneOrMany::One(text) => {
+            wrong(object, key, &text, "`none` or a list");
+            None
+        }
+        OneOrMany::Many(texts) => {
+            Some(DeclaredList::Only(good(object, key, texts, expected, is_good)))
+        }
+    }
+}
+
+fn filesystem(object: &mut Object<'_, '_, '_>) -> Option<DeclaredFilesystem> {
+    let key = "filesystem";
+    match object.one_or_many(key)? {
+        OneOrMany::One(text) => match text.value.as_str() {
+            "repo" => Some(DeclaredFilesystem::Repo),
+            "home-config" => Some(DeclaredFilesystem::HomeConfig),
+            _ => {
+                wrong(object, key, &text, "`repo`, `home-config` or a list of paths");
+                None
+            }
+        },
+        OneOrMany::Many(texts) => {
+            let expected = "a path without `..`";
+            Some(DeclaredFilesystem::Paths(good(object, key, texts, expected, is_path)))
+        }
+    }
+}
+
+fn names(object: &mut Object<'_, '_, '_>) -> Option<Vec<String>> {
+    let key = "env_read";
+    match object.one_or_many(key)? {
+        OneOrMany::One(text) => {
+            wrong(object, key, &text, "a list of names");
+            None
+        }
+        OneOrMany::Many(texts) => {
+            Some(good(object, key, texts, "the name of a variable", is_variable))
+        }
+    }
+}
+
+fn scope(object: &mut Object<'_, '_, '_>) -> Option<String> {
+    let text = object.text("prompt_scope")?;
+    if is_line(&text.value) {
+        return Some(text.value);
+    }
+    wrong(object, "prompt_scope", &text, "one line of text");
+    None
+}
+
+fn good(
+    object: &mut Object<'_, '_, '_>,
+    key: &str,
+    texts: Vec<Text>,
+    expected: &str,
+    is_good: fn(&str) -> bool,
+) -> Vec<String> {
+    let mut values = Vec::new();
+    for text in texts {
+        if is_good(&text.value) {
+            values.push(text.value);
+        } else {
+            wrong(object, key, &text, expected);
+        }
+    }
+    values
+}
+
+fn wrong(object: &mut Object<'_, '_, '_>, key: &str, text: &Text, expected: &str) {
+    let message = format!("`{}` holds `{}`; expected {expected}", object.path_of(key), text.value);
+    object.problem(Code::BadValue, text.range.clone(), message);
+}
+
+fn is_line(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(char::is_control)
+}
+
+fn is_host(text: &str) -> bool {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+            && !label.starts_with('-')
+    };
+    // A suffix of one label would be a whole top-level domain.
+    name.split('.').all(is_label) && (name.len() == text.len() || name.contains('.'))
+}
+
+fn is_program(text: &str) -> bool {
+    is_line(text) && !text.starts_with('-') && !text.contains(['/', '\\', ' '])
+}
+
+fn is_path(text: &str) -> bool {
+    is_line(text) && !text.contains('\\') && !text.split('/').any(|part| part == "..")
+}
+
+fn is_variable(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && text.starts_with(|c: char| !c.is_ascii_digit())
+}
