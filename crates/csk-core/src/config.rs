@@ -109,7 +109,10 @@ impl Config {
                 .required("skills_root")
                 .and_then(|text| path(object, "skills_root", &text, home));
             let mut config = Self::new(root?);
-            config.preferred_locale = object.text("preferred_locale").map(|text| text.value);
+            config.preferred_locale = object
+                .text("preferred_locale")
+                .map(|text| text.value)
+                .filter(|locale| !locale.is_empty());
             config.agents = Agents::new(object.entries("agents", |id, agent| {
                 let text = agent.text("project_path");
                 let adapter = match text.as_ref().map(|text| adapter_path(&text.value)) {

@@ -1,7 +1,6 @@
 //! What of a snapshot goes into a project: instructions and material, no development files.
 
-use serde_json::Value;
-use skill::SKILL_FILE;
+use skill::{Manifest, SKILL_FILE};
 
 use crate::snapshot::{File, FileKind, Snapshot, stray_link};
 
@@ -46,18 +45,23 @@ pub enum ContextError {
     },
 }
 
-/// Returns the files that are installed into a project.
-pub fn context(snapshot: &Snapshot) -> Result<Vec<File>, ContextError> {
+/// Returns the files that are installed into a project. Runtime roots and, where commands are declared, the
+/// scripts belong to the runtime store.
+pub fn context(
+    snapshot: &Snapshot,
+    manifest: Option<&Manifest>,
+) -> Result<Vec<File>, ContextError> {
     if snapshot.file(SKILL_FILE).is_none_or(|file| file.kind == FileKind::Link) {
         return Err(ContextError::NoSkillFile);
     }
-    let with_scripts = !declares_commands(snapshot);
+    let with_scripts = manifest.is_none_or(|manifest| manifest.commands.is_empty());
+    let is_runtime = |file: &File| manifest.is_some_and(|manifest| manifest.is_runtime(&file.path));
     let is_wanted = |file: &&File| {
         let first = file.path.parts().next().unwrap_or_default();
         let is_folder = file.path.parts().count() > 1;
         let included = file.path.as_str() == SKILL_FILE
             || (is_folder && (INCLUDED.contains(&first) || (with_scripts && first == SCRIPTS)));
-        included && !file.path.parts().any(is_excluded)
+        included && !is_runtime(file) && !file.path.parts().any(is_excluded)
     };
     let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
     if let Some(link) = stray_link(&files) {
@@ -71,23 +75,6 @@ fn is_excluded(part: &str) -> bool {
     let starts = ["README", "CHANGELOG", "LICENSE"].iter().any(|prefix| part.starts_with(prefix));
     let requirements = part.starts_with("requirements") && part.ends_with(".txt");
     starts || requirements || part.ends_with(".pyc") || EXCLUDED.contains(&part)
-}
-
-/// Returns true if the skill declares a command, in its manifest or in the older file that stands in for it.
-fn declares_commands(snapshot: &Snapshot) -> bool {
-    let read = |path: &str| snapshot.file(path).and_then(File::text);
-    let has = |text: String, key: &str| {
-        let value: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
-        match &value[key] {
-            Value::Object(commands) => !commands.is_empty(),
-            Value::Array(roots) => !roots.is_empty(),
-            _ => false,
-        }
-    };
-    match read("csk-skill.json") {
-        Some(manifest) => has(manifest.clone(), "commands") || has(manifest, "runtime_roots"),
-        None => read("agents/runtime.json").is_some_and(|text| has(text, "commands")),
-    }
 }
 
 #[cfg(test)]
@@ -113,7 +100,9 @@ mod tests {
     }
 
     fn paths(files: &[(&str, &str)]) -> String {
-        match context(&snapshot(files)) {
+        let snapshot = snapshot(files);
+        let (manifest, _) = crate::runtime::manifest(&snapshot).unwrap();
+        match context(&snapshot, manifest.as_ref()) {
             Ok(files) => files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(" "),
             Err(error) => format!("error: {error}"),
         }
@@ -150,15 +139,20 @@ mod tests {
 
     #[test]
     fn scripts_stay_out_where_commands_are_declared() {
-        let base = [("SKILL.md", ""), ("scripts/run.py", "")];
+        let base = [("SKILL.md", ""), ("scripts/run.py", ""), ("references/x", "")];
+        let system =
+            r#"{"schema_version": 1, "commands": {"x": {"type": "system", "command": "x"}}}"#;
         for (path, text, copied) in [
-            ("csk-skill.json", r#"{"commands": {"x": {}}}"#, false),
-            ("csk-skill.json", r#"{"commands": {}}"#, true),
-            ("csk-skill.json", r#"{"runtime_roots": ["scripts"]}"#, false),
-            ("agents/runtime.json", r#"{"commands": {"x": "scripts/x"}}"#, false),
+            ("csk-skill.json", system, false),
+            ("csk-skill.json", r#"{"schema_version": 1, "commands": {}}"#, true),
+            ("csk-skill.json", r#"{"schema_version": 2, "runtime_roots": ["scripts"]}"#, false),
+            ("csk-skill.json", r#"{"schema_version": 2, "runtime_roots": ["references"]}"#, true),
+            ("agents/runtime.json", r#"{"commands": {"x": "scripts/run.py"}}"#, false),
         ] {
             let files = [base.as_slice(), &[(path, text)]].concat();
             assert_eq!(paths(&files).contains("scripts/run.py"), copied, "{path} {text}");
+            let in_context = !text.contains("[\"references\"]");
+            assert_eq!(paths(&files).contains("references/x"), in_context, "{path} {text}");
         }
     }
 

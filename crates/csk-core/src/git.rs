@@ -3,7 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
 use std::io::{BufReader, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use skill_fs::AbsPath;
@@ -11,7 +12,11 @@ use skill_fs::AbsPath;
 use crate::Running;
 
 /// How long a clone or a fetch may take.
-pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(600);
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// How often a running git is looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How long the last words of a git that failed are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How much of what git says is kept for a message.
 const MAX_WORDS: usize = 64 << 10;
 
@@ -49,6 +54,35 @@ pub enum LocalSources {
     Refused,
 }
 
+/// Variables that would make git work on another repository than the one it is told; a hook sets them.
+const REDIRECTING: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Returns git for the repository at `path`, and no other, with its messages in English.
+pub(crate) fn git_at(path: Option<&AbsPath>) -> Command {
+    let mut git = Command::new("git");
+    for name in REDIRECTING {
+        git.env_remove(name);
+    }
+    git.env("LC_ALL", "C").stdin(Stdio::null());
+    if let Some(path) = path {
+        git.arg("-C").arg(path.as_path());
+    }
+    git
+}
+
 /// Clones `url` to `target`, which must not exist.
 pub fn clone(
     url: &str,
@@ -57,23 +91,23 @@ pub fn clone(
     running: &dyn Running,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
-    let mut git = network_git(local);
+    let mut git = network_git(None, local);
     git.args(["clone", "--quiet", "--progress", "--no-recurse-submodules", "--", url]);
     git.arg(target.as_path());
-    run(git, running)
+    run(git, running, TIME_LIMIT)
 }
 
 /// Returns the URL that a repository is fetched from; none if it has no `origin`.
 pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(repository.as_path()).args(["config", "--get", "remote.origin.url"]);
-    let output =
-        git.stdin(Stdio::null()).output().map_err(|error| GitError::NotRun(error.to_string()))?;
+    let mut git = git_at(Some(repository));
+    git.args(["config", "--get", "remote.origin.url"]);
+    let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
     let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(Some(url).filter(|url| output.status.success() && !url.is_empty()))
 }
 
-/// Fetches branches and tags from `origin`, which is at `url`.
+/// Fetches branches and tags from `origin`, which is at `url`. Tags move with it; those that only this
+/// repository has stay.
 pub fn fetch(
     repository: &AbsPath,
     url: &str,
@@ -81,11 +115,11 @@ pub fn fetch(
     running: &dyn Running,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
-    let mut git = network_git(local);
-    git.arg("-C").arg(repository.as_path());
-    git.args(["fetch", "--quiet", "--progress", "--prune", "--no-recurse-submodules", "origin"]);
-    git.args(["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"]);
-    run(git, running)
+    let mut git = network_git(Some(repository), local);
+    git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
+    // Named by an option and not by a reference, tags are not pruned.
+    git.args(["--tags", "--force", "--prune", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
+    run(git, running, TIME_LIMIT)
 }
 
 /// What a fetch did.
@@ -100,8 +134,8 @@ pub enum Fetched {
 /// Returns those of `paths` that git would not ignore in the work tree at `root`; none outside a work tree.
 pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitError> {
     let failed = |error: std::io::Error| GitError::NotRun(error.to_string());
-    let mut git = Command::new("git");
-    git.arg("-C").arg(root.as_path()).args(["check-ignore", "--no-index", "-z", "--stdin"]);
+    let mut git = git_at(Some(root));
+    git.args(["check-ignore", "--no-index", "-z", "--stdin"]);
     let mut child = git
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -170,8 +204,8 @@ fn is_scp(url: &str) -> bool {
 }
 
 /// Returns git, set up never to ask and to use no transport but the allowed ones.
-fn network_git(local: LocalSources) -> Command {
-    let mut git = Command::new("git");
+fn network_git(path: Option<&AbsPath>, local: LocalSources) -> Command {
+    let mut git = git_at(path);
     git.env("GIT_TERMINAL_PROMPT", "0");
     git.env(
         "GIT_ALLOW_PROTOCOL",
@@ -184,45 +218,55 @@ fn network_git(local: LocalSources) -> Command {
     if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
         git.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
     }
-    git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    git.stdout(Stdio::null()).stderr(Stdio::piped());
     git
 }
 
-fn run(mut git: Command, running: &dyn Running) -> Result<(), GitError> {
-    let mut child = git.spawn().map_err(|error| GitError::NotRun(error.to_string()))?;
+fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<(), GitError> {
+    let not_run = |error: std::io::Error| GitError::NotRun(error.to_string());
+    let mut child = git.spawn().map_err(not_run)?;
     let errors = child.stderr.take().expect("it is piped");
-    let (status, words) = std::thread::scope(|scope| {
-        let reader = scope.spawn(move || listen(errors, running));
-        let status = wait(&mut child);
-        (status, reader.join().unwrap_or_default())
-    });
-    match status? {
-        status if status.success() => Ok(()),
-        status if words.is_empty() => Err(GitError::Failed(status.to_string())),
-        _ => Err(GitError::Failed(words)),
-    }
-}
-
-fn wait(child: &mut Child) -> Result<ExitStatus, GitError> {
+    let (sender, lines) = mpsc::channel();
+    // Never waited for: what git has started may hold the pipe open long after git itself is gone.
+    std::thread::spawn(move || listen(errors, &sender));
     let start = Instant::now();
-    loop {
-        match child.try_wait().map_err(|error| GitError::NotRun(error.to_string()))? {
-            Some(status) => return Ok(status),
-            None if start.elapsed() > TIME_LIMIT => {
+    let mut words = String::new();
+    let mut hear = |line: String| {
+        if line.contains("% (") {
+            running.note(&line);
+        } else if words.len() < MAX_WORDS {
+            words += &line;
+            words.push('\n');
+        }
+    };
+    let status = loop {
+        lines.try_iter().for_each(&mut hear);
+        match child.try_wait().map_err(not_run)? {
+            Some(status) => break status,
+            None if start.elapsed() > limit => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(GitError::TimedOut(TIME_LIMIT.as_secs()));
+                return Err(GitError::TimedOut(limit.as_secs()));
             }
-            None => std::thread::sleep(Duration::from_millis(5)),
+            None => std::thread::sleep(PAUSE),
         }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    // Its last words are on their way.
+    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
+        hear(line);
+    }
+    match words.trim() {
+        "" => Err(GitError::Failed(status.to_string())),
+        words => Err(GitError::Failed(words.to_owned())),
     }
 }
 
-/// Reads what git says to its end: how far it is goes to `running`, the rest is returned.
-fn listen(errors: impl Read, running: &dyn Running) -> String {
-    let mut words = String::new();
+/// Reads what git says to its end and hands it on line by line. A pipe that breaks only makes it shorter.
+fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
     let mut line = Vec::new();
-    // A pipe that breaks only makes it shorter.
     for byte in BufReader::new(errors).bytes().map_while(Result::ok) {
         if !matches!(byte, b'\r' | b'\n') {
             line.push(byte);
@@ -233,15 +277,12 @@ fn listen(errors: impl Read, running: &dyn Running) -> String {
         }
         let text = String::from_utf8_lossy(&line).trim().to_owned();
         line.clear();
-        if text.contains("% (") {
-            running.note(&text);
-        } else if !text.is_empty() && words.len() < MAX_WORDS {
-            words += &text;
-            words.push('\n');
+        if !text.is_empty() && lines.send(text).is_err() {
+            return;
         }
     }
-    words += String::from_utf8_lossy(&line).trim();
-    words.trim().to_owned()
+    // Nobody may be there to hear it any more.
+    let _ = lines.send(String::from_utf8_lossy(&line).trim().to_owned());
 }
 
 #[cfg(test)]
@@ -252,6 +293,22 @@ mod tests {
     fn passwords_are_not_shown() {
         assert_eq!(redacted("https://me:secret@x.test/a.git"), "https://***@x.test/a.git");
         assert_eq!(redacted("https://x.test/a@b"), "https://x.test/a@b");
+    }
+
+    /// As a hung ssh does: the child of git holds the pipe after git was killed.
+    #[test]
+    #[cfg(unix)]
+    fn the_time_limit_holds_whatever_git_has_started() {
+        let start = Instant::now();
+        let mut slow = Command::new("sh");
+        slow.args(["-c", "sleep 20 & echo 'fatal: x' >&2; sleep 20"]).stderr(Stdio::piped());
+        let ended = run(slow, &crate::Silent, Duration::from_millis(200));
+        assert_eq!(ended, Err(GitError::TimedOut(0)));
+        let mut failing = Command::new("sh");
+        failing.args(["-c", "sleep 20 & echo 'fatal: x' >&2; exit 1"]).stderr(Stdio::piped());
+        let ended = run(failing, &crate::Silent, Duration::from_secs(10));
+        assert_eq!(ended, Err(GitError::Failed("fatal: x".to_owned())));
+        assert!(start.elapsed() < Duration::from_secs(10));
     }
 
     #[test]

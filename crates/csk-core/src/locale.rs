@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use skill::{CODEX_FILE, SKILL_FILE, set_frontmatter, set_yaml};
+use skill::{CODEX_FILE, SKILL_FILE, TreeEntry, set_frontmatter, set_yaml};
 
 use crate::snapshot::{Content, File, Snapshot};
 
@@ -41,6 +41,10 @@ pub fn render(
     locale: Option<&str>,
 ) -> Result<Rendered, LocaleError> {
     let Some(metadata) = snapshot.file(METADATA) else { return Ok(Rendered::Done) };
+    // Without triggers there is nothing that a locale would be chosen by.
+    if snapshot.entry(TRIGGERS) != Some(TreeEntry::Folder) {
+        return Ok(Rendered::Done);
+    }
     let locales = read_metadata(metadata)?;
     let has_triggers = |name: &str| snapshot.file(&format!("{TRIGGERS}/{name}.md")).is_some();
     let available: Vec<String> =

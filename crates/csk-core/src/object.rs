@@ -5,13 +5,14 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use flate2::read::ZlibDecoder;
 use sha1::{Digest, Sha1};
 use skill_fs::AbsPath;
 
 use crate::SourceError;
+use crate::git::git_at;
 use crate::repository::broken;
 
 /// How much is handed over at a time.
@@ -70,14 +71,14 @@ impl Object {
 
     /// Reads an object of a pack, with small windows, so that git holds little of it as well.
     fn cat_file(&self, take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), SourceError> {
-        let mut git = Command::new("git");
+        let mut git = git_at(Some(&self.repository));
         for setting in
             ["core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=8m"]
         {
             git.args(["-c", setting]);
         }
-        git.arg("-C").arg(self.repository.as_path()).args(["cat-file", "blob", &self.id]);
-        git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        git.args(["cat-file", "blob", &self.id]);
+        git.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = git.spawn().map_err(|error| self.broken(&error))?;
         let pumped = self.pump(child.stdout.take().expect("it is piped"), take);
         let status = child.wait().map_err(|error| self.broken(&error))?;

@@ -3,12 +3,12 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and git")]
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use sha1::{Digest as _, Sha1};
 use skill::Identifier;
 use skill_fs::AbsPath;
 
+use crate::git::git_at;
 use crate::{DEFAULT_PATTERN, SKILLFILE};
 
 /// Branches that a whole team shares.
@@ -74,11 +74,8 @@ fn task_id(branch: &str, pattern: &str) -> Option<String> {
 }
 
 fn branch(root: &AbsPath) -> Option<String> {
-    let mut git = Command::new("git");
-    git.arg("-C")
-        .arg(root.as_path())
-        .args(["symbolic-ref", "--quiet", "--short", "HEAD"])
-        .stdin(Stdio::null());
+    let mut git = git_at(Some(root));
+    git.args(["symbolic-ref", "--quiet", "--short", "HEAD"]);
     let output = git.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         .filter(|branch| !branch.is_empty())

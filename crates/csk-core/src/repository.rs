@@ -68,6 +68,14 @@ pub enum SourceError {
         /// Where.
         path: String,
     },
+    /// The repository is of a kind that is not read.
+    #[error("the repository {path} is not supported: {what}")]
+    Unsupported {
+        /// Where.
+        path: String,
+        /// Why.
+        what: &'static str,
+    },
     /// There is no such tag, branch or commit.
     #[error("{kind} `{name}` not found in {path}")]
     UnknownReference {
@@ -143,6 +151,9 @@ impl SourceError {
                 Some("bring the files into the skill's repository itself".to_owned())
             }
             Self::Link { .. } => Some("links in a skill must stay inside it".to_owned()),
+            Self::Unsupported { .. } => {
+                Some("clone it again, whole, with plain `git clone`".to_owned())
+            }
             Self::NotARepository { .. }
             | Self::Sha256 { .. }
             | Self::BadName { .. }
@@ -161,7 +172,14 @@ impl Repository {
         }
         match gix::open_opts(path.as_path(), gix::open::Options::isolated()) {
             Ok(git) if git.object_hash() == gix::hash::Kind::Sha1 => {
-                Ok(Self { path: path.clone(), git })
+                let has = |key: &str| git.config_snapshot().string(key);
+                let reftable = has("extensions.refStorage").filter(|kind| *kind != "files");
+                let what = match (reftable, has("extensions.partialClone")) {
+                    (Some(_), _) => "it keeps its references in a reftable",
+                    (None, Some(_)) => "it is a partial clone, which lacks files",
+                    (None, None) => return Ok(Self { path: path.clone(), git }),
+                };
+                Err(SourceError::Unsupported { path: shown, what })
             }
             Ok(_) => Err(SourceError::Sha256 { path: shown }),
             Err(error) => {

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath};
+use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath, TreeEntry};
 use skill_fs::AbsPath;
 
 use crate::SourceError;
@@ -97,6 +97,15 @@ impl Snapshot {
     /// Finds a file.
     pub fn file(&self, path: &str) -> Option<&File> {
         find(&self.files, path)
+    }
+
+    /// Tells what stands at a path.
+    pub fn entry(&self, path: &str) -> Option<TreeEntry> {
+        match self.file(path).map(|file| file.kind) {
+            Some(FileKind::Plain | FileKind::Executable) => Some(TreeEntry::File),
+            Some(FileKind::Link) => Some(TreeEntry::Link),
+            None => is_there(&self.files, path).then_some(TreeEntry::Folder),
+        }
     }
 
     /// Returns the bundle digest: what trust binds to.

@@ -18,9 +18,17 @@ use crate::failure::Failure;
     disable_help_subcommand = true,
     after_help = "\
 Files:
-  ~/.cocoaskills/config.json  the projects and where skills come from (CSK_CONFIG names another)
-  Skillfile.json              the skills of a project
-  .agents/skills/             where they are installed
+  ~/.cocoaskills/config.json  the projects, and where skills come from; keys: `csk config --help`
+  Skillfile.json              the skills of a project; keys: `csk project --help`
+  csk-skill.json              what a skill brings; keys: `csk skill --help`
+  .agents/skills/             where skills are installed, each with a .csk-install.json that says what it is
+
+Environment:
+  CSK_CONFIG        another config file; csk's own state is kept beside it
+  CSK_HOME          another folder for csk's own state
+  CSK_ALLOW_FILE    1: repositories on this machine may be cloned, as allow_local_sources in the config
+  CSK_LOCK_TIMEOUT  how many seconds to wait for another csk (30; 600 for one that fetches)
+  CSK_COLOR         as --color; NO_COLOR turns color off
 
 Exit codes: 0 done, 1 a skill or project failed, 2 usage or configuration, 3 another csk holds the lock.
 Run `csk <command> --help` for what a command reads and writes, its exit codes and examples."

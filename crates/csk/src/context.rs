@@ -10,7 +10,7 @@ use std::io;
 use std::time::Duration;
 
 use csk_core::install::Environment;
-use csk_core::{AbsPath, Config, LocalSources, Lock, ProjectEntry, edit_project};
+use csk_core::{AbsPath, Config, LocalSources, Lock, ProjectEntry, TIME_LIMIT, edit_project};
 use skill::{Identifier, Severity};
 use term::Ui;
 
@@ -27,7 +27,8 @@ pub(crate) struct Context {
     /// The folder of csk's own state.
     pub(crate) home: AbsPath,
     now: String,
-    lock_timeout: Duration,
+    /// How long to wait for another csk, if the user says so.
+    lock_timeout: Option<Duration>,
     allow_file: bool,
 }
 
@@ -54,12 +55,13 @@ impl Context {
             None => config_path.parent().unwrap_or_else(|| config_path.clone()),
         };
         let lock_timeout = match variable("CSK_LOCK_TIMEOUT") {
-            None => Lock::TIMEOUT,
+            None => None,
             Some(value) => value
                 .to_str()
                 .and_then(|text| text.parse().ok())
                 .filter(|seconds: &f64| *seconds >= 0.0 && *seconds < 1e9)
                 .map(Duration::from_secs_f64)
+                .map(Some)
                 .ok_or_else(|| Failure::usage("CSK_LOCK_TIMEOUT must be a number of seconds"))?,
         };
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -91,9 +93,9 @@ impl Context {
     pub(crate) fn lock(&self) -> Result<Lock, Failure> {
         fs::create_dir_all(self.home.as_path())
             .map_err(|error| Failure::usage(format!("cannot make {}: {error}", self.home)))?;
-        Lock::acquire(&self.home.join(".lock"), self.lock_timeout).map_err(|error| {
-            Failure::Message { code: LOCKED, message: error.to_string(), hint: None }
-        })
+        Lock::acquire(&self.home.join(".lock"), self.lock_timeout.unwrap_or(Lock::TIMEOUT)).map_err(
+            |error| Failure::Message { code: LOCKED, message: error.to_string(), hint: None },
+        )
     }
 
     /// Writes the config.
@@ -130,7 +132,8 @@ impl Context {
             skills_root: config.skills_root.clone(),
             agents: config.agents.clone(),
             local: if is_allowed { LocalSources::Allowed } else { LocalSources::Refused },
-            lock_timeout: self.lock_timeout,
+            lock_timeout: self.lock_timeout.unwrap_or(Lock::TIMEOUT),
+            source_timeout: self.lock_timeout.unwrap_or(TIME_LIMIT),
             now: self.now.clone(),
         }
     }

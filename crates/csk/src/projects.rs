@@ -8,7 +8,7 @@ use std::fs;
 use csk_core::install::Target;
 use csk_core::project::{checkout, find_root};
 use csk_core::{AbsPath, Config, SKILLFILE, Skillfile, read_text};
-use skill::{Diagnostic, Identifier, Severity, nearest};
+use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 
 use crate::context::Context;
 use crate::failure::{Failure, rendered};
@@ -43,9 +43,17 @@ pub(crate) struct Place {
 
 /// A Skillfile that was looked for.
 pub(crate) enum Read {
-    Good(Skillfile),
+    /// It can be used; the problems are warnings.
+    Good {
+        file: Skillfile,
+        text: String,
+        warnings: Vec<Diagnostic>,
+    },
     Missing,
-    Bad { text: String, problems: Vec<Diagnostic> },
+    Bad {
+        text: String,
+        problems: Vec<Diagnostic>,
+    },
 }
 
 /// Finds the projects and reads their Skillfiles.
@@ -62,8 +70,12 @@ pub(crate) fn select(
     for place in places.into_iter().filter(|place| seen.insert(clean(&place.root))) {
         let name =
             place.alias.as_ref().map_or_else(|| place.root.to_string(), Identifier::to_string);
-        match read_skillfile(&place.root, config)? {
-            Read::Good(file) => selected.targets.push(target(&place, file, config)),
+        match read_skillfile(&place.root, config) {
+            Read::Good { file, text, warnings } => {
+                let words = rendered(&text, &warnings, &context.ui);
+                context.ui.error(&words)?;
+                selected.targets.push(target(&place, file, config));
+            }
             Read::Missing => {
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
             }
@@ -138,20 +150,25 @@ pub(crate) fn clean(path: &AbsPath) -> AbsPath {
     real.unwrap_or_else(|| path.clone())
 }
 
-pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Result<Read, Failure> {
+pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Read {
     let path = root.join(SKILLFILE);
     let text = match read_text(&path) {
         Ok(Some(text)) => text,
-        Ok(None) => return Ok(Read::Missing),
-        Err(error) => return Err(Failure::usage(error.to_string())),
-    };
-    let (file, problems) = Skillfile::parse(path.as_str(), &text, &config.agents);
-    Ok(match file {
-        Some(file) if problems.iter().all(|problem| problem.severity != Severity::Error) => {
-            Read::Good(file)
+        Ok(None) => return Read::Missing,
+        Err(error) => {
+            let problem = Diagnostic::of_file(
+                Code::Unreadable,
+                Strictness::Strict,
+                path.as_str(),
+                error.to_string(),
+            );
+            return Read::Bad { text: String::new(), problems: problem.into_iter().collect() };
         }
-        _ => Read::Bad { text, problems },
-    })
+    };
+    match Skillfile::parse(path.as_str(), &text, &config.agents) {
+        (Some(file), warnings) => Read::Good { file, text, warnings },
+        (None, problems) => Read::Bad { text, problems },
+    }
 }
 
 fn target(place: &Place, file: Skillfile, config: &Config) -> Target {

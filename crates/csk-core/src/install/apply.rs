@@ -15,8 +15,8 @@ use super::plan::{Adapter, Group, Plan, link_text};
 use super::seen::Sight;
 use super::write::{copy_context, create_parent, io_error, keep_copy, write_context, write_error};
 use super::{Observed, Prepared, SKILLS, SkillError, Target};
-use crate::Declaration;
 use crate::sys::make_link;
+use crate::{AdapterMode, Declaration};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,6 +203,10 @@ impl Work<'_> {
             locale: self.target.locale.clone(),
             agents: self.target.agent_ids(),
             commands: Vec::new(),
+            command_paths: BTreeMap::new(),
+            runtime_roots: Vec::new(),
+            skill_schema_version: None,
+            capabilities: None,
             installed_at: self.now.to_owned(),
             files: prepared.files.iter().map(|file| file.path.to_string()).collect(),
         }
@@ -222,9 +226,15 @@ impl Work<'_> {
         }
         if links {
             let text = link_text(folder, self.group.name.as_str());
-            make_link(&text, staged.as_path()).map_err(|error| io_error(&staged, &error))?;
-            return fs::rename(staged.as_path(), place.as_path())
-                .map_err(|error| io_error(&place, &error));
+            match make_link(&text, staged.as_path()) {
+                Ok(()) => {
+                    return fs::rename(staged.as_path(), place.as_path())
+                        .map_err(|error| io_error(&place, &error));
+                }
+                // A file system without links.
+                Err(_) if self.target.adapter_mode == AdapterMode::Auto => {}
+                Err(error) => return Err(io_error(&staged, &error)),
+            }
         }
         let sight = copy_context(&self.place(SKILLS), &staged)?;
         replace_folder(&staged, &place).map_err(|error| write_error(&error))?;

@@ -7,54 +7,59 @@ use std::fs;
 use std::io;
 
 use super::{Ignore, Mode, Options, ProjectError, SKILLS, Target};
-use crate::{AbsPath, Agents, not_ignored};
+use crate::{AbsPath, not_ignored};
 
 /// Folders of a project, below `.agents`, that csk works in.
 const OWN: [&str; 3] = [SKILLS, ".agents/backups", ".agents/.csk-stage"];
 
-/// Returns the first link on the way to a folder that csk would write in, if there is one.
-fn link_on_the_way(target: &Target, agents: &Agents) -> io::Result<Option<AbsPath>> {
-    let adapters = agents.adapter_folders().into_iter().chain(target.adapters());
-    for folder in OWN.map(str::to_owned).into_iter().chain(adapters) {
-        let mut path = target.root.clone();
-        for part in folder.split('/') {
-            path = path.join(part);
-            match fs::symlink_metadata(path.as_path()) {
-                Ok(metadata) if metadata.is_symlink() => return Ok(Some(path)),
-                Ok(_) => {}
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) =>
-                {
-                    break;
-                }
-                Err(error) => return Err(error),
+/// Returns the first link on the way to a folder of the project, if there is one.
+pub(super) fn link_on_the_way(root: &AbsPath, folder: &str) -> io::Result<Option<AbsPath>> {
+    let mut path = root.clone();
+    for part in folder.split('/') {
+        path = path.join(part);
+        match fs::symlink_metadata(path.as_path()) {
+            Ok(metadata) if metadata.is_symlink() => return Ok(Some(path)),
+            Ok(_) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                break;
             }
+            Err(error) => return Err(error),
         }
     }
     Ok(None)
 }
 
 /// Refuses a project in which csk would write through a link.
-pub(super) fn check_links(target: &Target, agents: &Agents) -> Result<(), ProjectError> {
-    match link_on_the_way(target, agents) {
-        Ok(None) => Ok(()),
-        Ok(Some(path)) => Err(ProjectError::Link(path.to_string())),
-        Err(error) => Err(ProjectError::Files(format!("cannot look at {}: {error}", target.root))),
+pub(super) fn check_links(target: &Target) -> Result<(), ProjectError> {
+    for folder in OWN.map(str::to_owned).into_iter().chain(target.adapters()) {
+        match link_on_the_way(&target.root, &folder) {
+            Ok(None) => {}
+            Ok(Some(path)) => return Err(ProjectError::Link(path.to_string())),
+            Err(error) => {
+                let message = format!("cannot look at {}: {error}", target.root);
+                return Err(ProjectError::Files(message));
+            }
+        }
     }
+    Ok(())
 }
 
-/// Checks that git ignores what csk writes, or adds what is missing to `.gitignore`.
-pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<(), ProjectError> {
+/// Checks that git ignores what csk writes, or adds what is missing to `.gitignore` and returns that.
+pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<String>, ProjectError> {
     let entries = target.ignore_entries();
     let missing = missing_entries(target, &entries)?;
     if missing.is_empty() {
-        return Ok(());
+        return Ok(missing);
     }
-    if options.ignore == Ignore::Require || options.mode == Mode::DryRun {
-        return Err(ProjectError::NotIgnored(missing));
+    match (options.ignore, options.mode) {
+        (Ignore::Require, _) => return Err(ProjectError::NotIgnored(missing)),
+        (Ignore::Fix, Mode::DryRun) => return Ok(missing),
+        (Ignore::Fix, Mode::Apply) => {}
     }
     let path = target.root.join(".gitignore");
     let old = match fs::read_to_string(path.as_path()) {
@@ -67,16 +72,37 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<(), Proje
     skill_fs::write_file(&path, text.as_bytes())
         .map_err(|error| ProjectError::Files(error.to_string()))?;
     match missing_entries(target, &entries)? {
-        still if still.is_empty() => Ok(()),
+        still if still.is_empty() => Ok(missing),
         still => Err(ProjectError::NotIgnored(still)),
     }
 }
 
 fn missing_entries(target: &Target, entries: &[String]) -> Result<Vec<String>, ProjectError> {
-    // A name below the folder is asked for, since a folder that is not there cannot be told from a file.
-    let probes: Vec<String> = entries.iter().map(|entry| format!("{entry}.csk-probe")).collect();
-    let open = not_ignored(&target.root, &probes)
+    // What is written is asked for, since rules may tell apart what is in a folder.
+    let probes: Vec<(&String, String)> =
+        entries.iter().flat_map(|entry| probes(target, entry)).collect();
+    let paths: Vec<String> = probes.iter().map(|(_, probe)| probe.clone()).collect();
+    let open = not_ignored(&target.root, &paths)
         .map_err(|error| ProjectError::Files(error.to_string()))?;
-    let missing = entries.iter().zip(&probes).filter(|(_, probe)| open.contains(probe));
-    Ok(missing.map(|(entry, _)| entry.clone()).collect())
+    let mut missing: Vec<String> = probes
+        .into_iter()
+        .filter(|(_, probe)| open.contains(probe))
+        .map(|(entry, _)| entry.clone())
+        .collect();
+    missing.dedup();
+    Ok(missing)
+}
+
+/// Returns paths that csk writes in the folder of an ignore entry.
+fn probes<'a>(target: &Target, entry: &'a String) -> Vec<(&'a String, String)> {
+    let below: Vec<String> = if entry == ".agents/" {
+        let own = OWN.iter().map(|folder| format!("{folder}/"));
+        let skills = target.skills.iter().map(|skill| format!("{SKILLS}/{}/SKILL.md", skill.name));
+        own.map(|folder| format!("{folder}.csk-probe")).chain(skills).collect()
+    } else {
+        let ledger = std::iter::once(format!("{entry}{}", crate::LEDGER_FILE));
+        let skills = target.skills.iter().map(|skill| format!("{entry}{}", skill.name));
+        ledger.chain(skills).collect()
+    };
+    below.into_iter().map(|probe| (entry, probe)).collect()
 }

@@ -37,6 +37,21 @@ pub(super) fn stage(target: &Target) -> AbsPath {
 }
 
 impl Journal {
+    /// Reads the journal that a killed install left, if one did.
+    pub(super) fn read(target: &Target) -> Result<Option<Self>, FsError> {
+        let path = target.root.join(JOURNAL);
+        let Some(text) = read_text(&path)? else { return Ok(None) };
+        // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.
+        let value: Value =
+            serde_json::from_str(&text).map_err(|error| failed(&path, io::Error::other(error)))?;
+        let names = |names: &Value| -> Vec<Identifier> {
+            let texts = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+            texts.filter_map(|name| Identifier::new(name).ok()).collect()
+        };
+        let adds = value["adds"].as_object().into_iter().flatten();
+        Ok(Some(Self { adds: adds.map(|(folder, all)| (folder.clone(), names(all))).collect() }))
+    }
+
     /// Writes the journal, and makes the folder for staging.
     pub(super) fn begin(&self, target: &Target) -> Result<(), FsError> {
         let stage = stage(target);
@@ -119,11 +134,7 @@ fn open_up(path: &AbsPath) -> io::Result<()> {
 
 /// Finishes what a killed install left: its entries go into the ledgers, its leavings away.
 pub fn finish_interrupted(target: &Target, agents: &Agents) -> Result<(), FsError> {
-    let path = target.root.join(JOURNAL);
-    let Some(text) = read_text(&path)? else { return Ok(()) };
-    // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.
-    let journal: Value =
-        serde_json::from_str(&text).map_err(|error| failed(&path, io::Error::other(error)))?;
+    let Some(journal) = Journal::read(target)? else { return Ok(()) };
     // A checkout may bring a journal: only the folders that csk works in are believed.
     let known: Vec<String> = agents
         .adapter_folders()
@@ -131,22 +142,27 @@ pub fn finish_interrupted(target: &Target, agents: &Agents) -> Result<(), FsErro
         .chain(target.adapters())
         .chain([SKILLS.to_owned()])
         .collect();
-    for (folder, names) in journal["adds"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(folder, _)| known.contains(folder))
+    let pending = Some(journal);
+    for folder in known
+        .iter()
+        .filter(|folder| pending.iter().any(|journal| journal.adds.contains_key(*folder)))
     {
         let root = target.root.join(folder);
         let mut ledger = read_ledger(&root)?;
-        let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
-        let ours = names
-            .filter_map(|name| Identifier::new(name).ok())
-            .filter(|name| is_ours(&root, folder, name));
-        ledger.entries.extend(ours);
+        ledger.entries.extend(announced(&pending, &root, folder));
         write_ledger(&root, &ledger)?;
     }
     Journal::end(target)
+}
+
+/// Returns the entries of `folder`, which is at `root`, that a killed install announced and made.
+pub(super) fn announced(
+    journal: &Option<Journal>,
+    root: &AbsPath,
+    folder: &str,
+) -> Vec<Identifier> {
+    let names = journal.iter().filter_map(|journal| journal.adds.get(folder)).flatten();
+    names.filter(|name| is_ours(root, folder, name)).cloned().collect()
 }
 
 /// Returns true if what is at the place of an announced entry can only have been made by csk.

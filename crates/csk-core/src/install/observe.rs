@@ -10,6 +10,8 @@ use rayon::prelude::*;
 use skill::{Digest, Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
 use skill_fs::{AbsPath, FsError, Root};
 
+use super::gate::link_on_the_way;
+use super::journal::{Journal, announced};
 use super::prepare::name_warning;
 use super::seen::{Look, Sight};
 use super::{SKILLS, Seen, Target};
@@ -80,7 +82,10 @@ pub enum AdapterState {
 /// Reads the project. What is in `seen` and was not touched since is not read again.
 pub fn observe(target: &Target, agents: &Agents, mut seen: Seen) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
-    let ledger = read_ledger(&folder)?;
+    let mut ledger = read_ledger(&folder)?;
+    // What a killed install has made is csk's, whether or not the next one has noted it yet.
+    let pending = Journal::read(target)?;
+    ledger.entries.extend(announced(&pending, &folder, SKILLS));
     let skills = open_folder(&folder)?;
     let declared: BTreeSet<Identifier> =
         target.skills.iter().map(|skill| skill.name.clone()).collect();
@@ -103,7 +108,13 @@ pub fn observe(target: &Target, agents: &Agents, mut seen: Seen) -> Result<Obser
     for path in known.collect::<BTreeSet<String>>() {
         let root = target.root.join(&path);
         let is_wanted = wanted.contains(&path);
-        let ledger = read_ledger(&root)?;
+        // Nothing behind a link is csk's; the folders that are wanted were checked before.
+        let is_linked = || !matches!(link_on_the_way(&target.root, &path), Ok(None));
+        if !is_wanted && is_linked() {
+            continue;
+        }
+        let mut ledger = read_ledger(&root)?;
+        ledger.entries.extend(announced(&pending, &root, &path));
         if !is_wanted && ledger.entries.is_empty() {
             continue;
         }
@@ -179,7 +190,8 @@ pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
         let what = if is_newer { NEWER } else { "the installed marker cannot be read" };
         let why =
             problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
-        format!("{what} in {shown}{why}")
+        let newer = if is_newer { "; it requires a newer csk" } else { "" };
+        format!("{what} in {shown}{why}{newer}")
     })
 }
 

@@ -9,7 +9,7 @@ use skill::{Digest, Identifier, Marker, RefKind};
 
 use super::observe::ObservedAdapter;
 use super::{AdapterState, ContextState, Observed, Resolution, SkillError, Target};
-use crate::{Commit, Declaration};
+use crate::{AdapterMode, Commit, Declaration};
 
 /// Everything that is to be done in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Group {
     pub edited: bool,
     /// The commit that is installed.
     pub installed: Option<String>,
+    /// The files that are installed.
+    pub old_files: Vec<String>,
     /// The digest of what is installed now.
     pub content: Option<Digest>,
     /// The entries of agents that change.
@@ -85,6 +87,8 @@ pub enum Label {
     UpdateAvailable,
     /// Not what was installed; the text says what differs, where that is not the content.
     ContentDrift(Option<String>),
+    /// Not declared any more; an install removes it.
+    Removed,
     /// It cannot be told.
     Error,
 }
@@ -97,6 +101,7 @@ impl Label {
             Self::Missing => "missing",
             Self::UpdateAvailable => "update-available",
             Self::ContentDrift(_) => "content-drift",
+            Self::Removed => "removed",
             Self::Error => "error",
         }
     }
@@ -120,6 +125,7 @@ impl Group {
             remove: false,
             edited: false,
             installed: None,
+            old_files: Vec::new(),
             content: None,
             adapters: Vec::new(),
             warnings: Vec::new(),
@@ -155,10 +161,22 @@ fn removal(name: Identifier, observed: &Observed) -> Group {
     let state = observed.contexts.get(&name).unwrap_or(&ContextState::Missing);
     let mut group = Group::new(name);
     group.remove = observed.ledger.entries.contains(&group.name);
+    group.label = Label::Removed;
     group.edited = match state {
-        ContextState::Installed { marker, content, .. } => marker.content_sha256 != *content,
+        ContextState::Installed { marker, content, .. } => {
+            group.installed = Some(marker.commit.clone());
+            group.old_files.clone_from(&marker.files);
+            marker.content_sha256 != *content
+        }
+        ContextState::Newer(reason) => {
+            // Only the csk that made it can clean it up.
+            group.remove = false;
+            group.error = Some(SkillError::Marker(reason.clone()));
+            group.label = Label::Error;
+            return group;
+        }
         // What cannot be told from the user's work is kept aside.
-        ContextState::Newer(_) | ContextState::Broken(_) => true,
+        ContextState::Broken(_) => true,
         ContextState::Missing | ContextState::Foreign => false,
     };
     for (folder, adapter) in &observed.adapters {
@@ -223,6 +241,7 @@ impl Planner<'_> {
                 group.edited = marker.content_sha256 != *content;
                 group.content = Some(*content);
                 group.installed = Some(marker.commit.clone());
+                group.old_files.clone_from(&marker.files);
                 self.installed(group, skill, commit, marker);
                 // A new version brings its own warnings.
                 if group.install.is_none() {
@@ -277,9 +296,9 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
             continue;
         }
         match entry_state(group, target, folder, adapter) {
-            Entry::Right if is_ours => {}
-            // The very link that would be made: it is taken over.
-            Entry::Right | Entry::Absent => {
+            // A link of the user's own that says the same stays the user's.
+            Entry::Right => {}
+            Entry::Absent => {
                 group.adapters.push(Adapter { folder: folder.clone(), present: true });
             }
             Entry::Wrong if is_ours => {
@@ -293,14 +312,10 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
             }
         }
     }
-    let is_new = |adapter: &&Adapter| adapter.present;
-    if let Some(adapter) =
-        group.adapters.iter().find(is_new).filter(|_| group.label == Label::UpToDate)
-    {
-        group.label = Label::ContentDrift(Some(format!(
-            "{}/{} is missing or wrong",
-            adapter.folder, group.name
-        )));
+    if let Some(adapter) = group.adapters.first().filter(|_| group.label == Label::UpToDate) {
+        let what = if adapter.present { "is missing or wrong" } else { "is not wanted any more" };
+        group.label =
+            Label::ContentDrift(Some(format!("{}/{} {what}", adapter.folder, group.name)));
     }
 }
 
@@ -317,9 +332,11 @@ fn entry_state(group: &Group, target: &Target, folder: &str, adapter: &ObservedA
         Some(AdapterState::Link(to)) if links && *to == link_text(folder, group.name.as_str()) => {
             Entry::Right
         }
-        // A copy is right if it holds what is going to stay.
+        // A copy is right if it holds what is going to stay; without a choice it is as good as a link.
         Some(AdapterState::Folder(digest))
-            if !links && group.install.is_none() && group.content == Some(*digest) =>
+            if (!links || target.adapter_mode == AdapterMode::Auto)
+                && group.install.is_none()
+                && group.content == Some(*digest) =>
         {
             Entry::Right
         }

@@ -6,7 +6,7 @@ use skill_fs::AbsPath;
 use super::{Cache, SkillError};
 use crate::{
     Commit, Content, ContextError, Declaration, File, LocaleError, Rendered, Repository,
-    content_digest, context, render,
+    RuntimeError, content_digest, context, manifest, render,
 };
 
 /// The files of a skill, ready to be written.
@@ -30,6 +30,9 @@ pub enum PrepareError {
     /// It is no skill, or links lead astray.
     #[error(transparent)]
     Context(#[from] ContextError),
+    /// Its commands cannot be installed.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
     /// Its localisation cannot be used.
     #[error(transparent)]
     Locale(#[from] LocaleError),
@@ -46,8 +49,9 @@ pub fn prepare(
     let repository = Repository::open(&skills_root.join(declaration.source.as_str()))?;
     let tree = repository.tree(commit)?;
     let snapshot = cache.snapshot(&declaration.source, &repository, &tree)?;
-    let mut files = context(&snapshot).map_err(PrepareError::from)?;
-    let mut warnings = format_warnings(&files, declaration);
+    let (manifest, mut warnings) = manifest(&snapshot).map_err(PrepareError::from)?;
+    let mut files = context(&snapshot, manifest.as_ref()).map_err(PrepareError::from)?;
+    warnings.extend(format_warnings(&files, declaration));
     if let Rendered::Kept { available } =
         render(&mut files, &snapshot, locale).map_err(PrepareError::from)?
     {

@@ -31,8 +31,10 @@ pub struct Environment {
     pub agents: Agents,
     /// Whether repositories on this machine may be cloned.
     pub local: LocalSources,
-    /// How long to wait for another csk.
+    /// How long to wait for another csk that changes projects.
     pub lock_timeout: Duration,
+    /// How long to wait for another csk that works on the same repository.
+    pub source_timeout: Duration,
     /// The time now, as RFC 3339 in UTC.
     pub now: String,
 }
@@ -71,6 +73,8 @@ pub enum Ignore {
 pub struct ProjectReport {
     /// Its name in messages.
     pub alias: String,
+    /// What was added to its `.gitignore`, or would be.
+    pub ignored: Vec<String>,
     /// What became of its skills, removals last.
     pub skills: Vec<SkillReport>,
     /// Why nothing was done in it at all.
@@ -165,14 +169,14 @@ pub fn install(
         .map_err(|source| FsError::Io { path: environment.home.to_string(), source })
         .map_err(LockError::from)?;
     let _lock = Lock::acquire(&environment.home.join(".lock"), environment.lock_timeout)?;
-    let plans: Vec<Result<(Plan, Observed), ProjectError>> =
+    let plans: Vec<Result<Planned, ProjectError>> =
         targets.par_iter().map(|target| look(environment, target, &resolution, options)).collect();
     let prepared = prepare_all(environment, targets, &plans, options.mode);
     let work: Vec<_> = targets.iter().zip(plans).collect();
     Ok(work
         .into_par_iter()
         .map(|(target, planned)| {
-            let is_busy = planned.as_ref().is_ok_and(|(plan, _)| !plan.is_empty());
+            let is_busy = planned.as_ref().is_ok_and(|planned| !planned.plan.is_empty());
             let work = Work::Project { alias: &target.alias };
             let _running = is_busy.then(|| progress.begin(work));
             project(environment, target, planned, &prepared, options.mode)
@@ -186,7 +190,7 @@ pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan,
     targets
         .par_iter()
         .map(|target| {
-            check_links(target, &environment.agents)?;
+            check_links(target)?;
             let seen = Seen::load(&environment.home, &target.root);
             let observed = observe(target, &environment.agents, seen)
                 .map_err(|error| ProjectError::Files(error.to_string()))?;
@@ -195,25 +199,31 @@ pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan,
         .collect()
 }
 
+/// A project that was looked at.
+struct Planned {
+    plan: Plan,
+    observed: Observed,
+    /// What was added to `.gitignore`, or would be.
+    ignored: Vec<String>,
+}
+
 /// Finishes what was interrupted, observes and plans; where something is to be written, git must ignore it.
 fn look(
     environment: &Environment,
     target: &Target,
     resolution: &Resolution,
     options: Options,
-) -> Result<(Plan, Observed), ProjectError> {
+) -> Result<Planned, ProjectError> {
     let files = |error: FsError| ProjectError::Files(error.to_string());
-    check_links(target, &environment.agents)?;
+    check_links(target)?;
     if options.mode == Mode::Apply {
         finish_interrupted(target, &environment.agents).map_err(files)?;
     }
     let seen = Seen::load(&environment.home, &target.root);
     let observed = observe(target, &environment.agents, seen).map_err(files)?;
     let plan = plan(target, resolution, &observed, options.tags);
-    if !plan.is_empty() {
-        ignore_gate(target, options)?;
-    }
-    Ok((plan, observed))
+    let ignored = if plan.is_empty() { Vec::new() } else { ignore_gate(target, options)? };
+    Ok(Planned { plan, observed, ignored })
 }
 
 /// What of a skill's content is the same in every project.
@@ -227,13 +237,13 @@ fn key(target: &Target, declaration: &Declaration, commit: &Commit) -> Key {
 fn prepare_all(
     environment: &Environment,
     targets: &[Target],
-    plans: &[Result<(Plan, Observed), ProjectError>],
+    plans: &[Result<Planned, ProjectError>],
     mode: Mode,
 ) -> BTreeMap<Key, Result<Arc<Prepared>, SkillError>> {
     let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
     for (target, planned) in targets.iter().zip(plans) {
-        let Ok((plan, _)) = planned else { continue };
-        for group in plan.skills.iter().filter(|group| group.install.is_some()) {
+        let Ok(planned) = planned else { continue };
+        for group in planned.plan.skills.iter().filter(|group| group.install.is_some()) {
             let declaration = target.skills.iter().find(|skill| skill.name == group.name);
             if let (Some(declaration), Some(commit)) = (declaration, &group.commit) {
                 wanted.insert(key(target, declaration, commit), declaration);
@@ -253,14 +263,19 @@ fn prepare_all(
 fn project(
     environment: &Environment,
     target: &Target,
-    planned: Result<(Plan, Observed), ProjectError>,
+    planned: Result<Planned, ProjectError>,
     prepared: &BTreeMap<Key, Result<Arc<Prepared>, SkillError>>,
     mode: Mode,
 ) -> ProjectReport {
-    let alias = target.alias.clone();
-    let (mut plan, mut observed) = match planned {
+    let failed = |error, ignored| ProjectReport {
+        alias: target.alias.clone(),
+        ignored,
+        skills: Vec::new(),
+        error: Some(error),
+    };
+    let Planned { mut plan, mut observed, ignored } = match planned {
         Ok(planned) => planned,
-        Err(error) => return ProjectReport { alias, skills: Vec::new(), error: Some(error) },
+        Err(error) => return failed(error, Vec::new()),
     };
     let mut files: BTreeMap<Identifier, Arc<Prepared>> = BTreeMap::new();
     for group in &mut plan.skills {
@@ -290,15 +305,12 @@ fn project(
         }
     };
     match applied {
-        Err(error) => ProjectReport {
-            alias,
-            skills: Vec::new(),
-            error: Some(ProjectError::Files(error.to_string())),
-        },
+        Err(error) => failed(ProjectError::Files(error.to_string()), ignored),
         Ok(applied) => {
             let groups = plan.skills.iter().chain(&plan.removals);
             ProjectReport {
-                alias,
+                alias: target.alias.clone(),
+                ignored,
                 skills: groups.map(|group| report(target, group, &applied, &files)).collect(),
                 error: None,
             }
@@ -344,8 +356,15 @@ fn changes(group: &Group, prepared: Option<&Arc<Prepared>>) -> Vec<String> {
     if let Some(SkillError::NotCloned { url }) = &group.error {
         changes.push(format!("clone {url}"));
     }
+    let stays = |path: &String| {
+        prepared.is_some_and(|new| new.files.iter().any(|file| file.path.as_str() == path))
+    };
+    if group.remove || prepared.is_some() {
+        let gone = group.old_files.iter().filter(|path| !stays(path));
+        changes.extend(gone.map(|path| format!("delete {context}/{path}")));
+    }
     if group.remove {
-        changes.push(format!("remove {context}/"));
+        changes.push(format!("delete {context}/"));
     }
     if group.edited && (group.remove || group.install.is_some()) {
         changes.push(format!("keep local edits of {context}/ aside"));

@@ -11,9 +11,11 @@ use skill::Identifier;
 use skill_fs::{AbsPath, Lock, LockError};
 
 use super::{Environment, RunError, SkillError, Target};
-use crate::git::{TIME_LIMIT, redacted};
+use crate::git::redacted;
 use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin};
 
+/// How the name of a clone begins that is not done yet.
+const STAGED: &str = ".csk-clone-";
 /// How many repositories are cloned or fetched at once: that is waiting for a network, not work.
 const AT_ONCE: usize = 8;
 
@@ -112,7 +114,8 @@ fn clone_to_place(
     }
     let running = progress.begin(Work::Clone { source, url: &redacted(url) });
     fs::create_dir_all(root.as_path()).map_err(files)?;
-    let staged = root.join(format!(".csk-clone-{}-{source}", std::process::id()));
+    sweep(root, source);
+    let staged = root.join(format!("{STAGED}{}-{source}", std::process::id()));
     let cloned = clone(url, &staged, environment.local, running.as_ref())
         .and_then(|()| fs::rename(staged.as_path(), place.as_path()).map_err(files));
     if cloned.is_err() {
@@ -122,13 +125,28 @@ fn clone_to_place(
     cloned
 }
 
+/// Removes what killed clones of a repository have left. Nobody else clones it: the lock is held.
+fn sweep(root: &AbsPath, source: &Identifier) {
+    let end = format!("-{source}");
+    let number = |name: &str| {
+        let number = name.strip_prefix(STAGED)?.strip_suffix(&end)?;
+        number.parse::<u32>().ok()
+    };
+    for entry in fs::read_dir(root.as_path()).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(|name| number(name).is_some()) {
+            // It is in nobody's way, so it may stay where it cannot be removed.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Waits for other csk that work on the same repository.
 fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
     let folder = environment.home.join("locks");
     let busy = |error: LockError| GitError::Busy(error.to_string());
     fs::create_dir_all(folder.as_path())
         .map_err(|error| GitError::Busy(format!("cannot make {folder}: {error}")))?;
-    Lock::acquire(&folder.join(format!("{source}.lock")), TIME_LIMIT).map_err(busy)
+    Lock::acquire(&folder.join(format!("{source}.lock")), environment.source_timeout).map_err(busy)
 }
 
 /// Runs `work` with more threads than there are cores; where none can be had, with what there is.

@@ -12,11 +12,11 @@ use crate::failure::Failure;
 use crate::projects::clean;
 
 const AFTER: &str = "\
-Purpose: makes the config. On a terminal it asks for what the flags leave open; elsewhere the flags decide and
+Purpose: makes the config. On a terminal it asks for what the flags leave open; elsewhere the flags decide and \
 nothing is asked.
 
 Reads:  the answers
-Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names. An existing one is replaced only after a
+Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names. An existing one is replaced only after a \
         confirmation, or with --force.
 
 Exit codes:

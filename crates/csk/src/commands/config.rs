@@ -19,8 +19,28 @@ Examples:
   csk config show
   CSK_CONFIG=./test.json csk config show";
 
+const GROUP: &str = "\
+Purpose: shows the configuration. It is a file to be edited by hand; `csk bootstrap` makes the first one.
+
+Keys of config.json:
+  schema_version          1
+  skills_root             the folder of the skills' git repositories
+  preferred_locale        the locale of projects that choose none
+  default_agents          the agents of projects that choose none
+  adapter_mode            auto, symlink or copy: how agents get their entries
+  allow_local_sources     true: file:// and path URLs may be cloned
+  worktree_alias_pattern  a regular expression for task ids in branch names
+  agents                  {ID: {project_path}}: agents of your own, or other folders for known ones
+  projects                {ALIAS: {path, agents, project_alias, checkout_alias}}
+
+Exit codes: 0 done, 2 there is no config, or it is malformed.
+
+Examples:
+  csk config show";
+
 /// Show the configuration
 #[derive(Debug, clap::Args)]
+#[command(after_help = GROUP)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     command: ConfigCommand,

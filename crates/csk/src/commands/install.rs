@@ -12,12 +12,12 @@ use crate::progress::Progress;
 use crate::projects::{Selection, select};
 
 const AFTER: &str = "\
-Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository
+Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository \
 under skills_root is used as it is, and only one that is missing and has a `git` URL is cloned.
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root
-Writes: .agents/skills/ and the folders of the agents in the project; with --fix-gitignore its .gitignore;
-        skills_root, for repositories that are cloned
+Writes: .agents/ and the folders of the agents in the project; with --fix-gitignore its .gitignore; \
+skills_root, for repositories that are cloned; csk's home, for its cache and lock
 What csk did not make it never changes or deletes. Edits of an installed skill are kept in .agents/backups/.
 
 Exit codes:
@@ -47,7 +47,7 @@ pub(crate) struct InstallArgs {
 pub(crate) struct InstallFlags {
     /// Show what would be done, file by file, and change nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Fail when a tag names another commit than before
     #[arg(long)]
     strict_tags: bool,
@@ -92,6 +92,11 @@ fn tell(
     flags: &InstallFlags,
 ) -> Result<(), Failure> {
     let alias = safe_line(&report.alias).into_owned();
+    if !report.ignored.is_empty() {
+        let word = if flags.dry_run { "would be added (dry-run)" } else { "added" };
+        let entries = report.ignored.join(" ");
+        context.ui.out(&format!("{alias}: .gitignore {} {word}\n", safe_line(&entries)))?;
+    }
     if let Some(error) = &report.error {
         let hint = error.hint().map_or_else(String::new, |hint| format!("{alias}: hint: {hint}\n"));
         return Ok(context

@@ -43,8 +43,8 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
     for (alias, entry) in &config.projects {
         let mut skills = Vec::new();
         let mut state = "ok";
-        match read_skillfile(&entry.path, &config)? {
-            Read::Good(file) => skills = file.skills,
+        match read_skillfile(&entry.path, &config) {
+            Read::Good { file, .. } => skills = file.skills,
             Read::Missing => state = "no Skillfile.json",
             Read::Bad { text, problems } => {
                 failed = true;

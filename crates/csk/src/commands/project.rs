@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use csk_core::project::{checkout, find_root};
+use csk_core::project::checkout;
 use csk_core::{ProjectEntry, SKILLFILE, Skillfile, write_file};
 use skill::{Identifier, nearest};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Read, clean, read_skillfile};
+use crate::projects::{Place, Read, Selection, clean, places, read_skillfile};
 
 const ADD: &str = "\
-Purpose: adds a project to the config, and makes an empty Skillfile.json in it if there is none. The folder
+Purpose: adds a project to the config, and makes an empty Skillfile.json in it if there is none. The folder \
 must exist.
 
 Reads:  config.json
@@ -21,6 +21,7 @@ Writes: config.json, the project's Skillfile.json if it is missing
 Exit codes:
   0  done
   2  the alias is taken or malformed, or the folder does not exist
+  3  another csk holds the lock
 
 Examples:
   csk project add demo-app ~/projects/demo-app
@@ -35,6 +36,7 @@ Writes: config.json
 Exit codes:
   0  done
   2  there is no such project
+  3  another csk holds the lock
 
 Examples:
   csk project remove demo-app";
@@ -53,8 +55,30 @@ Examples:
   csk project resolve
   csk project resolve ../worktree";
 
+const GROUP: &str = "\
+Purpose: projects that are in the config are meant by --all, and by an alias from anywhere.
+
+Keys of Skillfile.json, which stands in a project:
+  schema_version  1
+  project         {alias}: what to call the project
+  agents          the agents of the project, by id
+  locale          the locale that skills are rendered in
+  skills          [{name, source, git, tag | branch | revision}]: source is the repository under skills_root \
+where its name differs, git is where to clone it from, and exactly one of the three references is given
+
+Keys of .csk-install.json, which stands in an installed skill: name, source, git, ref_kind, ref, commit, \
+content_sha256, bundle_sha256, locale, agents, commands, command_paths, runtime_roots, skill_schema_version, \
+capabilities, installed_at, files.
+
+Exit codes: 0 done, 2 usage or configuration, 3 another csk holds the lock.
+
+Examples:
+  csk project add demo-app ~/projects/demo-app
+  csk project resolve";
+
 /// Add, remove and name projects
 #[derive(Debug, clap::Args)]
+#[command(after_help = GROUP)]
 pub(crate) struct ProjectArgs {
     #[command(subcommand)]
     command: ProjectCommand,
@@ -79,7 +103,7 @@ enum ProjectCommand {
     /// Show which project a folder belongs to
     #[command(after_help = RESOLVE)]
     Resolve {
-        /// A folder in the project
+        /// A project: its alias, or a path in it
         #[arg(default_value = ".")]
         target: String,
     },
@@ -114,17 +138,17 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
         write_file(&file, Skillfile::minimal().as_bytes())
             .map_err(|error| Failure::usage(error.to_string()))?;
     }
-    let declared = match read_skillfile(&root, &config)? {
-        Read::Good(file) => file.project_alias,
+    let declared = match read_skillfile(&root, &config) {
+        Read::Good { file, .. } => file.project_alias,
         Read::Missing | Read::Bad { .. } => None,
     };
-    let project_alias = declared.unwrap_or_else(|| alias.clone());
-    let entry = ProjectEntry {
+    // One that is there already keeps what the user has said of it.
+    let entry = config.projects.get(&alias).cloned().unwrap_or_else(|| ProjectEntry {
         path: root.clone(),
         agents: Vec::new(),
-        project_alias,
+        project_alias: declared.unwrap_or_else(|| alias.clone()),
         checkout_alias: alias.clone(),
-    };
+    });
     context.save_project(&alias, Some(&entry))?;
     let note = if made { format!(", with an empty {SKILLFILE}") } else { String::new() };
     context.ui.out(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
@@ -155,24 +179,28 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
 
 fn resolve(context: &mut Context, target: &str) -> Result<u8, Failure> {
     let config = context.config()?;
-    let folder = clean(&context.cwd.join(target));
-    let Some(root) = find_root(&folder) else {
-        return Err(Failure::usage(format!("{SKILLFILE} not found in or above {folder}")));
+    let selection = Selection { target: Some(target.to_owned()), all: false };
+    let Some(Place { alias, root, .. }) = places(context, &config, &selection)?.pop() else {
+        return Err(Failure::usage(format!("there is no project `{target}`")));
     };
-    let declared = match read_skillfile(&root, &config)? {
-        Read::Good(file) => file.project_alias,
+    let declared = match read_skillfile(&root, &config) {
+        Read::Good { file, .. } => file.project_alias,
         Read::Missing => None,
         Read::Bad { text, problems } => return Err(Failure::File { text, problems }),
     };
     let found = checkout(&root, declared.as_ref(), config.worktree_alias_pattern.as_deref());
+    // What the config says of a project that is in it is what every command uses.
+    let entry = alias.as_ref().and_then(|alias| config.projects.get(alias));
+    let project_alias = entry.map(|entry| entry.project_alias.to_string());
     let lines = [
-        ("project_alias", found.project_alias),
-        ("checkout_alias", found.checkout_alias),
+        ("project_alias", project_alias.unwrap_or(found.project_alias)),
+        ("checkout_alias", alias.map_or(found.checkout_alias, |alias| alias.to_string())),
         ("path", root.to_string()),
         ("skillfile", root.join(SKILLFILE).to_string()),
         ("branch", found.branch.unwrap_or_default()),
         ("task_id", found.task_id.unwrap_or_default()),
         ("path_hash", found.path_hash),
+        ("skills", root.join(csk_core::install::SKILLS).to_string()),
     ];
     for (key, value) in lines {
         context.ui.out(format!("{key}: {}", safe_line(&value)).trim_end())?;

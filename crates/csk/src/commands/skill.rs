@@ -1,10 +1,14 @@
 //! `csk skill`: checks a skill before it is published.
 
-#![expect(clippy::disallowed_methods, reason = "reads the SKILL.md")]
+#![expect(clippy::disallowed_methods, reason = "reads the skill")]
 
 use std::fs;
 
-use skill::{Input, MAX_SKILL_FILE_BYTES, SKILL_FILE, Severity, Strictness, parse};
+use csk_core::{AbsPath, read_text};
+use skill::{
+    Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest, SKILL_FILE, Severity, Strictness,
+    TreeEntry, parse,
+};
 use term::safe_line;
 
 use crate::context::Context;
@@ -12,10 +16,10 @@ use crate::failure::{Failure, rendered};
 use crate::projects::clean;
 
 const AFTER: &str = "\
-Purpose: checks the SKILL.md of a skill's repository as strictly as the standard does, the name against the
-folder included. `openskills validate` checks more.
+Purpose: checks the SKILL.md of a skill's repository as strictly as the standard does, the name against the \
+folder included, and its csk-skill.json against the files that are there. `openskills validate` checks more.
 
-Reads:  SKILL.md in the folder
+Reads:  SKILL.md and csk-skill.json in the folder
 Writes: nothing
 
 Exit codes:
@@ -27,8 +31,24 @@ Examples:
   csk skill check .
   csk skill check ~/agents/skills/skill-tracker";
 
+const GROUP: &str = "\
+Purpose: for authors of skills.
+
+Keys of csk-skill.json, which stands in a skill that brings or needs commands:
+  schema_version  1, 2 or 3
+  runtime_roots   from 2: folders that commands run in; they are installed for commands, not for agents
+  commands        {NAME: {type: script, unix_path, win_path}}: a command that the skill brings; \
+{NAME: {type: system, command, hint}}: one that must be on PATH
+  capabilities    from 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do
+
+Exit codes: 0 valid, 1 not valid, 2 usage.
+
+Examples:
+  csk skill check .";
+
 /// Check skills
 #[derive(Debug, clap::Args)]
+#[command(after_help = GROUP)]
 pub(crate) struct SkillArgs {
     #[command(subcommand)]
     command: SkillCommand,
@@ -61,8 +81,26 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failu
     let parsed = parse(&input, Strictness::Strict);
     let words = rendered(&String::from_utf8_lossy(&bytes), &parsed.diagnostics, &context.ui);
     context.ui.error(&words)?;
-    let is_valid = parsed.diagnostics.iter().all(|problem| problem.severity != Severity::Error);
+    let mut problems = parsed.diagnostics;
+    let path = folder.join(MANIFEST_FILE);
+    if let Some(text) = read_text(&path).map_err(|error| Failure::usage(error.to_string()))? {
+        let found = Manifest::parse(path.as_str(), &text, &|path| entry(&folder, path)).1;
+        let words = rendered(&text, &found, &context.ui);
+        context.ui.error(&words)?;
+        problems.extend(found);
+    }
+    let is_valid = problems.iter().all(|problem| problem.severity != Severity::Error);
     let verdict = if is_valid { "valid" } else { "invalid" };
     context.ui.out(&format!("{}: {verdict}\n", safe_line(folder.as_str())))?;
     Ok(u8::from(!is_valid))
+}
+
+/// Tells what stands at a path of the skill.
+fn entry(folder: &AbsPath, path: &str) -> Option<TreeEntry> {
+    let metadata = fs::symlink_metadata(folder.join(path).as_path()).ok()?;
+    match metadata.file_type() {
+        kind if kind.is_dir() => Some(TreeEntry::Folder),
+        kind if kind.is_symlink() => Some(TreeEntry::Link),
+        kind => kind.is_file().then_some(TreeEntry::File),
+    }
 }

@@ -89,7 +89,7 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         safe_line(&target.alias),
         safe_line(target.root.as_str())
     ))?;
-    for group in &plan.skills {
+    for group in plan.skills.iter().chain(&plan.removals) {
         let reference = reference(target, group);
         let installed = commit(group).unwrap_or_default();
         let note = match &group.label {
@@ -97,7 +97,11 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
                 group.commit.as_ref().map(|commit| format!(" -> {}", commit.short()))
             }
             Label::ContentDrift(Some(what)) => Some(format!(" ({what})")),
-            Label::UpToDate | Label::Missing | Label::ContentDrift(None) | Label::Error => None,
+            Label::UpToDate
+            | Label::Missing
+            | Label::ContentDrift(None)
+            | Label::Removed
+            | Label::Error => None,
         };
         let line = format!(
             "  {:20} {reference:15} {installed:7}  {}{}",
@@ -124,9 +128,6 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
                 safe_line(&hint)
             ))?;
         }
-    }
-    for group in &plan.removals {
-        context.ui.out(&format!("  {:20} {:15} {:7}  removed\n", group.name.as_str(), "", ""))?;
     }
     Ok(())
 }
@@ -156,8 +157,6 @@ fn as_json(target: &Target, plan: &Plan) -> Value {
             "hint": group.error.as_ref().and_then(csk_core::install::SkillError::hint),
         })
     };
-    let removed = |group: &Group| json!({ "name": group.name.as_str(), "status": "removed" });
-    let skills: Vec<Value> =
-        plan.skills.iter().map(skill).chain(plan.removals.iter().map(removed)).collect();
+    let skills: Vec<Value> = plan.skills.iter().chain(&plan.removals).map(skill).collect();
     json!({ "alias": target.alias, "path": target.root.as_str(), "skills": skills })
 }

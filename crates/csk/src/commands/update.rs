@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 
 const AFTER: &str = "\
-Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not
+Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not \
 changed; `csk install` or `csk upgrade` brings what was fetched into them.
 
 Reads:  config.json

@@ -1,5 +1,8 @@
 //! `csk upgrade`: update, then install.
 
+use csk_core::install::repositories;
+use term::safe_line;
+
 use crate::commands::install::{InstallFlags, install_into};
 use crate::commands::update::update_all;
 use crate::context::Context;
@@ -9,8 +12,10 @@ use crate::projects::Selection;
 const AFTER: &str = "\
 Purpose: fetches all repositories of skills, then installs: this moves skills that follow a branch.
 
-Reads and writes what `csk update` and `csk install` do. A repository that cannot be fetched is reported, and
+Reads and writes what `csk update` and `csk install` do. A repository that cannot be fetched is reported, and \
 what is on this machine is installed.
+
+With --dry-run nothing is fetched: the plan is for what is on this machine now.
 
 Exit codes: as `csk install`; 1 also when a fetch failed.
 
@@ -31,7 +36,18 @@ pub(crate) struct UpgradeArgs {
 
 pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, Failure> {
     let config = context.config()?;
-    let updated = update_all(context, &config)?;
+    // A machine without repositories has nothing to fetch yet; the install clones them.
+    let known = repositories(&config.skills_root);
+    let updated = if args.flags.dry_run {
+        for name in &known {
+            context.ui.out(&format!("{}: would be fetched (dry-run)\n", safe_line(name)))?;
+        }
+        0
+    } else if known.is_empty() {
+        0
+    } else {
+        update_all(context, &config)?
+    };
     let installed = install_into(context, &config, &args.selection, &args.flags)?;
     Ok(updated.max(installed))
 }

@@ -36,10 +36,86 @@ fn copies_follow_the_skill_and_the_canonical_marker_is_read() {
     world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
     world.install();
     assert!(copy.join("references/new.md").exists());
-    // Back to links: the copy goes.
+    // Without a choice a copy is as good as a link; where links are asked for, it goes.
     world.config("");
+    assert!(world.install().stdout.contains("up-to-date"));
+    world.config(r#", "adapter_mode": "symlink""#);
     world.install();
     assert!(fs::symlink_metadata(&copy).unwrap().is_symlink());
+}
+
+/// A file system without links, made by letting the calls fail.
+#[test]
+fn auto_falls_back_to_copies_and_symlink_does_not() {
+    let world = World::new();
+    if world.env.run("strace", "--version").code != Some(0) {
+        testkit::skip("copies instead of links", "there is no `strace` to refuse links with");
+        return;
+    }
+    let install = || {
+        let arguments = [
+            "-qf",
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=symlink,symlinkat",
+            "-e",
+            "inject=symlink,symlinkat:error=EPERM",
+            env!("CARGO_BIN_EXE_csk"),
+            "install",
+            "app",
+        ];
+        world.env.run_args("strace", &arguments)
+    };
+    world.config(r#", "adapter_mode": "symlink""#);
+    let run = install();
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("Operation not permitted"), "{}", run.stderr);
+    world.config("");
+    let run = install();
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(fs::symlink_metadata(world.app(".claude/skills/pdf")).unwrap().is_dir());
+    assert!(world.app(".claude/skills/pdf/SKILL.md").exists());
+    assert!(world.install().stdout.contains("up-to-date"));
+    assert_eq!(world.csk("status app --check").code, Some(0));
+}
+
+#[test]
+fn links_of_the_users_own_stay_the_users() {
+    let world = World::new();
+    fs::create_dir_all(world.app(".claude/skills")).unwrap();
+    let link = world.app(".claude/skills/pdf");
+    symlink("../../.agents/skills/pdf", &link).unwrap();
+    world.install();
+    assert_eq!(world.csk("status app --check").code, Some(0));
+    world.skillfile("");
+    world.install();
+    assert!(fs::symlink_metadata(&link).is_ok(), "csk did not make it");
+    assert!(fs::symlink_metadata(world.app(".codex/skills/pdf")).is_err());
+}
+
+/// A link in the place of an agent that nobody selected is none of csk's business.
+#[test]
+fn links_of_other_agents_are_not_in_the_way() {
+    let world = World::new();
+    fs::create_dir_all(world.env.path("elsewhere")).unwrap();
+    symlink("../elsewhere", world.app("skills")).unwrap();
+    symlink("../elsewhere", world.app(".gemini")).unwrap();
+    world.install();
+    assert_eq!(world.csk("status app --check").code, Some(0));
+}
+
+#[test]
+fn an_agent_that_needs_nothing_any_more_shows_as_drift() {
+    let world = World::new();
+    world.install();
+    world.config(r#", "agents": {"claude_code": {"project_path": ".agents/skills"}}"#);
+    let run = world.csk("status app --check");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.contains(".claude/skills/pdf is not wanted any more"), "{}", run.stdout);
+    world.install();
+    assert!(fs::symlink_metadata(world.app(".claude/skills/pdf")).is_err());
+    assert_eq!(world.csk("status app --check").code, Some(0));
 }
 
 #[test]
@@ -50,15 +126,12 @@ fn agents_that_read_the_skills_folder_need_nothing() {
         br#"{"schema_version": 1, "agents": ["zed"], "skills": [{"name": "pdf", "tag": "v1"}]}"#,
     );
     world.install();
-    assert_eq!(
-        world.listing("."),
-        world
-            .listing(".")
-            .lines()
-            .filter(|line| !line.contains("/.claude/"))
-            .map(|line| format!("{line}\n"))
-            .collect::<String>()
-    );
+    let listing = world.listing(".");
+    let strange: Vec<&str> = listing
+        .lines()
+        .filter(|line| !line.starts_with("./.git/") && !line.starts_with("./.agents/"))
+        .collect();
+    assert_eq!(strange, ["./.gitignore", "./Skillfile.json"]);
 }
 
 #[test]

@@ -32,6 +32,71 @@ fn a_bad_config_is_explained_and_exit_2() {
 }
 
 #[test]
+fn what_is_wrong_with_a_skillfile_is_told_and_exit_2() {
+    let world = World::new();
+    for (text, expected) in [
+        (r#"{"schema_version": 2, "skills": []}"#, "`schema_version` is 2"),
+        (
+            r#"{"schema_version": 1, "skills": [{"name": "a", "tag": "1"}, {"name": "a", "tag": "2"}]}"#,
+            "the skill `a` is declared twice",
+        ),
+        ("{\"schema_version\": 1,", "this is not valid JSON"),
+    ] {
+        world.env.write("app/Skillfile.json", text.as_bytes());
+        let run = world.csk("install app");
+        assert_eq!(run.code, Some(2), "{text}");
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+        assert!(!world.app(".agents").exists());
+    }
+    world.env.write(
+        "app/Skillfile.json",
+        b"{\"schema_version\": 1, \"lcale\": \"ru\",\n\"skills\": [{\"name\": \"pdf\", \"tag\": \"v1\", \"brnch\": \"x\"}]}",
+    );
+    let run = world.install();
+    assert!(run.stderr.contains("`lcale` is not a key that is known"), "{}", run.stderr);
+    assert!(run.stderr.contains("did you mean `branch`?"), "{}", run.stderr);
+}
+
+#[test]
+fn a_missing_skills_root_is_exit_2() {
+    let world = World::new();
+    fs::remove_dir_all(world.env.path("skills")).unwrap();
+    for command in ["install app", "update", "upgrade app"] {
+        let run = world.csk(command);
+        assert_eq!(run.code, Some(2), "{command}");
+        assert!(run.stderr.contains("skills_root"), "{}", run.stderr);
+    }
+}
+
+/// Rules that ignore a folder and not what is in it, or only names that begin with a dot.
+#[test]
+fn rules_that_let_a_skill_through_are_not_enough() {
+    let world = World::new();
+    world.env.write("app/.gitignore", b".agents/*\n!.agents/skills/\n.claude/\n.codex/\n");
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("not ignored by git: .agents/"), "{}", run.stderr);
+    world.config(r#", "agents": {"mine": {"project_path": "tools/skills"}}"#);
+    world.env.write(
+        "app/Skillfile.json",
+        br#"{"schema_version": 1, "agents": ["mine"], "skills": [{"name": "pdf", "tag": "v1"}]}"#,
+    );
+    world.env.write("app/.gitignore", b".*\n");
+    let run = world.csk("install app");
+    assert!(run.stderr.contains("not ignored by git: tools/skills/"), "{}", run.stderr);
+    let run = world.csk("install app --fix-gitignore --dry-run");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stdout.contains("app: .gitignore tools/skills/ would be added (dry-run)"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(world.read(world.app(".gitignore")), ".*\n");
+    assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
+    assert_eq!(world.read(world.app(".gitignore")), ".*\n# CocoaSkill\ntools/skills/\n");
+}
+
+#[test]
 fn an_unknown_key_is_told_and_ignored() {
     let world = World::new();
     world.config(r#", "preferred_lcoale": "ru""#);
@@ -96,7 +161,15 @@ fn a_marker_of_a_newer_csk_is_left_alone() {
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("Unsupported installed marker schema"), "{}", run.stderr);
+    assert!(run.stderr.contains("requires a newer csk"), "{}", run.stderr);
     assert_eq!(world.read(&path), newer);
+    // Nor is it removed: only the csk that made it knows what belongs to it.
+    world.skillfile("");
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("Unsupported installed marker schema"), "{}", run.stderr);
+    assert_eq!(world.read(&path), newer);
+    assert!(world.app(".claude/skills/pdf/SKILL.md").exists());
 }
 
 #[test]

@@ -34,10 +34,29 @@ fn every_command_documents_itself() {
     ] {
         let run = world.csk(&format!("{command} --help"));
         assert_eq!(run.code, Some(0));
-        for part in ["Usage:", "Purpose: ", "Exit codes:", "Examples:", &format!("  csk {command}")]
-        {
+        let parts = ["Usage:", "Purpose: ", "Reads", "rites", "Exit codes:", "Examples:"];
+        for part in parts.into_iter().chain([format!("  csk {command}").as_str()]) {
             assert!(run.stdout.contains(part), "{command}: {part}\n{}", run.stdout);
         }
+    }
+    // Every flag is explained, and every file of ours has its keys somewhere.
+    for (command, flags) in [
+        ("install", &["--all", "--dry-run", "--strict-tags", "--fix-gitignore", "--verbose"][..]),
+        ("upgrade", &["--all", "--dry-run", "--strict-tags", "--fix-gitignore", "--verbose"]),
+        ("status", &["--all", "--check", "--json"]),
+        ("list", &["--paths", "--json"]),
+        ("bootstrap", &["--skills-root", "--locale", "--agents", "--project", "--force"]),
+        ("config", &["skills_root", "preferred_locale", "worktree_alias_pattern", "adapter_mode"]),
+        ("project", &["schema_version", "revision", "locale", ".csk-install.json", "ref_kind"]),
+        ("skill", &["runtime_roots", "unix_path", "win_path", "capabilities"]),
+    ] {
+        let help = world.csk(&format!("{command} --help")).stdout;
+        for flag in flags {
+            assert!(help.contains(flag), "{command}: {flag}\n{help}");
+        }
+    }
+    for variable in ["CSK_CONFIG", "CSK_HOME", "CSK_ALLOW_FILE", "CSK_LOCK_TIMEOUT", "NO_COLOR"] {
+        assert!(top.contains(variable), "{variable}");
     }
     assert_eq!(world.csk("--version").stdout, format!("csk {}\n", env!("CARGO_PKG_VERSION")));
     let run = world.csk("instal");
@@ -107,14 +126,102 @@ fn projects_are_added_removed_and_resolved() {
     assert!(world.csk("list --paths").stdout.contains("path=[ROOT]/work/x (missing)\n"));
     assert_eq!(world.csk("project remove x").code, Some(0));
     assert_eq!(world.csk("project remove x").code, Some(2));
-    world.git("app", "checkout --quiet -b feature/TASK-7-thing");
-    let run = world.csk("project resolve app");
+}
+
+/// A second working copy of a project, in a folder with a blank and letters beyond ASCII.
+#[test]
+fn a_worktree_is_a_project_of_its_own() {
+    let world = World::new();
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+    world.git("app", "add --force Skillfile.json");
+    world.git("app", "commit --quiet -m skills");
+    let folder = world.env.path("мой app 2");
+    let place = folder.to_string_lossy().into_owned();
+    let run = world.env.run_args(
+        "git",
+        &["-C", "app", "worktree", "add", "--quiet", "-b", "feature/TASK-7-thing", &place],
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let csk = |arguments: &[&str]| world.env.run_args(env!("CARGO_BIN_EXE_csk"), arguments);
+    let run = csk(&["project", "resolve", &place]);
     let lines: Vec<&str> = run.stdout.lines().collect();
-    assert_eq!(lines[0], "project_alias: app");
-    assert!(lines[1].starts_with("checkout_alias: app-task-7-"), "{}", lines[1]);
+    assert_eq!(lines[0], "project_alias: app-2");
+    assert!(lines[1].starts_with("checkout_alias: app-2-task-7-"), "{}", lines[1]);
+    assert_eq!(lines[2], "path: [ROOT]/work/мой app 2");
     assert_eq!(lines[4], "branch: feature/TASK-7-thing");
     assert_eq!(lines[5], "task_id: task-7");
     assert_eq!(lines[6].len(), "path_hash: a3f1".len());
+    assert_eq!(lines[7], "skills: [ROOT]/work/мой app 2/.agents/skills");
+    let run = csk(&["install", &place]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.starts_with("app-2-task-7-"), "{}", run.stdout);
+    assert!(folder.join(".claude/skills/pdf/SKILL.md").exists());
+    // A commit checked out by itself has no branch to be named after.
+    assert_eq!(
+        world.env.run_args("git", &["-C", &place, "checkout", "--quiet", "--detach"]).code,
+        Some(0)
+    );
+    assert_eq!(
+        csk(&["project", "resolve", &place]).stdout.lines().nth(1),
+        Some("checkout_alias: app-2")
+    );
+    // What is in the config is known by its name there, from anywhere.
+    assert_eq!(world.csk("project resolve app").stdout.lines().nth(1), Some("checkout_alias: app"));
+    assert_eq!(world.csk("project resolve app/none").code, Some(2));
+}
+
+#[test]
+fn a_project_that_is_added_again_keeps_what_was_said_of_it() {
+    let world = World::new();
+    let path = world.home().join(".cocoaskills/config.json");
+    let text = world
+        .read(&path)
+        .replace(r#""app": {"#, r#""app": {"agents": ["cursor"], "project_alias": "logical", "#);
+    fs::write(&path, text).unwrap();
+    assert_eq!(world.csk("project add app app").code, Some(0));
+    let config = world.csk("config show").stdout;
+    assert!(config.contains("cursor") && config.contains("logical"), "{config}");
+}
+
+#[test]
+fn variables_move_the_home_and_allow_local_sources() {
+    let mut world = World::bare();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", crate::SKILL);
+    upstream.git("tag v1");
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
+    let home = world.env.path("state").display().to_string();
+    world.env = world.env.var("CSK_HOME", &home).var("CSK_ALLOW_FILE", "1");
+    world.install();
+    assert!(world.env.path("state/cache/pdf").exists());
+    assert!(!world.home().join(".cocoaskills/cache").exists());
+    world.env = world.env.var("CSK_LOCK_TIMEOUT", "soon");
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("CSK_LOCK_TIMEOUT must be a number"), "{}", run.stderr);
+}
+
+#[test]
+fn an_upgrade_on_a_new_machine_clones() {
+    let world = World::bare();
+    world.config(r#", "allow_local_sources": true"#);
+    fs::remove_dir(world.env.path("skills")).unwrap();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", crate::SKILL);
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "branch": "main"}}"#));
+    let run = world.csk("upgrade app");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(world.installed("pdf/SKILL.md").exists());
+    // A dry run fetches nothing, too.
+    let before = world.git("skills/pdf", "rev-parse origin/main");
+    testkit::write_tree(upstream.path(), "//- /references/new.md\n");
+    upstream.git("add --all");
+    upstream.git("commit --quiet -m new");
+    let run = world.csk("upgrade app --dry-run");
+    assert!(run.stdout.starts_with("pdf: would be fetched (dry-run)\n"), "{}", run.stdout);
+    assert_eq!(world.git("skills/pdf", "rev-parse origin/main"), before);
+    assert_eq!(world.csk("upgrade app").code, Some(0));
+    assert!(world.installed("pdf/references/new.md").exists());
 }
 
 #[test]

@@ -54,6 +54,36 @@ fn installing_twice_changes_nothing_at_all() {
     assert_eq!(times(), before);
 }
 
+/// Counts every call that could change something, csk's own lock apart.
+#[test]
+fn a_no_op_makes_no_call_that_writes() {
+    let world = World::new();
+    if world.env.run("strace", "--version").code != Some(0) {
+        return testkit::skip("a no-op's calls", "there is no `strace` to count with");
+    }
+    world.install();
+    let calls = "trace=open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,\
+                 symlink,symlinkat,link,linkat,truncate,ftruncate,chmod,fchmod,fchmodat,utimensat";
+    let arguments =
+        ["-f", "-qq", "-o", "calls", "-e", calls, env!("CARGO_BIN_EXE_csk"), "install", "app"];
+    let run = world.env.run_args("strace", &arguments);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let log = world.read(world.env.path("calls"));
+    let writes = |line: &&str| {
+        let is_open = line.contains(" open");
+        let is_writing =
+            ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| line.contains(flag));
+        (!is_open || is_writing) && !line.contains("resumed>") && !line.contains(" = -1 ")
+    };
+    let (own, others): (Vec<&str>, Vec<&str>) =
+        log.lines().filter(writes).partition(|line| line.contains("/.cocoaskills/.lock"));
+    // A lock is made, its body written over nothing, and taken away: the truncation has no name in the log.
+    let others: Vec<&str> =
+        others.into_iter().filter(|line| !line.contains(" ftruncate(")).collect();
+    assert_eq!(others, Vec::<&str>::new());
+    assert!(own.len() <= 3, "{own:?}");
+}
+
 #[test]
 fn a_skill_that_is_not_declared_any_more_is_removed() {
     let world = World::new();
@@ -148,6 +178,31 @@ fn a_dry_run_shows_every_file_and_writes_nothing() {
         assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
     }
     assert!(!world.app(".agents").exists() && !world.app(".claude").exists());
+    let run = world.csk("install app --verbose");
+    assert!(run.stdout.contains("  write .agents/skills/pdf/SKILL.md\n"), "{}", run.stdout);
+    // What goes is shown as well: files of an update, and of a skill that is not declared any more.
+    world.git("skills/pdf", "rm --quiet references/guide.md");
+    world.commit("pdf", "//- /references/new.md\n");
+    world.git("skills/pdf", "tag v2");
+    world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+    let run = world.csk("install app --dry-run");
+    assert!(
+        run.stdout.contains("  delete .agents/skills/pdf/references/guide.md\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("  write .agents/skills/pdf/references/new.md\n"),
+        "{}",
+        run.stdout
+    );
+    world.skillfile("");
+    let run = world.csk("install app --dry-run");
+    for path in ["SKILL.md", "references/guide.md", ""] {
+        let line = format!("  delete .agents/skills/pdf/{path}\n");
+        assert!(run.stdout.contains(&line), "{line}: {}", run.stdout);
+    }
+    assert!(world.installed("pdf/references/guide.md").exists());
 }
 
 #[test]
@@ -220,6 +275,9 @@ fn a_killed_install_is_finished_by_the_next() {
     world.env.write("app/.agents/.csk-journal.json", journal.as_bytes());
     world.env.write("app/.agents/.csk-stage/half/SKILL.md", b"half");
     world.env.write("app/.agents/skills/mine/SKILL.md", b"the user's");
+    // A status in between knows whose they are.
+    let run = world.csk("status app --check");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
     let run = world.install();
     assert!(run.stdout.contains("up-to-date"), "{}{}", run.stdout, run.stderr);
     assert!(

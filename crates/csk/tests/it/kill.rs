@@ -46,16 +46,16 @@ fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
     world.env.write("app/.agents/skills/mine/SKILL.md", b"mine");
     world.env.write("app/.claude/skills/mine/SKILL.md", b"mine");
     world.skillfile(&[skill("changed", "v2"), skill("kept", "v1"), skill("fresh", "v2")].join(","));
-    assert_eq!(world.env.run_args("sh", &["-c", "cp -a app before"]).code, Some(0));
+    let call = "cp -a app before && cp -a ../home home-before";
+    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
 
     let mut kills = 0;
     for call in CHANGES {
         // Calls are counted by kind and by thread; the first count that is never reached ends the kind.
         for number in 1..=ENOUGH {
-            assert_eq!(
-                world.env.run_args("sh", &["-c", "rm -rf app && cp -a before app"]).code,
-                Some(0)
-            );
+            // Everything as it was, csk's home too, so that what is written there is killed at as well.
+            let restore = "rm -rf app ../home && cp -a before app && cp -a home-before ../home";
+            assert_eq!(world.env.run_args("sh", &["-c", restore]).code, Some(0));
             let (trace, inject) =
                 (format!("trace={call}"), format!("inject={call}:signal=KILL:when={number}"));
             let arguments = [

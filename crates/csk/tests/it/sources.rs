@@ -129,8 +129,15 @@ fn repositories_that_cannot_be_used_say_why() {
             .code,
         Some(0)
     );
+    let partial = world.repo("partial", SKILL);
+    partial.git("config core.repositoryFormatVersion 1");
+    partial.git("config extensions.partialClone origin");
+    let table = world.repo("table", SKILL);
+    table.git("config core.repositoryFormatVersion 1");
+    table.git("config extensions.refStorage reftable");
     let skill = |name: &str| format!(r#"{{"name": "{name}", "branch": "main"}}"#);
-    world.skillfile(&["modules", "plain", "leak", "up", "modern"].map(skill).join(","));
+    let names = ["modules", "plain", "leak", "up", "modern", "partial", "table"];
+    world.skillfile(&names.map(skill).join(","));
     let run = world.csk("install app");
     assert_eq!(run.code, Some(1));
     for said in [
@@ -139,6 +146,8 @@ fn repositories_that_cannot_be_used_say_why() {
         "app: leak: the link references/leak -> /etc/passwd leads out of the skill",
         "app: up: the link references/up -> ../../../x leads out of the skill",
         "app: modern: the repository ",
+        "it is a partial clone, which lacks files",
+        "it keeps its references in a reftable",
     ] {
         assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
     }
@@ -184,6 +193,120 @@ fn a_repository_that_cannot_be_fetched_stops_no_other() {
     let run = world.csk("upgrade app");
     assert_eq!(run.code, Some(1), "a fetch failed, and what is here was installed");
     assert!(world.installed("pdf/SKILL.md").exists());
+}
+
+/// A hook sets variables that point git at the project; csk's git must not follow them.
+#[test]
+fn variables_of_a_hook_lead_git_nowhere() {
+    let mut world = World::new();
+    world.git("app", "commit --quiet --allow-empty -m x");
+    world.git("app", "tag mine");
+    testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    let upstream = world.env.path("upstream").display().to_string();
+    world.git("app", &format!("remote add origin {upstream}"));
+    world.config(r#", "allow_local_sources": true"#);
+    fs_remove(&world, "app/.gitignore");
+    world.env.write("app/.git/info/exclude", b".agents/\n.claude/\n.codex/\n");
+    testkit::GitRepo::new(&world.env, "other", "//- /x\n");
+    let git_dir = world.env.path("app/.git").display().to_string();
+    world.env = world.env.var("GIT_DIR", &git_dir);
+    assert_eq!(world.csk("update").stdout, "pdf: no remote\n");
+    world.env.write(
+        "other/Skillfile.json",
+        br#"{"schema_version": 1, "skills": [{"name": "pdf", "tag": "v1"}]}"#,
+    );
+    let run = world.env.run_args(env!("CARGO_BIN_EXE_csk"), &["install", "other"]);
+    assert_eq!(run.code, Some(1), "the rules of another repository do not count: {}", run.stdout);
+    assert!(run.stderr.contains("not ignored by git"), "{}", run.stderr);
+    assert_eq!(world.csk("install app").code, Some(0));
+    let tags = world.env.run_args("git", &["--git-dir", &git_dir, "tag"]);
+    assert_eq!(tags.stdout, "mine\n");
+}
+
+fn fs_remove(world: &World, path: &str) {
+    std::fs::remove_file(world.env.path(path)).unwrap();
+}
+
+#[test]
+fn a_fetch_moves_tags_and_deletes_none_of_the_users() {
+    let world = World::bare();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    upstream.git("tag v1");
+    upstream.git("branch old");
+    world.config(r#", "allow_local_sources": true"#);
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
+    world.install();
+    world.git("skills/pdf", "tag mine");
+    upstream.git("branch -D old");
+    upstream.git("commit --quiet --allow-empty -m next");
+    upstream.git("tag --force v1");
+    upstream.git("tag v2");
+    assert_eq!(world.csk("update").code, Some(0));
+    assert_eq!(world.git("skills/pdf", "tag"), "mine\nv1\nv2\n");
+    assert_eq!(world.git("skills/pdf", "rev-parse v1^{commit}"), upstream.git("rev-parse HEAD"));
+    let branches = world.git("skills/pdf", "branch --remotes");
+    assert!(!branches.contains("origin/old"), "{branches}");
+}
+
+/// Everything in the repository but the time of its reading.
+#[test]
+fn installing_changes_nothing_in_a_source() {
+    let world = World::new();
+    world.env.write("skills/pdf/references/guide.md", b"dirty");
+    let state = || {
+        let call =
+            "cd skills/pdf && find . -printf '%p %s %T@ %m\\n' | sort && cat .git/HEAD .git/index";
+        world.env.run_args("sh", &["-c", call]).stdout
+    };
+    let before = state();
+    world.install();
+    world.csk("status app");
+    assert_eq!(state(), before);
+}
+
+#[test]
+fn a_killed_clone_leaves_nothing_for_ever() {
+    let world = World::bare();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    upstream.git("tag v1");
+    world.config(r#", "allow_local_sources": true"#);
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
+    for name in [".csk-clone-1-pdf", ".csk-clone-x-pdf", ".csk-clone-1-other"] {
+        std::fs::create_dir_all(world.env.path("skills").join(name).join("objects")).unwrap();
+    }
+    world.install();
+    let mut left: Vec<String> = std::fs::read_dir(world.env.path("skills"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort_unstable();
+    assert_eq!(left, [".csk-clone-1-other", ".csk-clone-x-pdf", "pdf"]);
+}
+
+/// What git itself is told: never to ask, and which transports it may use.
+#[test]
+fn git_never_asks_and_uses_allowed_transports_alone() {
+    let mut world = World::bare();
+    world.env.write("bin/git", b"#!/bin/sh\ncase \"$*\" in *clone*) env > \"$HOME/seen\"; exit 1;; esac\nPATH=${PATH#*:} exec git \"$@\"\n");
+    std::fs::set_permissions(
+        world.env.path("bin/git"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let path = format!("{}:{}", world.env.path("bin").display(), std::env::var("PATH").unwrap());
+    world.env = world.env.var("PATH", &path);
+    world.skillfile(r#"{"name": "pdf", "git": "https://x.test/pdf.git", "tag": "v1"}"#);
+    assert_eq!(world.csk("install app").code, Some(1));
+    let seen = world.read(world.home().join("seen"));
+    for line in [
+        "GIT_TERMINAL_PROMPT=0",
+        "GIT_ALLOW_PROTOCOL=https:ssh",
+        "GIT_SSH_COMMAND=ssh -oBatchMode=yes",
+    ] {
+        assert!(seen.lines().any(|seen| seen == line), "{line} in {seen}");
+    }
 }
 
 #[test]
