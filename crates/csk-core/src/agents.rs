@@ -2,6 +2,8 @@
 
 use skill::nearest;
 
+use crate::Scope;
+
 /// An agent and its folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
@@ -10,6 +12,18 @@ pub struct Agent {
     /// The folder in a project that needs an entry for each skill; `None` where the agent reads
     /// `.agents/skills` itself.
     pub adapter: Option<String>,
+    /// The folder in the user's home that needs an entry for each skill of the global scope.
+    pub user_adapter: Option<String>,
+}
+
+impl Agent {
+    /// Returns the folder that needs entries in a scope; one in the user's home begins with `~/`.
+    pub fn folder(&self, scope: Scope) -> Option<String> {
+        match scope {
+            Scope::Project => self.adapter.clone(),
+            Scope::Global => self.user_adapter.as_ref().map(|folder| format!("~/{folder}")),
+        }
+    }
 }
 
 /// Every agent that is known without configuration.
@@ -82,6 +96,33 @@ const NATIVE: &[&str] = &[
     "zed",
 ];
 
+/// Folders in the user's home that are not those of a project.
+const AT_HOME: &[(&str, &str)] = &[
+    ("amp", ".config/agents/skills"),
+    ("cortex", ".snowflake/cortex/skills"),
+    ("crush", ".config/crush/skills"),
+    ("cursor", ".cursor/skills"),
+    ("devin", ".config/devin/skills"),
+    ("droid", ".factory/skills"),
+    ("gemini-cli", ".gemini/skills"),
+    ("github-copilot", ".copilot/skills"),
+    ("goose", ".config/goose/skills"),
+    ("openclaw", ".openclaw/skills"),
+    ("opencode", ".config/opencode/skills"),
+    ("windsurf", ".codeium/windsurf/skills"),
+];
+
+/// Where agents that read `.agents/skills` in a project look in the user's home.
+const COMMON_AT_HOME: &str = ".agents/skills";
+
+/// Returns the folder of a known agent in the user's home.
+fn at_home(id: &str) -> Option<String> {
+    let own = AT_HOME.iter().find(|(known, _)| *known == id);
+    let adapted = || ADAPTED.iter().find(|(known, _)| *known == id);
+    let native = || NATIVE.contains(&id).then_some(COMMON_AT_HOME);
+    own.or_else(adapted).map(|(_, folder)| *folder).or_else(native).map(str::to_owned)
+}
+
 /// The agents of this run: the built-in ones, overridden by the user's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agents {
@@ -100,9 +141,11 @@ impl Agents {
     }
 
     /// Returns every folder in which csk may have made entries.
-    pub fn adapter_folders(&self) -> Vec<String> {
-        let custom = self.custom.iter().filter_map(|agent| agent.adapter.clone());
-        ADAPTED.iter().map(|(_, folder)| (*folder).to_owned()).chain(custom).collect()
+    pub fn adapter_folders(&self, scope: Scope) -> Vec<String> {
+        let custom = self.custom.iter().filter_map(|agent| agent.folder(scope));
+        let known = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
+        let known = known.filter_map(|id| known_agent(id)?.folder(scope));
+        known.chain(custom).collect()
     }
 
     /// Finds an agent.
@@ -110,11 +153,7 @@ impl Agents {
         if let Some(agent) = self.custom.iter().find(|agent| agent.id == id) {
             return Some(agent.clone());
         }
-        let adapted = ADAPTED.iter().find(|(known, _)| *known == id);
-        let adapted =
-            adapted.map(|(_, path)| Agent { id: id.to_owned(), adapter: Some((*path).to_owned()) });
-        let native = || NATIVE.contains(&id).then(|| Agent { id: id.to_owned(), adapter: None });
-        adapted.or_else(native)
+        known_agent(id)
     }
 
     /// Returns the id that was probably meant.
@@ -123,6 +162,14 @@ impl Agents {
         let ids = ids.chain(self.custom.iter().map(|agent| agent.id.as_str()));
         nearest(id, ids).map(str::to_owned)
     }
+}
+
+/// Finds an agent that is known without configuration.
+fn known_agent(id: &str) -> Option<Agent> {
+    let adapter =
+        ADAPTED.iter().find(|(known, _)| *known == id).map(|(_, path)| (*path).to_owned());
+    let is_known = adapter.is_some() || NATIVE.contains(&id);
+    is_known.then(|| Agent { id: id.to_owned(), adapter, user_adapter: at_home(id) })
 }
 
 #[cfg(test)]
@@ -142,12 +189,23 @@ mod tests {
         ] {
             assert_eq!(adapter(&agents, id).as_deref(), Some(path), "{id}");
         }
-        assert_eq!(agents.find("zed"), Some(Agent { id: "zed".into(), adapter: None }));
+        assert_eq!(adapter(&agents, "zed"), None);
+        let home = |id: &str| agents.find(id).and_then(|agent| agent.user_adapter).unwrap();
+        for (id, path) in [
+            ("zed", ".agents/skills"),
+            ("claude_code", ".claude/skills"),
+            ("cursor", ".cursor/skills"),
+            ("opencode", ".config/opencode/skills"),
+            ("qwen-code", ".qwen/skills"),
+        ] {
+            assert_eq!(home(id), path, "{id}");
+        }
         assert_eq!(agents.find("claud_code"), None);
         assert_eq!(agents.nearest("claud_code").as_deref(), Some("claude_code"));
         let mine = Agents::new(vec![Agent {
             id: "cursor".into(),
             adapter: Some(".cursor/skills".into()),
+            user_adapter: None,
         }]);
         assert_eq!(adapter(&mine, "cursor").as_deref(), Some(".cursor/skills"));
     }

@@ -114,19 +114,12 @@ impl Config {
                 .map(|text| text.value)
                 .filter(|locale| !locale.is_empty());
             config.agents = Agents::new(object.entries("agents", |id, agent| {
-                let text = agent.text("project_path");
-                let adapter = match text.as_ref().map(|text| adapter_path(&text.value)) {
-                    None => None,
-                    Some(Ok(adapter)) => adapter,
-                    Some(Err(why)) => {
-                        let (text, key) = (text.expect("it was there"), &id.value);
-                        let message =
-                            format!("`agents.{key}.project_path` is `{}`, {why}", text.value);
-                        agent.problem(Code::BadPath, text.range, message);
-                        None
-                    }
-                };
-                Some(Agent { id: id.value.clone(), adapter })
+                let adapter = agent_folder(agent, "project_path", adapter_path);
+                // One that is known keeps its folder at home unless another is given.
+                let user_adapter = agent_folder(agent, "user_path", home_path);
+                let known = Agents::default().find(&id.value);
+                let user_adapter = user_adapter.or_else(|| known?.user_adapter);
+                Some(Agent { id: id.value.clone(), adapter, user_adapter })
             }));
             let agents = config.agents.clone();
             config.default_agents = agent_ids(object, "default_agents", &agents);
@@ -164,8 +157,11 @@ impl Config {
             fields.insert("allow_local_sources", true.into());
         }
         if !self.agents.custom().is_empty() {
-            let agent =
-                |agent: &Agent| (agent.id.clone(), json!({ "project_path": agent.adapter }));
+            let agent = |agent: &Agent| {
+                let paths =
+                    json!({ "project_path": agent.adapter, "user_path": agent.user_adapter });
+                (agent.id.clone(), paths)
+            };
             fields
                 .insert("agents", Value::Object(self.agents.custom().iter().map(agent).collect()));
         }
@@ -244,6 +240,27 @@ fn path(
         },
     };
     Some(expanded)
+}
+
+/// Reads a folder of an agent.
+fn agent_folder(
+    agent: &mut Object<'_, '_, '_>,
+    key: &'static str,
+    check: fn(&str) -> Result<Option<String>, &'static str>,
+) -> Option<String> {
+    let text = agent.text(key)?;
+    check(&text.value).unwrap_or_else(|why| {
+        let message = format!("`{}` is `{}`, {why}", agent.path_of(key), text.value);
+        agent.problem(Code::BadPath, text.range, message);
+        None
+    })
+}
+
+/// Checks the folder of an agent in the user's home, which may be written with `~/` before it.
+fn home_path(text: &str) -> Result<Option<String>, &'static str> {
+    let text = text.strip_prefix("~/").unwrap_or(text).trim_end_matches('/');
+    let path = RelPath::new(text).map_err(|_| "which is not a path inside the home folder")?;
+    Ok(Some(path.to_string()))
 }
 
 /// Checks the folder of an agent: a folder of the project that is neither git's nor csk's own. The folder of

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
 use std::io::{BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -70,15 +70,28 @@ const REDIRECTING: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Returns git for the repository at `path`, and no other, with its messages in English.
-pub(crate) fn git_at(path: Option<&AbsPath>) -> Command {
+/// Returns git, with its messages in English and nothing that leads it elsewhere.
+fn plain_git() -> Command {
     let mut git = Command::new("git");
     for name in REDIRECTING {
         git.env_remove(name);
     }
     git.env("LC_ALL", "C").stdin(Stdio::null());
-    if let Some(path) = path {
-        git.arg("-C").arg(path.as_path());
+    git
+}
+
+/// Returns git for the work tree that `path` is in.
+pub(crate) fn git_around(path: &AbsPath) -> Command {
+    let mut git = plain_git();
+    git.arg("-C").arg(path.as_path());
+    git
+}
+
+/// Returns git for the repository at `path`, and never for one around it.
+pub(crate) fn git_at(path: &AbsPath) -> Command {
+    let mut git = git_around(path);
+    if let Some(parent) = path.parent() {
+        git.env("GIT_CEILING_DIRECTORIES", parent.as_path());
     }
     git
 }
@@ -91,19 +104,37 @@ pub fn clone(
     running: &dyn Running,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
-    let mut git = network_git(None, local);
-    git.args(["clone", "--quiet", "--progress", "--no-recurse-submodules", "--", url]);
-    git.arg(target.as_path());
+    let mut git = network(plain_git(), local);
+    // Nothing is checked out: no hook, filter or attribute ever sees a file of a stranger.
+    git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
+    git.args(["--", url]).arg(target.as_path());
+    git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
     run(git, running, TIME_LIMIT)
 }
 
 /// Returns the URL that a repository is fetched from; none if it has no `origin`.
 pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
-    let mut git = git_at(Some(repository));
-    git.args(["config", "--get", "remote.origin.url"]);
-    let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
-    let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Ok(Some(url).filter(|url| output.status.success() && !url.is_empty()))
+    let failed = |output: &Output| {
+        GitError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    };
+    let run = |arguments: &[&str]| {
+        let output = git_at(repository).args(arguments).output();
+        output.map_err(|error| GitError::NotRun(error.to_string()))
+    };
+    // Asked first, since reading a setting works in a folder that git refuses.
+    let output = run(&["rev-parse", "--git-dir"])?;
+    if !output.status.success() {
+        return Err(failed(&output));
+    }
+    let output = run(&["config", "--get", "remote.origin.url"])?;
+    match output.status.code() {
+        Some(0) => {
+            let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            Ok(Some(url).filter(|url| !url.is_empty()))
+        }
+        Some(1) => Ok(None),
+        _ => Err(failed(&output)),
+    }
 }
 
 /// Fetches branches and tags from `origin`, which is at `url`. Tags move with it; those that only this
@@ -115,7 +146,7 @@ pub fn fetch(
     running: &dyn Running,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
-    let mut git = network_git(Some(repository), local);
+    let mut git = network(git_at(repository), local);
     git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
     // Named by an option and not by a reference, tags are not pruned.
     git.args(["--tags", "--force", "--prune", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
@@ -134,7 +165,7 @@ pub enum Fetched {
 /// Returns those of `paths` that git would not ignore in the work tree at `root`; none outside a work tree.
 pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitError> {
     let failed = |error: std::io::Error| GitError::NotRun(error.to_string());
-    let mut git = git_at(Some(root));
+    let mut git = git_around(root);
     git.args(["check-ignore", "--no-index", "-z", "--stdin"]);
     let mut child = git
         .stdin(Stdio::piped())
@@ -156,6 +187,22 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitE
         }
         _ => Err(GitError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
     }
+}
+
+/// Returns the first file below `folder` that git has in the work tree at `root`; none outside a work tree.
+pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
+    let mut git = git_around(root);
+    git.args(["ls-files", "-z", "--", folder]);
+    let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return match words.contains("not a git repository") {
+            true => Ok(None),
+            false => Err(GitError::Failed(words.trim().to_owned())),
+        };
+    }
+    let names = String::from_utf8_lossy(&output.stdout);
+    Ok(names.split('\0').next().filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
 /// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
@@ -203,9 +250,8 @@ fn is_scp(url: &str) -> bool {
         && !path.starts_with("//")
 }
 
-/// Returns git, set up never to ask and to use no transport but the allowed ones.
-fn network_git(path: Option<&AbsPath>, local: LocalSources) -> Command {
-    let mut git = git_at(path);
+/// Sets git up never to ask and to use no transport but the allowed ones.
+fn network(mut git: Command, local: LocalSources) -> Command {
     git.env("GIT_TERMINAL_PROMPT", "0");
     git.env(
         "GIT_ALLOW_PROTOCOL",

@@ -6,6 +6,7 @@
 mod agents;
 mod config;
 mod context;
+mod env_files;
 mod git;
 pub mod install;
 mod ledger;
@@ -20,10 +21,12 @@ mod skillfile;
 mod snapshot;
 mod sys;
 mod text;
+mod which;
 
 pub use agents::{Agent, Agents};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{ContextError, context};
+pub use env_files::{Scope, env_ps1, env_sh};
 pub use git::{Fetched, GitError, LocalSources, TIME_LIMIT, clone, fetch, not_ignored, origin};
 pub use ledger::{LEDGER_FILE, Ledger};
 pub use locale::{LocaleError, Rendered, render};
@@ -33,7 +36,7 @@ pub use repository::{Commit, Repository, SourceError};
 pub use runtime::{Platform, Runtime, RuntimeError, manifest, runtime};
 pub use schema::schemas;
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
-pub use snapshot::{Content, File, FileKind, Snapshot, content_digest};
+pub use snapshot::{Content, File, FileKind, Snapshot, bundle_digest, content_digest};
 pub use text::read_text;
 
 pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, write_file};

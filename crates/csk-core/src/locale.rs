@@ -217,7 +217,9 @@ mod tests {
 
     #[test]
     fn localisation_that_fits_nowhere_fails() {
-        assert_eq!(rendered(RU, &[], Some("ru")).0, Err(LocaleError::NoneConsistent));
+        assert_eq!(rendered(RU, &["de"], Some("ru")).0, Err(LocaleError::NoneConsistent));
+        // Without triggers at all there is nothing to render.
+        assert_eq!(rendered(RU, &[], Some("ru")), (Ok(Rendered::Done), rendered(RU, &[], None).1));
         for metadata in
             ["{", "{}", r#"{"locales": []}"#, r#"{"locales": {"ru": {"description": 5}}}"#]
         {

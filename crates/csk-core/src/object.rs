@@ -29,29 +29,50 @@ pub struct Object {
     pub(crate) loose: PathBuf,
 }
 
-impl Object {
+/// A file that is too large to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Large {
+    /// What it is in git's store.
+    pub(crate) object: Object,
+    /// Its length.
+    pub(crate) size: u64,
+    /// A copy of it, which is quicker to read. It is only a cache: it may change or vanish at any time.
+    pub(crate) cached: Option<AbsPath>,
+}
+
+impl Large {
     /// Hands all bytes to `take`, and checks that they are the ones that the id names.
     pub(crate) fn stream(
         &self,
-        size: u64,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), SourceError> {
-        let mut sha = blob_hasher(size);
-        let take = |bytes: &[u8]| {
+        let mut sha = blob_hasher(self.size);
+        let mut unwritten = None;
+        let hand_on = |bytes: &[u8]| {
             sha.update(bytes);
-            take(bytes)
+            // Told apart from what goes wrong with reading.
+            take(bytes).inspect_err(|error| unwritten = Some(error.to_string()))
         };
-        match fs::File::open(&self.loose) {
-            Ok(file) => self.inflate(file, take)?,
-            Err(_) => self.cat_file(take)?,
+        let copy = self.cached.as_ref().and_then(|path| fs::File::open(path.as_path()).ok());
+        let streamed = match (copy, fs::File::open(&self.object.loose)) {
+            (Some(file), _) => self.object.pump(file, hand_on),
+            (None, Ok(file)) => self.object.inflate(file, hand_on),
+            (None, Err(_)) => self.object.cat_file(hand_on),
+        };
+        if let Some(why) = unwritten {
+            return Err(SourceError::Copy(why));
         }
-        if hex(&sha.finalize()) == self.id {
+        streamed?;
+        if hex(&sha.finalize()) == self.object.id {
             Ok(())
         } else {
-            Err(self.broken(&format!("the object {} is damaged", self.id)))
+            let what = format!("the object {}, or its copy, is damaged", self.object.id);
+            Err(self.object.broken(&what))
         }
     }
+}
 
+impl Object {
     /// Reads an object that stands in a file of its own: `blob`, its length and a NUL come before the bytes.
     fn inflate(
         &self,
@@ -71,7 +92,7 @@ impl Object {
 
     /// Reads an object of a pack, with small windows, so that git holds little of it as well.
     fn cat_file(&self, take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), SourceError> {
-        let mut git = git_at(Some(&self.repository));
+        let mut git = git_at(&self.repository);
         for setting in
             ["core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=8m"]
         {

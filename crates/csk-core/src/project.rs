@@ -8,7 +8,7 @@ use sha1::{Digest as _, Sha1};
 use skill::Identifier;
 use skill_fs::AbsPath;
 
-use crate::git::git_at;
+use crate::git::git_around;
 use crate::{DEFAULT_PATTERN, SKILLFILE};
 
 /// Branches that a whole team shares.
@@ -74,7 +74,7 @@ fn task_id(branch: &str, pattern: &str) -> Option<String> {
 }
 
 fn branch(root: &AbsPath) -> Option<String> {
-    let mut git = git_at(Some(root));
+    let mut git = git_around(root);
     git.args(["symbolic-ref", "--quiet", "--short", "HEAD"]);
     let output = git.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())

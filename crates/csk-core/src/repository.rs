@@ -12,13 +12,13 @@ use skill::{RefKind, RelPath, nearest};
 use skill_fs::AbsPath;
 
 use crate::Reference;
-use crate::object::Object;
+use crate::object::{Large, Object};
 use crate::snapshot::{Content, File, FileKind, Snapshot};
 
 /// Files up to this size are held in memory; larger ones are streamed.
 pub(crate) const LARGE: u64 = 1 << 20;
 
-/// The most files of a commit that are read.
+/// The most files and folders of a commit that are read.
 const MAX_ENTRIES: usize = 200_000;
 /// The most bytes of a commit that are read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -213,6 +213,8 @@ impl Repository {
             RefKind::Tag => self.peel(&format!("refs/tags/{name}"))?,
             RefKind::Branch => match self.peel(&format!("refs/remotes/origin/{name}"))? {
                 Some(id) => Some(id),
+                // A branch that followed one of the origin's is old when that one is gone.
+                None if self.follows_origin(name) => None,
                 None => self.peel(&format!("refs/heads/{name}"))?,
             },
             RefKind::Revision => self.revision(name)?,
@@ -234,14 +236,17 @@ impl Repository {
         let mut bytes = 0;
         // Trees are walked one by one, so that one that unfolds into millions of files is noticed in time.
         let mut folders = vec![(String::new(), tree_id)];
+        let mut entries = 0;
         while let Some((prefix, id)) = folders.pop() {
             let found = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
             for entry in found.iter() {
                 let entry = entry.map_err(|error| self.broken(&error))?;
-                if files.len() + folders.len() >= MAX_ENTRIES {
-                    return Err(
-                        self.broken(&format!("the commit holds more than {MAX_ENTRIES} files"))
-                    );
+                // Folders count as well: empty ones inside each other would never end.
+                entries += 1;
+                if entries > MAX_ENTRIES {
+                    let what =
+                        format!("the commit holds more than {MAX_ENTRIES} files and folders");
+                    return Err(self.broken(&what));
                 }
                 let name = entry
                     .filename()
@@ -281,13 +286,21 @@ impl Repository {
     fn content(&self, id: ObjectId) -> Result<Content, SourceError> {
         let size = self.git.find_header(id).map_err(|error| self.broken(&error))?.size();
         if size > LARGE {
-            return Ok(Content::Object(self.object(id), size));
+            return Ok(Content::Large(Large { object: self.object(&id), size, cached: None }));
         }
         let object = self.git.find_object(id).map_err(|error| self.broken(&error))?;
         Ok(Content::Memory(object.detach().data.into()))
     }
 
-    fn object(&self, id: ObjectId) -> Object {
+    fn follows_origin(&self, branch: &str) -> bool {
+        let config = self.git.config_snapshot();
+        config
+            .string(format!("branch.{branch}.remote").as_str())
+            .is_some_and(|remote| remote.as_slice() == b"origin")
+    }
+
+    /// Returns an object by its id, which has forty digits.
+    pub(crate) fn object(&self, id: &impl ToString) -> Object {
         let (id, store) = (id.to_string(), self.git.objects.store_ref().path());
         let loose = store.join(&id[..2]).join(&id[2..]);
         Object { repository: self.path.clone(), id, loose }

@@ -1,17 +1,13 @@
 //! The files of one commit of a skill.
 
-#![expect(clippy::disallowed_methods, reason = "reads files of the cache")]
-
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::sync::Arc;
 
 use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath, TreeEntry};
-use skill_fs::AbsPath;
 
 use crate::SourceError;
-use crate::object::{Object, pump};
+use crate::object::Large;
 
 /// A commit's files, sorted by path, links checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,17 +44,15 @@ pub enum FileKind {
 pub enum Content {
     /// The bytes.
     Memory(Arc<[u8]>),
-    /// Too large to hold, in the repository; and its length.
-    Object(Object, u64),
-    /// Too large to hold, in a file of csk's own; and its length.
-    File(AbsPath, u64),
+    /// Too large to hold: it is read piece by piece, each time it is needed.
+    Large(Large),
 }
 
 impl Content {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::Object(_, size) | Self::File(_, size) => *size,
+            Self::Large(large) => large.size,
         }
     }
 
@@ -67,13 +61,11 @@ impl Content {
         &self,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), SourceError> {
-        let unwritten = |error: io::Error| SourceError::Copy(error.to_string());
         match self {
-            Self::Memory(bytes) => take(bytes).map_err(unwritten),
-            Self::Object(object, size) => object.stream(*size, take),
-            Self::File(path, _) => {
-                fs::File::open(path.as_path()).and_then(|file| pump(file, take)).map_err(unwritten)
+            Self::Memory(bytes) => {
+                take(bytes).map_err(|error| SourceError::Copy(error.to_string()))
             }
+            Self::Large(large) => large.stream(take),
         }
     }
 }
@@ -110,24 +102,29 @@ impl Snapshot {
 
     /// Returns the bundle digest: what trust binds to.
     pub fn bundle_digest(&self) -> Result<Digest, SourceError> {
-        let mut hasher = BundleHasher::default();
-        for file in &self.files {
-            let kind = match file.kind {
-                FileKind::Plain => EntryKind::File,
-                FileKind::Executable => EntryKind::Executable,
-                FileKind::Link => {
-                    hasher.entry(&file.path, &EntryKind::Link(file.text().unwrap_or_default()), 0);
-                    continue;
-                }
-            };
-            hasher.entry(&file.path, &kind, file.content.len());
-            file.content.feed(|bytes| {
-                hasher.bytes(bytes);
-                Ok(())
-            })?;
-        }
-        Ok(hasher.finish())
+        bundle_digest(&self.files)
     }
+}
+
+/// Returns the digest of `files`, modes and links included.
+pub fn bundle_digest(files: &[File]) -> Result<Digest, SourceError> {
+    let mut hasher = BundleHasher::default();
+    for file in files {
+        let kind = match file.kind {
+            FileKind::Plain => EntryKind::File,
+            FileKind::Executable => EntryKind::Executable,
+            FileKind::Link => {
+                hasher.entry(&file.path, &EntryKind::Link(file.text().unwrap_or_default()), 0);
+                continue;
+            }
+        };
+        hasher.entry(&file.path, &kind, file.content.len());
+        file.content.feed(|bytes| {
+            hasher.bytes(bytes);
+            Ok(())
+        })?;
+    }
+    Ok(hasher.finish())
 }
 
 impl File {
@@ -135,7 +132,7 @@ impl File {
     pub fn text(&self) -> Option<String> {
         match &self.content {
             Content::Memory(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
-            Content::Object(..) | Content::File(..) => None,
+            Content::Large(_) => None,
         }
     }
 }

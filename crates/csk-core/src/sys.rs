@@ -6,6 +6,17 @@ mod unix;
 mod unsupported;
 
 #[cfg(unix)]
-pub(crate) use unix::{make_executable, make_link, make_writable};
+pub(crate) use unix::{
+    is_program, make_executable, make_link, make_read_only, make_writable, read_rights,
+};
 #[cfg(not(unix))]
-pub(crate) use unsupported::{make_executable, make_link, make_writable};
+pub(crate) use unsupported::{
+    is_program, make_executable, make_link, make_read_only, make_writable, read_rights,
+};
+
+/// Whether a file may be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Executable {
+    Yes,
+    No,
+}

@@ -14,7 +14,7 @@ use csk_core::{AbsPath, Config, LocalSources, Lock, ProjectEntry, TIME_LIMIT, ed
 use skill::{Identifier, Severity};
 use term::Ui;
 
-use crate::failure::{Failure, LOCKED, rendered};
+use crate::failure::{Failure, rendered};
 
 /// The world of one command.
 #[derive(Debug)]
@@ -93,9 +93,8 @@ impl Context {
     pub(crate) fn lock(&self) -> Result<Lock, Failure> {
         fs::create_dir_all(self.home.as_path())
             .map_err(|error| Failure::usage(format!("cannot make {}: {error}", self.home)))?;
-        Lock::acquire(&self.home.join(".lock"), self.lock_timeout.unwrap_or(Lock::TIMEOUT)).map_err(
-            |error| Failure::Message { code: LOCKED, message: error.to_string(), hint: None },
-        )
+        let timeout = self.lock_timeout.unwrap_or(Lock::TIMEOUT);
+        Ok(Lock::acquire(&self.home.join(".lock"), timeout)?)
     }
 
     /// Writes the config.
@@ -135,6 +134,8 @@ impl Context {
             lock_timeout: self.lock_timeout.unwrap_or(Lock::TIMEOUT),
             source_timeout: self.lock_timeout.unwrap_or(TIME_LIMIT),
             now: self.now.clone(),
+            path: std::env::var_os("PATH"),
+            projects: config.projects.values().map(|project| project.path.clone()).collect(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use csk_core::LockError;
 use csk_core::install::RunError;
 use skill::{Diagnostic, Source};
 use term::{Ui, render, safe_line};
@@ -63,12 +64,21 @@ pub(crate) fn rendered(text: &str, problems: &[Diagnostic], ui: &Ui) -> String {
     problems.iter().map(|problem| render(problem, Some(&source), ui.error_palette) + "\n").collect()
 }
 
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        let code = match error {
+            LockError::Held { .. } => LOCKED,
+            LockError::File(_) => USAGE,
+        };
+        Self::Message { code, message: error.to_string(), hint: None }
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Lock(error) => {
-                Self::Message { code: LOCKED, message: error.to_string(), hint: None }
-            }
+            RunError::Lock(error) => error.into(),
+            RunError::Home(error) => Self::usage(error.to_string()),
             RunError::SkillsRoot(message) => Self::usage(message).with_hint(
                 "set skills_root in config.json, or declare a `git` URL for every skill",
             ),

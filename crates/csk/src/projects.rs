@@ -7,7 +7,7 @@ use std::fs;
 
 use csk_core::install::Target;
 use csk_core::project::{checkout, find_root};
-use csk_core::{AbsPath, Config, SKILLFILE, Skillfile, read_text};
+use csk_core::{AbsPath, Config, SKILLFILE, Scope, Skillfile, read_text};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 
 use crate::context::Context;
@@ -181,6 +181,8 @@ fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
     let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
     Target {
         alias,
+        scope: Scope::Project,
+        adapter_base: place.root.clone(),
         root: place.root.clone(),
         agents,
         adapter_mode: config.adapter_mode,

@@ -50,6 +50,8 @@ pub struct Marker {
     pub commit: String,
     /// The digest of the installed context.
     pub content_sha256: Digest,
+    /// The digest of the installed context that covers modes and links as well.
+    pub context_sha256: Option<Digest>,
     /// The digest of the whole snapshot.
     pub bundle_sha256: Option<Digest>,
     /// The locale it was rendered in.
@@ -97,6 +99,7 @@ impl Marker {
         // What a skill without a manifest does not have is not written.
         let more = [
             ("git", self.git.as_deref().map(Value::from)),
+            ("context_sha256", self.context_sha256.map(|digest| digest.to_string().into())),
             ("bundle_sha256", self.bundle_sha256.map(|digest| digest.to_string().into())),
             ("command_paths", (!paths.is_empty()).then_some(Value::Object(paths))),
             ("runtime_roots", (!self.runtime_roots.is_empty()).then(|| json!(self.runtime_roots))),
@@ -124,6 +127,7 @@ impl Marker {
             let commit = object.required("commit");
             let content = object.required("content_sha256");
             let bundle = object.text("bundle_sha256");
+            let context = object.text("context_sha256");
             let kind = kind.and_then(|text| {
                 let kind = RefKind::parse(&text.value);
                 if kind.is_none() {
@@ -144,7 +148,7 @@ impl Marker {
                     .ok()
                 })
             };
-            let (content, bundle) = (digest(content), digest(bundle));
+            let (content, bundle, context) = (digest(content), digest(bundle), digest(context));
             let texts =
                 |texts: Vec<reader::Text>| texts.into_iter().map(|text| text.value).collect();
             Some(Self {
@@ -155,6 +159,7 @@ impl Marker {
                 reference: reference?.value,
                 commit: commit?.value,
                 content_sha256: content?,
+                context_sha256: context,
                 bundle_sha256: bundle,
                 locale: object.text("locale").map(|text| text.value),
                 agents: texts(object.texts("agents")),
@@ -203,6 +208,7 @@ mod tests {
             reference: "v1".into(),
             commit: "abc".into(),
             content_sha256: Digest::of(b"a"),
+            context_sha256: Some(Digest::of(b"c")),
             bundle_sha256: Some(Digest::of(b"b")),
             locale: None,
             agents: vec!["claude_code".into()],

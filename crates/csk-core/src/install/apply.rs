@@ -2,21 +2,23 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use skill::{Identifier, Marker};
-use skill_fs::{AbsPath, FsError, replace_folder};
+use skill_fs::{AbsPath, FsError, Replaced, Root, replace_folder, write_file};
 
-use super::journal::{Journal, backup_place, is_ours, is_pristine, stage, write_ledger};
-use super::plan::{Adapter, Group, Plan, link_text};
+use super::journal::{
+    Journal, backup_place, is_made, is_pristine, is_untouched, remove_tree, stage, write_ledger,
+};
+use super::plan::{Adapter, Group, Plan};
 use super::seen::Sight;
 use super::write::{copy_context, create_parent, io_error, keep_copy, write_context, write_error};
-use super::{Observed, Prepared, SKILLS, SkillError, Target};
+use super::{BIN, ContextState, Observed, Prepared, SKILLS, SkillError, Target};
 use crate::sys::make_link;
-use crate::{AdapterMode, Declaration};
+use crate::{AdapterMode, Declaration, Platform};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,12 +57,12 @@ pub fn apply(
     prepared: &BTreeMap<Identifier, Arc<Prepared>>,
     now: &str,
 ) -> Result<Vec<Applied>, FsError> {
-    let groups: Vec<&Group> =
-        plan.removals.iter().chain(&plan.skills).filter(|group| !group.is_empty()).collect();
-    if groups.is_empty() {
+    if plan.is_empty() {
         return Ok(Vec::new());
     }
-    announce(&groups, observed).begin(target)?;
+    let groups: Vec<&Group> =
+        plan.removals.iter().chain(&plan.skills).filter(|group| !group.is_empty()).collect();
+    announce(&groups, plan, observed).begin(target)?;
     let run = |group: &&Group| {
         let declaration = target.skills.iter().find(|skill| skill.name == group.name);
         let prepared = prepared.get(&group.name).map(Arc::clone);
@@ -73,7 +75,13 @@ pub fn apply(
         groups.into_iter().partition(|group| group.remove);
     let mut applied: Vec<Applied> = removals.par_iter().map(run).collect();
     applied.par_extend(rest.par_iter().map(run));
-    settle(target, plan, observed, &applied)?;
+    let failed: BTreeSet<&Identifier> =
+        applied.iter().filter(|done| done.error.is_some()).map(|done| &done.name).collect();
+    put_shims(target, plan, observed, &failed)?;
+    settle(target, plan, observed, &failed)?;
+    for file in &plan.env {
+        write_file(&target.root.join(file.path), file.text.as_bytes())?;
+    }
     for done in &mut applied {
         for (path, sight) in done.seen.drain(..) {
             observed.seen.remember(path, sight);
@@ -84,8 +92,13 @@ pub fn apply(
 }
 
 /// Returns the journal of what is about to be made and is in no ledger yet.
-fn announce(groups: &[&Group], observed: &Observed) -> Journal {
+fn announce(groups: &[&Group], plan: &Plan, observed: &Observed) -> Journal {
     let mut journal = Journal::default();
+    for shim in plan.shims.iter().filter(|shim| shim.target.is_some()) {
+        if !observed.bin.ledger.entries.contains(&shim.command) {
+            journal.adds.entry(BIN.to_owned()).or_default().push(shim.command.clone());
+        }
+    }
     for group in groups {
         if group.install.is_some() && !observed.ledger.entries.contains(&group.name) {
             journal.adds.entry(SKILLS.to_owned()).or_default().push(group.name.clone());
@@ -103,25 +116,72 @@ fn announce(groups: &[&Group], observed: &Observed) -> Journal {
     journal
 }
 
+/// Makes, changes and takes away the commands. Those of a skill that failed stay as they are.
+fn put_shims(
+    target: &Target,
+    plan: &Plan,
+    observed: &mut Observed,
+    failed: &BTreeSet<&Identifier>,
+) -> Result<(), FsError> {
+    let folder = target.folder(BIN);
+    let failure = |path: &AbsPath, source| FsError::Io { path: path.to_string(), source };
+    // The commands that a skill that failed still needs.
+    let mut kept = BTreeSet::new();
+    for name in failed {
+        if let Some(ContextState::Installed { marker, .. }) = observed.contexts.get(*name) {
+            kept.extend(marker.command_paths.keys().cloned());
+        }
+    }
+    for shim in &plan.shims {
+        let place = folder.join(shim.command.as_str());
+        let is_failed = shim.skill.as_ref().is_some_and(|skill| failed.contains(skill));
+        match &shim.target {
+            _ if is_failed || kept.contains(&shim.command) => {}
+            Some(to) => {
+                fs::create_dir_all(folder.as_path()).map_err(|error| failure(&folder, error))?;
+                put_shim(target, to, &place)?;
+                observed.bin.ledger.entries.insert(shim.command.clone());
+            }
+            None => {
+                // Only a link of csk's is ever in the ledger; what else is there is the user's.
+                if fs::read_link(place.as_path()).is_ok() {
+                    fs::remove_file(place.as_path()).map_err(|error| failure(&place, error))?;
+                }
+                observed.bin.ledger.entries.remove(&shim.command);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes one command, in the place of an older one, in one step.
+fn put_shim(target: &Target, to: &str, place: &AbsPath) -> Result<(), FsError> {
+    let failure = |source| FsError::Io { path: place.to_string(), source };
+    if let Some(text) = Platform::HERE.shim_text(to) {
+        return write_file(place, text.as_bytes()).map(|_| ());
+    }
+    let staged = stage(target).join(format!("new@{}@bin", place.file_name().unwrap_or_default()));
+    make_link(to, staged.as_path()).map_err(failure)?;
+    fs::rename(staged.as_path(), place.as_path()).map_err(failure)
+}
+
 /// Brings the ledgers up to date with what was done.
 fn settle(
     target: &Target,
     plan: &Plan,
     observed: &Observed,
-    applied: &[Applied],
+    failed: &BTreeSet<&Identifier>,
 ) -> Result<(), FsError> {
-    let mut ledgers: BTreeMap<&str, _> = BTreeMap::from([(SKILLS, observed.ledger.clone())]);
+    let mut ledgers: BTreeMap<&str, _> =
+        BTreeMap::from([(SKILLS, observed.ledger.clone()), (BIN, observed.bin.ledger.clone())]);
     for (folder, adapter) in &observed.adapters {
         ledgers.insert(folder, adapter.ledger.clone());
     }
-    let failed =
-        |name: &Identifier| applied.iter().any(|done| done.name == *name && done.error.is_some());
     for group in plan.removals.iter().chain(&plan.skills) {
-        if failed(&group.name) {
+        if failed.contains(&group.name) {
             // What it made before it failed is csk's all the same, and what it took away is gone.
-            for (folder, ledger) in &mut ledgers {
-                let root = target.root.join(folder);
-                if is_ours(&root, folder, &group.name) {
+            for (folder, ledger) in ledgers.iter_mut().filter(|(folder, _)| **folder != BIN) {
+                if is_made(target, folder, &group.name) {
                     ledger.entries.insert(group.name.clone());
                 }
             }
@@ -144,7 +204,7 @@ fn settle(
         }
     }
     for (folder, ledger) in ledgers {
-        write_ledger(&target.root.join(folder), &ledger)?;
+        write_ledger(&target.folder(folder), &ledger)?;
     }
     Ok(())
 }
@@ -184,13 +244,24 @@ impl Work<'_> {
         if self.group.edited {
             self.keep_edits()?;
         }
-        replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
+        let replaced = replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
         self.saw(SKILLS, sight);
+        // Looked at once more now that nobody finds it: an edit may have come while this was prepared.
+        let is_late_edit = replaced == Replaced::Exchanged
+            && !self.group.edited
+            && !Root::open(&staged).is_ok_and(|old| is_untouched(&old));
+        if is_late_edit {
+            let kept = self.backup(SKILLS)?;
+            fs::rename(staged.as_path(), kept.as_path())
+                .map_err(|error| io_error(&kept, &error))?;
+            self.done.backups.push(kept.to_string());
+        }
         Ok(())
     }
 
     fn marker(&self, declaration: &Declaration, prepared: &Prepared) -> Marker {
         let commit = self.group.commit.as_ref();
+        let manifest = prepared.manifest.as_ref();
         Marker {
             name: declaration.name.clone(),
             source: declaration.source.clone(),
@@ -199,14 +270,27 @@ impl Work<'_> {
             reference: declaration.reference.name.clone(),
             commit: commit.map_or_else(String::new, |commit| commit.as_str().to_owned()),
             content_sha256: prepared.content,
+            context_sha256: Some(prepared.context),
             bundle_sha256: Some(prepared.bundle),
             locale: self.target.locale.clone(),
             agents: self.target.agent_ids(),
-            commands: Vec::new(),
-            command_paths: BTreeMap::new(),
-            runtime_roots: Vec::new(),
-            skill_schema_version: None,
-            capabilities: None,
+            commands: manifest
+                .iter()
+                .flat_map(|manifest| &manifest.commands)
+                .map(|command| command.name.to_string())
+                .collect(),
+            command_paths: prepared
+                .runtime
+                .as_ref()
+                .map(|runtime| runtime.commands.clone())
+                .unwrap_or_default(),
+            runtime_roots: manifest
+                .iter()
+                .flat_map(|manifest| &manifest.runtime_roots)
+                .map(ToString::to_string)
+                .collect(),
+            skill_schema_version: manifest.map(|manifest| manifest.schema_version),
+            capabilities: manifest.and_then(|manifest| manifest.capabilities.clone()),
             installed_at: self.now.to_owned(),
             files: prepared.files.iter().map(|file| file.path.to_string()).collect(),
         }
@@ -219,13 +303,13 @@ impl Work<'_> {
         create_parent(&place)?;
         let links = self.target.adapter_mode.links();
         // What csk made of the same kind is replaced in one step; anything else is put aside first.
-        let is_same_kind = is_real_folder(&place) != links
-            && is_pristine(self.target, folder, self.group.name.as_str());
+        let is_same_kind =
+            is_real_folder(&place) != links && is_pristine(self.target, folder, &self.group.name);
         if !is_same_kind {
             self.put_aside(folder)?;
         }
         if links {
-            let text = link_text(folder, self.group.name.as_str());
+            let text = self.target.link_text(folder, &self.group.name);
             match make_link(&text, staged.as_path()) {
                 Ok(()) => {
                     return fs::rename(staged.as_path(), place.as_path())
@@ -250,7 +334,11 @@ impl Work<'_> {
             return self.put_aside(SKILLS);
         }
         let kept = self.backup(SKILLS)?;
-        keep_copy(&place, &kept)?;
+        if let Err(error) = keep_copy(&place, &kept) {
+            // Half a copy helps nobody; the edits are still where they were.
+            let _ = remove_tree(&kept);
+            return Err(error);
+        }
         self.done.backups.push(kept.to_string());
         Ok(())
     }
@@ -262,7 +350,7 @@ impl Work<'_> {
         if fs::symlink_metadata(place.as_path()).is_err() {
             return Ok(());
         }
-        let to = if is_pristine(self.target, folder, self.group.name.as_str()) {
+        let to = if is_pristine(self.target, folder, &self.group.name) {
             self.staged("old", folder)
         } else {
             let kept = self.backup(folder)?;
@@ -275,7 +363,7 @@ impl Work<'_> {
 
     /// Returns where the entry in `folder` is.
     fn place(&self, folder: &str) -> AbsPath {
-        self.target.root.join(folder).join(self.group.name.as_str())
+        self.target.folder(folder).join(self.group.name.as_str())
     }
 
     /// Returns the place of an entry in the stage. `@` is in no identifier, so no two share a name.
@@ -290,7 +378,10 @@ impl Work<'_> {
         let name = &self.group.name;
         let name = match folder {
             SKILLS => format!("{name}-{stamp}"),
-            _ => format!("{name}@{}-{stamp}", folder.trim_start_matches('.').replace('/', "-")),
+            _ => {
+                let folder = folder.trim_start_matches(['~', '/', '.']).replace('/', "-");
+                format!("{name}@{folder}-{stamp}")
+            }
         };
         backup_place(self.target, &name).map_err(|error| write_error(&error))
     }

@@ -16,8 +16,8 @@ use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 
 use super::SkillError;
 use super::journal::remove_tree;
-use super::write::{io_error, write_error, write_files};
-use crate::object::{blob_hasher, pump};
+use super::write::{Rights, io_error, write_error, write_files};
+use crate::object::{Large, blob_hasher, hex, pump};
 use crate::repository::LARGE;
 use crate::{Content, File, FileKind, Repository, Snapshot};
 
@@ -67,7 +67,7 @@ impl Cache {
         tree: &str,
     ) -> Result<Snapshot, SkillError> {
         let place = self.folder.join(source.as_str()).join(tree);
-        if let Some(files) = read(&place.join("snapshot"), tree) {
+        if let Some(files) = read(&place.join("snapshot"), tree, repository) {
             return Ok(Snapshot::new(tree.to_owned(), files)?);
         }
         let snapshot = repository.snapshot(tree)?;
@@ -88,19 +88,19 @@ fn keep(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
     for old in [&staged, &kept] {
         remove_tree(old).map_err(|error| write_error(&error))?;
     }
-    write_files(&staged, snapshot.files())?;
+    write_files(&staged, snapshot.files(), Rights::Usual)?;
     fs::rename(staged.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
     let mut files = snapshot.files().to_vec();
     for file in &mut files {
-        if let Content::Object(_, size) = file.content {
-            file.content = Content::File(kept.join(file.path.as_str()), size);
+        if let Content::Large(large) = &mut file.content {
+            large.cached = Some(kept.join(file.path.as_str()));
         }
     }
     Ok(Snapshot::new(snapshot.tree.clone(), files)?)
 }
 
 /// Reads an entry; none if there is none, or if it is not what the tree's id says.
-fn read(folder: &AbsPath, tree: &str) -> Option<Vec<File>> {
+fn read(folder: &AbsPath, tree: &str, repository: &Repository) -> Option<Vec<File>> {
     let root = Root::open(folder).ok()?;
     let mut files = Vec::new();
     let mut top = Tree::default();
@@ -118,17 +118,21 @@ fn read(folder: &AbsPath, tree: &str) -> Option<Vec<File>> {
                 let id = blob_hasher(bytes.len() as u64).chain_update(&bytes).finalize().into();
                 (Content::Memory(bytes.into()), id)
             }
-            _ => blob(&root, &entry.path).ok()?,
+            _ => blob(&root, &entry.path, repository).ok()?,
         };
         let parts: Vec<&str> = entry.path.parts().collect();
         top.insert(&parts, mode, id);
         files.push(File { path: entry.path, kind, content });
     }
-    (crate::object::hex(&top.id()) == tree).then_some(files)
+    (hex(&top.id()) == tree).then_some(files)
 }
 
 /// Reads a file, holds it unless it is large, and returns git's id of it.
-fn blob(root: &Root, path: &RelPath) -> Result<(Content, [u8; 20]), FsError> {
+fn blob(
+    root: &Root,
+    path: &RelPath,
+    repository: &Repository,
+) -> Result<(Content, [u8; 20]), FsError> {
     let shown = root.path().join(path.as_str());
     let failed = |source| FsError::Io { path: shown.to_string(), source };
     let file = root.file(path)?;
@@ -143,12 +147,12 @@ fn blob(root: &Root, path: &RelPath) -> Result<(Content, [u8; 20]), FsError> {
         Ok(())
     });
     taken.map_err(failed)?;
-    let content = if size <= LARGE {
-        Content::Memory(bytes.into())
-    } else {
-        Content::File(shown.clone(), size)
-    };
-    Ok((content, sha.finalize().into()))
+    let id: [u8; 20] = sha.finalize().into();
+    if size <= LARGE {
+        return Ok((Content::Memory(bytes.into()), id));
+    }
+    let object = repository.object(&hex(&id));
+    Ok((Content::Large(Large { object, size, cached: Some(shown.clone()) }), id))
 }
 
 /// A folder as git hashes it.

@@ -6,16 +6,21 @@
 use std::fs;
 use std::io;
 
-use super::{Ignore, Mode, Options, ProjectError, SKILLS, Target};
-use crate::{AbsPath, not_ignored};
+use super::{BIN, Ignore, Mode, Options, ProjectError, SKILLS, Target};
+use crate::git::tracked;
+use crate::{AbsPath, Scope, not_ignored};
 
 /// Folders of a project, below `.agents`, that csk works in.
-const OWN: [&str; 3] = [SKILLS, ".agents/backups", ".agents/.csk-stage"];
+const OWN: [&str; 4] = [SKILLS, BIN, ".agents/backups", ".agents/.csk-stage"];
 
 /// Returns the first link on the way to a folder of the project, if there is one.
-pub(super) fn link_on_the_way(root: &AbsPath, folder: &str) -> io::Result<Option<AbsPath>> {
-    let mut path = root.clone();
-    for part in folder.split('/') {
+pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Option<AbsPath>> {
+    // The home folder is the user's, and whatever it holds is theirs to link.
+    let (mut path, parts) = match folder.strip_prefix("~/") {
+        Some(_) => return Ok(None),
+        None => (target.root.clone(), folder.split('/')),
+    };
+    for part in parts {
         path = path.join(part);
         match fs::symlink_metadata(path.as_path()) {
             Ok(metadata) if metadata.is_symlink() => return Ok(Some(path)),
@@ -37,7 +42,7 @@ pub(super) fn link_on_the_way(root: &AbsPath, folder: &str) -> io::Result<Option
 /// Refuses a project in which csk would write through a link.
 pub(super) fn check_links(target: &Target) -> Result<(), ProjectError> {
     for folder in OWN.map(str::to_owned).into_iter().chain(target.adapters()) {
-        match link_on_the_way(&target.root, &folder) {
+        match link_on_the_way(target, &folder) {
             Ok(None) => {}
             Ok(Some(path)) => return Err(ProjectError::Link(path.to_string())),
             Err(error) => {
@@ -51,6 +56,9 @@ pub(super) fn check_links(target: &Target) -> Result<(), ProjectError> {
 
 /// Checks that git ignores what csk writes, or adds what is missing to `.gitignore` and returns that.
 pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<String>, ProjectError> {
+    if target.scope == Scope::Global {
+        return Ok(Vec::new());
+    }
     let entries = target.ignore_entries();
     let missing = missing_entries(target, &entries)?;
     if missing.is_empty() {
@@ -75,6 +83,17 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<Strin
         still if still.is_empty() => Ok(missing),
         still => Err(ProjectError::NotIgnored(still)),
     }
+}
+
+/// Refuses a project whose repository brings files to the folder of commands: a pull would put a stranger's
+/// programs on PATH.
+pub(super) fn tracked_gate(target: &Target) -> Result<(), ProjectError> {
+    if target.scope == Scope::Global {
+        return Ok(());
+    }
+    let found =
+        tracked(&target.root, BIN).map_err(|error| ProjectError::Files(error.to_string()))?;
+    found.map_or(Ok(()), |path| Err(ProjectError::Tracked(path)))
 }
 
 fn missing_entries(target: &Target, entries: &[String]) -> Result<Vec<String>, ProjectError> {

@@ -11,11 +11,11 @@ use std::io;
 
 use serde_json::{Value, json};
 use skill::Identifier;
-use skill_fs::{AbsPath, FsError, Root, content_digest, write_file};
+use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, walk, write_file};
 
 use super::observe::{read_ledger, read_marker};
-use super::plan::link_text;
-use super::{SKILLS, Target};
+use super::plan::is_edited;
+use super::{BIN, SKILLS, Store, Target};
 use crate::sys::make_writable;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
@@ -80,16 +80,20 @@ impl Journal {
 
 /// Returns true if the entry `name` of `folder` is exactly what csk made: its very link, or a folder that is
 /// byte for byte what was installed.
-pub(super) fn is_pristine(target: &Target, folder: &str, name: &str) -> bool {
-    let path = target.root.join(folder).join(name);
+pub(super) fn is_pristine(target: &Target, folder: &str, name: &Identifier) -> bool {
+    let path = target.folder(folder).join(name.as_str());
     if let Ok(link) = fs::read_link(path.as_path()) {
-        return folder != SKILLS && link.to_string_lossy() == link_text(folder, name);
+        return folder != SKILLS && link.to_string_lossy() == target.link_text(folder, name);
     }
     let Ok(root) = Root::open(&path) else { return false };
-    let marker = read_marker(&root, path.as_str());
-    marker.is_ok_and(|marker| {
-        content_digest(&root).is_ok_and(|content| content == marker.content_sha256)
-    })
+    is_untouched(&root)
+}
+
+/// Returns true if a folder is byte for byte what its marker says.
+pub(super) fn is_untouched(root: &Root) -> bool {
+    let found = walk(root, &WalkLimits::SKILL).and_then(|entries| digests(root, &entries));
+    let marker = read_marker(root, root.path().as_str());
+    marker.is_ok_and(|marker| found.is_ok_and(|found| !is_edited(&marker, &found)))
 }
 
 /// Returns a place in the backups that is free.
@@ -133,43 +137,53 @@ fn open_up(path: &AbsPath) -> io::Result<()> {
 }
 
 /// Finishes what a killed install left: its entries go into the ledgers, its leavings away.
-pub fn finish_interrupted(target: &Target, agents: &Agents) -> Result<(), FsError> {
+pub fn finish_interrupted(target: &Target, agents: &Agents, store: &Store) -> Result<(), FsError> {
     let Some(journal) = Journal::read(target)? else { return Ok(()) };
     // A checkout may bring a journal: only the folders that csk works in are believed.
     let known: Vec<String> = agents
-        .adapter_folders()
+        .adapter_folders(target.scope)
         .into_iter()
         .chain(target.adapters())
-        .chain([SKILLS.to_owned()])
+        .chain([SKILLS.to_owned(), BIN.to_owned()])
         .collect();
     let pending = Some(journal);
     for folder in known
         .iter()
         .filter(|folder| pending.iter().any(|journal| journal.adds.contains_key(*folder)))
     {
-        let root = target.root.join(folder);
+        let root = target.folder(folder);
         let mut ledger = read_ledger(&root)?;
-        ledger.entries.extend(announced(&pending, &root, folder));
+        ledger.entries.extend(announced(&pending, target, folder, store));
         write_ledger(&root, &ledger)?;
     }
     Journal::end(target)
 }
 
-/// Returns the entries of `folder`, which is at `root`, that a killed install announced and made.
+/// Returns the entries of `folder` that a killed install announced and made.
 pub(super) fn announced(
     journal: &Option<Journal>,
-    root: &AbsPath,
+    target: &Target,
     folder: &str,
+    store: &Store,
 ) -> Vec<Identifier> {
     let names = journal.iter().filter_map(|journal| journal.adds.get(folder)).flatten();
-    names.filter(|name| is_ours(root, folder, name)).cloned().collect()
+    names.filter(|name| is_ours(target, folder, name, store)).cloned().collect()
 }
 
 /// Returns true if what is at the place of an announced entry can only have been made by csk.
-pub(super) fn is_ours(root: &AbsPath, folder: &str, name: &Identifier) -> bool {
-    let path = root.join(name.as_str());
+fn is_ours(target: &Target, folder: &str, name: &Identifier, store: &Store) -> bool {
+    if folder != BIN {
+        return is_made(target, folder, name);
+    }
+    let link = fs::read_link(target.folder(folder).join(name.as_str()).as_path());
+    link.is_ok_and(|link| store.holds(&link.to_string_lossy()))
+}
+
+/// Returns true if the entry of a skill in `folder` can only have been made by csk.
+pub(super) fn is_made(target: &Target, folder: &str, name: &Identifier) -> bool {
+    let path = target.folder(folder).join(name.as_str());
     if let Ok(link) = fs::read_link(path.as_path()) {
-        return folder != SKILLS && link.to_string_lossy() == link_text(folder, name.as_str());
+        return folder != SKILLS && link.to_string_lossy() == target.link_text(folder, name);
     }
     let marker = Root::open(&path).ok().and_then(|root| read_marker(&root, path.as_str()).ok());
     marker.is_some_and(|marker| marker.name == *name)

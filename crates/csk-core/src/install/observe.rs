@@ -7,14 +7,15 @@ use std::fs;
 use std::io;
 
 use rayon::prelude::*;
-use skill::{Digest, Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
-use skill_fs::{AbsPath, FsError, Root};
+use skill::{Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
+use skill_fs::{AbsPath, Digests, FsError, Root};
 
 use super::gate::link_on_the_way;
 use super::journal::{Journal, announced};
 use super::prepare::name_warning;
 use super::seen::{Look, Sight};
-use super::{SKILLS, Seen, Target};
+use super::{BIN, RuntimeState, SKILLS, Seen, Store, Target};
+use crate::env_files::FIRST_LINE;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
 /// What is said of a marker that a newer csk wrote.
@@ -31,6 +32,10 @@ pub struct Observed {
     pub contexts: BTreeMap<Identifier, ContextState>,
     /// The folders of agents, by path.
     pub adapters: BTreeMap<String, ObservedAdapter>,
+    /// The folder of the commands, with everything in it.
+    pub bin: ObservedAdapter,
+    /// The files that put the commands on PATH, where they are not as they should be.
+    pub env: Vec<EnvFile>,
     /// What to remember, so that the next run need not read it all.
     pub seen: Seen,
 }
@@ -50,10 +55,12 @@ pub enum ContextState {
     Installed {
         /// What the install wrote.
         marker: Box<Marker>,
-        /// The digest of what is there now.
-        content: Digest,
+        /// The digests of what is there now.
+        content: Digests,
         /// What is to be told of it.
         warning: Option<String>,
+        /// The files of its commands, if it brings some.
+        runtime: Option<RuntimeState>,
     },
 }
 
@@ -66,6 +73,17 @@ pub struct ObservedAdapter {
     pub entries: BTreeMap<Identifier, AdapterState>,
 }
 
+/// A file that puts commands on PATH and is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvFile {
+    /// Its path below the root.
+    pub path: &'static str,
+    /// What it should hold.
+    pub text: String,
+    /// Whether something of the user's is in its place.
+    pub is_foreign: bool,
+}
+
 /// What is at the place of an agent's entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdapterState {
@@ -73,25 +91,30 @@ pub enum AdapterState {
     Missing,
     /// A link and where it points.
     Link(String),
-    /// A folder and the digest of its content.
-    Folder(Digest),
+    /// A folder and the digests of its content.
+    Folder(Digests),
     /// Something else.
     Other,
 }
 
 /// Reads the project. What is in `seen` and was not touched since is not read again.
-pub fn observe(target: &Target, agents: &Agents, mut seen: Seen) -> Result<Observed, FsError> {
+pub fn observe(
+    target: &Target,
+    agents: &Agents,
+    store: &Store,
+    mut seen: Seen,
+) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
     let mut ledger = read_ledger(&folder)?;
     // What a killed install has made is csk's, whether or not the next one has noted it yet.
     let pending = Journal::read(target)?;
-    ledger.entries.extend(announced(&pending, &folder, SKILLS));
+    ledger.entries.extend(announced(&pending, target, SKILLS, store));
     let skills = open_folder(&folder)?;
     let declared: BTreeSet<Identifier> =
         target.skills.iter().map(|skill| skill.name.clone()).collect();
     let names: Vec<Identifier> = declared.union(&ledger.entries).cloned().collect();
     let look = |name: &Identifier| match &skills {
-        Some(skills) => context(skills, name, &ledger, &seen),
+        Some(skills) => context(skills, name, &ledger, (&seen, store)),
         None => Ok((ContextState::Missing, None)),
     };
     let looked: Result<Vec<_>, FsError> =
@@ -104,17 +127,17 @@ pub fn observe(target: &Target, agents: &Agents, mut seen: Seen) -> Result<Obser
     let mut adapters = BTreeMap::new();
     let wanted = target.adapters();
     // An agent that was removed leaves its ledger behind: every folder that may have one is looked at.
-    let known = agents.adapter_folders().into_iter().chain(wanted.iter().cloned());
+    let known = agents.adapter_folders(target.scope).into_iter().chain(wanted.iter().cloned());
     for path in known.collect::<BTreeSet<String>>() {
-        let root = target.root.join(&path);
+        let root = target.folder(&path);
         let is_wanted = wanted.contains(&path);
         // Nothing behind a link is csk's; the folders that are wanted were checked before.
-        let is_linked = || !matches!(link_on_the_way(&target.root, &path), Ok(None));
+        let is_linked = || !matches!(link_on_the_way(target, &path), Ok(None));
         if !is_wanted && is_linked() {
             continue;
         }
         let mut ledger = read_ledger(&root)?;
-        ledger.entries.extend(announced(&pending, &root, &path));
+        ledger.entries.extend(announced(&pending, target, &path, store));
         if !is_wanted && ledger.entries.is_empty() {
             continue;
         }
@@ -125,13 +148,15 @@ pub fn observe(target: &Target, agents: &Agents, mut seen: Seen) -> Result<Obser
         let mut entries = BTreeMap::new();
         for name in names {
             let at = format!("{path}/{name}");
-            let (state, sight) = adapter(&target.root, &at, &seen)?;
+            let (state, sight) = adapter(&root.join(name.as_str()), &at, &seen)?;
             seen.remember(at, sight);
             entries.insert(name, state);
         }
         adapters.insert(path, ObservedAdapter { ledger, entries });
     }
-    Ok(Observed { ledger, contexts, adapters, seen })
+    let mut bin = commands(target)?;
+    bin.ledger.entries.extend(announced(&pending, target, BIN, store));
+    Ok(Observed { ledger, contexts, adapters, bin, env: env_files(target)?, seen })
 }
 
 /// Opens a folder; none if there is nothing.
@@ -143,11 +168,54 @@ fn open_folder(path: &AbsPath) -> Result<Option<Root>, FsError> {
     }
 }
 
+/// Reads the folder of the commands.
+fn commands(target: &Target) -> Result<ObservedAdapter, FsError> {
+    let folder = target.folder(BIN);
+    let mut bin = ObservedAdapter { ledger: read_ledger(&folder)?, entries: BTreeMap::new() };
+    let failed = |source: io::Error| FsError::Io { path: folder.to_string(), source };
+    let entries = match fs::read_dir(folder.as_path()) {
+        Ok(entries) => entries,
+        Err(error) if is_absent(&error) => return Ok(bin),
+        Err(error) => return Err(failed(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        // A name that no command can have is in nobody's way.
+        let name = entry.file_name().into_string().ok().and_then(|name| Identifier::new(name).ok());
+        let Some(name) = name else { continue };
+        let state = match fs::read_link(entry.path()) {
+            Ok(target) => AdapterState::Link(target.to_string_lossy().into_owned()),
+            Err(_) => AdapterState::Other,
+        };
+        bin.entries.insert(name, state);
+    }
+    Ok(bin)
+}
+
+/// Returns the files that put commands on PATH and are missing, different, or the user's.
+fn env_files(target: &Target) -> Result<Vec<EnvFile>, FsError> {
+    let mut files = Vec::new();
+    if target.skills.is_empty() {
+        return Ok(files);
+    }
+    for (path, text) in target.env_files() {
+        let is_foreign = match read_text(&target.root.join(path)) {
+            Ok(Some(found)) if found == text => continue,
+            Ok(Some(found)) => !found.starts_with(FIRST_LINE),
+            Ok(None) => false,
+            Err(FsError::NotRegular { .. } | FsError::Escapes { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        files.push(EnvFile { path, text, is_foreign });
+    }
+    Ok(files)
+}
+
 fn context(
     skills: &Root,
     name: &Identifier,
     ledger: &Ledger,
-    seen: &Seen,
+    (seen, store): (&Seen, &Store),
 ) -> Result<(ContextState, Option<Sight>), FsError> {
     let path = skills.path().join(name.as_str());
     let is_ours = ledger.entries.contains(name);
@@ -173,7 +241,9 @@ fn context(
     };
     Ok(match seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
         Ok(Look { content, warning, sight }) => {
-            (ContextState::Installed { marker: Box::new(marker), content, warning }, sight)
+            let has_runtime = !marker.command_paths.is_empty();
+            let runtime = has_runtime.then(|| store.state(&marker.name, &marker.commit));
+            (ContextState::Installed { marker: Box::new(marker), content, warning, runtime }, sight)
         }
         Err(error) => (ContextState::Broken(error.to_string()), None),
     })
@@ -196,11 +266,10 @@ pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
 }
 
 fn adapter(
-    project: &AbsPath,
+    path: &AbsPath,
     at: &str,
     seen: &Seen,
 ) -> Result<(AdapterState, Option<Sight>), FsError> {
-    let path = project.join(at);
     // Nearly all entries are links: that is asked first.
     match fs::read_link(path.as_path()) {
         Ok(target) => return Ok((AdapterState::Link(target.to_string_lossy().into_owned()), None)),
@@ -211,7 +280,7 @@ fn adapter(
     if !path.as_path().is_dir() {
         return Ok((AdapterState::Other, None));
     }
-    let look = Root::open(&path).and_then(|root| seen.look(&root, at, |_| None));
+    let look = Root::open(path).and_then(|root| seen.look(&root, at, |_| None));
     Ok(look.map_or((AdapterState::Other, None), |look| {
         (AdapterState::Folder(look.content), look.sight)
     }))

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use skill::{Digest, Identifier, Marker, RefKind};
+use skill::{Identifier, Marker, RefKind};
+use skill_fs::Digests;
 
-use super::observe::ObservedAdapter;
-use super::{AdapterState, ContextState, Observed, Resolution, SkillError, Target};
+use super::observe::{EnvFile, ObservedAdapter};
+use super::shims::Shim;
+use super::{AdapterState, ContextState, Observed, Resolution, RuntimeState, SkillError, Target};
 use crate::{AdapterMode, Commit, Declaration};
 
 /// Everything that is to be done in one project.
@@ -18,12 +20,26 @@ pub struct Plan {
     pub removals: Vec<Group>,
     /// Declared skills, in the order of the Skillfile.
     pub skills: Vec<Group>,
+    /// Commands that appear, change or go.
+    pub shims: Vec<Shim>,
+    /// Files that put the commands on PATH and are written.
+    pub env: Vec<EnvFile>,
+    /// What to tell of the project, though it stops nothing.
+    pub warnings: Vec<String>,
 }
 
 impl Plan {
     /// Returns true if nothing changes.
     pub fn is_empty(&self) -> bool {
-        self.removals.is_empty() && self.skills.iter().all(Group::is_empty)
+        self.removals.is_empty()
+            && self.skills.iter().all(Group::is_empty)
+            && self.shims.is_empty()
+            && self.env.is_empty()
+    }
+
+    /// Returns true if everything is as declared.
+    pub fn is_current(&self) -> bool {
+        self.is_empty() && self.skills.iter().all(|group| group.label == Label::UpToDate)
     }
 }
 
@@ -36,6 +52,8 @@ pub struct Group {
     pub commit: Option<Commit>,
     /// Why its files are written anew, if they are.
     pub install: Option<Reason>,
+    /// Why the files of its commands are written anew, though the skill is not.
+    pub repair: Option<String>,
     /// Whether its files are removed.
     pub remove: bool,
     /// Whether what is there was changed by hand, and must be kept aside.
@@ -44,8 +62,8 @@ pub struct Group {
     pub installed: Option<String>,
     /// The files that are installed.
     pub old_files: Vec<String>,
-    /// The digest of what is installed now.
-    pub content: Option<Digest>,
+    /// The digests of what is installed now.
+    pub content: Option<Digests>,
     /// The entries of agents that change.
     pub adapters: Vec<Adapter>,
     /// What to tell, though it stops nothing.
@@ -122,6 +140,7 @@ impl Group {
             name,
             commit: None,
             install: None,
+            repair: None,
             remove: false,
             edited: false,
             installed: None,
@@ -134,9 +153,26 @@ impl Group {
         }
     }
 
+    /// Returns true if the files of the skill are needed.
+    pub(super) fn needs_files(&self) -> bool {
+        self.error.is_none() && (self.install.is_some() || self.repair.is_some())
+    }
+
+    /// Takes back everything that was going to be done, and says why.
+    pub(super) fn refuse(&mut self, error: SkillError) {
+        // A label that says more than "error" stays: an update that is refused is still available.
+        if self.label == Label::UpToDate {
+            self.label = Label::Error;
+        }
+        self.error = Some(error);
+        self.install = None;
+        self.repair = None;
+        self.adapters.clear();
+    }
+
     /// Returns true if nothing is to be done.
     pub fn is_empty(&self) -> bool {
-        self.install.is_none() && !self.remove && self.adapters.is_empty()
+        self.install.is_none() && self.repair.is_none() && !self.remove && self.adapters.is_empty()
     }
 }
 
@@ -154,6 +190,14 @@ pub fn plan(target: &Target, resolution: &Resolution, observed: &Observed, tags:
             .iter()
             .map(|skill| planner.group(skill, resolution.get(skill).commit))
             .collect(),
+        shims: Vec::new(),
+        env: observed.env.iter().filter(|file| !file.is_foreign).cloned().collect(),
+        warnings: observed
+            .env
+            .iter()
+            .filter(|file| file.is_foreign)
+            .map(|file| format!("{} was not made by csk, and is left as it is", file.path))
+            .collect(),
     }
 }
 
@@ -166,7 +210,7 @@ fn removal(name: Identifier, observed: &Observed) -> Group {
         ContextState::Installed { marker, content, .. } => {
             group.installed = Some(marker.commit.clone());
             group.old_files.clone_from(&marker.files);
-            marker.content_sha256 != *content
+            is_edited(marker, content)
         }
         ContextState::Newer(reason) => {
             // Only the csk that made it can clean it up.
@@ -214,6 +258,7 @@ impl Planner<'_> {
                 group.label = Label::Error;
             }
             group.install = None;
+            group.repair = None;
             group.adapters.clear();
         }
         group
@@ -237,15 +282,16 @@ impl Planner<'_> {
                 group.label = Label::ContentDrift(Some(reason.clone()));
             }
 
-            ContextState::Installed { marker, content, warning } => {
-                group.edited = marker.content_sha256 != *content;
+            ContextState::Installed { marker, content, warning, runtime } => {
+                group.edited = is_edited(marker, content);
                 group.content = Some(*content);
                 group.installed = Some(marker.commit.clone());
                 group.old_files.clone_from(&marker.files);
                 self.installed(group, skill, commit, marker);
-                // A new version brings its own warnings.
                 if group.install.is_none() {
+                    // A new version brings its own warnings.
                     group.warnings.extend(warning.clone());
+                    repair(group, runtime.as_ref());
                 }
             }
         }
@@ -257,11 +303,14 @@ impl Planner<'_> {
     fn installed(&self, group: &mut Group, skill: &Declaration, commit: &Commit, marker: &Marker) {
         let same_reference = marker.ref_kind == skill.reference.kind
             && marker.reference == skill.reference.name
-            && marker.source == skill.source;
+            && marker.source == skill.source
+            && marker.git == skill.git;
         let same_commit = marker.commit == commit.as_str();
         let same_shape =
             marker.locale == self.target.locale && marker.agents == self.target.agent_ids();
-        if !same_commit || !same_reference || (!same_shape && !group.edited) {
+        // Another implementation does not say where the files of commands are.
+        let is_partial = !marker.commands.is_empty() && marker.skill_schema_version.is_none();
+        if !same_commit || !same_reference || ((!same_shape || is_partial) && !group.edited) {
             group.label = Label::UpdateAvailable;
             group.install = Some(Reason::Changed);
         } else if group.edited {
@@ -278,6 +327,24 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// Returns true if a folder is not what was installed. The seeded digest alone would not see a mode, or a file
+/// that swallowed another.
+pub(super) fn is_edited(marker: &Marker, found: &Digests) -> bool {
+    marker.content_sha256 != found.content
+        || marker.context_sha256.is_some_and(|context| context != found.bundle)
+}
+
+/// Decides about the files of a skill's commands.
+fn repair(group: &mut Group, runtime: Option<&RuntimeState>) {
+    let reason = match runtime {
+        None | Some(RuntimeState::Intact) => return,
+        Some(RuntimeState::Missing) => "its runtime is missing".to_owned(),
+        Some(RuntimeState::Tampered(what)) => format!("its runtime differs: {what}"),
+    };
+    group.label = Label::ContentDrift(Some(reason.clone()));
+    group.repair = Some(reason);
 }
 
 fn short(commit: &str) -> &str {
@@ -305,7 +372,7 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
                 group.adapters.push(Adapter { folder: folder.clone(), present: true });
             }
             Entry::Wrong => {
-                let path = target.root.join(folder).join(group.name.as_str()).to_string();
+                let path = target.folder(folder).join(group.name.as_str()).to_string();
                 group.error = Some(SkillError::Foreign { path });
                 group.label = Label::Error;
                 return;
@@ -329,7 +396,7 @@ fn entry_state(group: &Group, target: &Target, folder: &str, adapter: &ObservedA
     let links = target.adapter_mode.links();
     match adapter.entries.get(&group.name) {
         None | Some(AdapterState::Missing) => Entry::Absent,
-        Some(AdapterState::Link(to)) if links && *to == link_text(folder, group.name.as_str()) => {
+        Some(AdapterState::Link(to)) if links && *to == target.link_text(folder, &group.name) => {
             Entry::Right
         }
         // A copy is right if it holds what is going to stay; without a choice it is as good as a link.
@@ -342,10 +409,4 @@ fn entry_state(group: &Group, target: &Target, folder: &str, adapter: &ObservedA
         }
         Some(AdapterState::Link(_) | AdapterState::Folder(_) | AdapterState::Other) => Entry::Wrong,
     }
-}
-
-/// Returns the text of the link from an agent's folder to a skill.
-pub(super) fn link_text(folder: &str, name: &str) -> String {
-    let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
-    format!("{up}{}/{name}", super::SKILLS)
 }

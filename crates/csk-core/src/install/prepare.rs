@@ -1,12 +1,15 @@
 //! Reads and checks the content of a skill before anything is written.
 
-use skill::{Diagnostic, Digest, Input, SKILL_FILE, Strictness, parse};
+use std::ffi::OsStr;
+
+use skill::{CommandKind, Diagnostic, Digest, Input, Manifest, SKILL_FILE, Strictness, parse};
 use skill_fs::AbsPath;
 
 use super::{Cache, SkillError};
+use crate::which::find_program;
 use crate::{
-    Commit, Content, ContextError, Declaration, File, LocaleError, Rendered, Repository,
-    RuntimeError, content_digest, context, manifest, render,
+    Commit, Content, ContextError, Declaration, File, LocaleError, Platform, Rendered, Repository,
+    Runtime, RuntimeError, bundle_digest, content_digest, context, manifest, render, runtime,
 };
 
 /// The files of a skill, ready to be written.
@@ -16,12 +19,18 @@ pub struct Prepared {
     pub files: Vec<File>,
     /// Its digest.
     pub content: Digest,
+    /// Its digest with modes and links.
+    pub context: Digest,
     /// The digest of the whole snapshot.
     pub bundle: Digest,
     /// What to tell, though it stops nothing.
     pub warnings: Vec<String>,
     /// Of those, what is told by every status as well.
     pub(super) name_warning: Option<String>,
+    /// What the skill declares about its commands.
+    pub manifest: Option<Manifest>,
+    /// The files of its commands, if it brings some.
+    pub runtime: Option<Runtime>,
 }
 
 /// Why the content of a skill cannot be installed.
@@ -33,23 +42,78 @@ pub enum PrepareError {
     /// Its commands cannot be installed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
+    /// Programs that it needs are not there.
+    #[error("{}", missing_words(.0))]
+    MissingCommands(Vec<MissingCommand>),
     /// Its localisation cannot be used.
     #[error(transparent)]
     Locale(#[from] LocaleError),
 }
 
+/// A program that a skill needs and the system does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingCommand {
+    /// The program.
+    pub program: String,
+    /// What the skill says about getting it.
+    pub hint: Option<String>,
+}
+
+fn missing_words(missing: &[MissingCommand]) -> String {
+    let names: Vec<&str> = missing.iter().map(|missing| missing.program.as_str()).collect();
+    format!("Missing system command: {}", names.join(", "))
+}
+
+impl PrepareError {
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Runtime(RuntimeError::Manifest { hint, .. }) => hint.clone(),
+            Self::MissingCommands(missing) => {
+                let hints: Vec<String> = missing
+                    .iter()
+                    .filter_map(|missing| {
+                        Some(format!("{}: {}", missing.program, missing.hint.as_ref()?))
+                    })
+                    .collect();
+                Some(hints.join("; ")).filter(|hints| !hints.is_empty())
+            }
+            Self::Runtime(_) | Self::Context(_) | Self::Locale(_) => None,
+        }
+    }
+}
+
+/// Where skills and the programs that they need are.
+#[derive(Debug)]
+pub struct Sources<'a> {
+    /// The folder of the repositories.
+    pub skills_root: &'a AbsPath,
+    /// The snapshots that were read before.
+    pub cache: &'a Cache,
+    /// Where programs are looked for.
+    pub path: Option<&'a OsStr>,
+    /// Folders on it that csk itself fills.
+    pub except: &'a [AbsPath],
+}
+
 /// Prepares `declaration` at `commit`, rendered in `locale`.
 pub fn prepare(
-    skills_root: &AbsPath,
-    cache: &Cache,
+    sources: &Sources<'_>,
     declaration: &Declaration,
     commit: &Commit,
     locale: Option<&str>,
 ) -> Result<Prepared, SkillError> {
-    let repository = Repository::open(&skills_root.join(declaration.source.as_str()))?;
+    let repository = Repository::open(&sources.skills_root.join(declaration.source.as_str()))?;
     let tree = repository.tree(commit)?;
-    let snapshot = cache.snapshot(&declaration.source, &repository, &tree)?;
+    let snapshot = sources.cache.snapshot(&declaration.source, &repository, &tree)?;
     let (manifest, mut warnings) = manifest(&snapshot).map_err(PrepareError::from)?;
+    let runtime = match &manifest {
+        Some(manifest) => {
+            missing_commands(manifest, sources)?;
+            runtime(&snapshot, manifest, Platform::HERE).map_err(PrepareError::from)?
+        }
+        None => None,
+    };
     let mut files = context(&snapshot, manifest.as_ref()).map_err(PrepareError::from)?;
     warnings.extend(format_warnings(&files, declaration));
     if let Rendered::Kept { available } =
@@ -60,14 +124,27 @@ pub fn prepare(
             "locale `{locale}` is not available, the source text is kept (available: {available})"
         ));
     }
-    let content = content_digest(&files)?;
+    let (content, context) = (content_digest(&files)?, bundle_digest(&files)?);
     let bundle = snapshot.bundle_digest()?;
     let skill_file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
     let name_warning = match skill_file.map(|file| &file.content) {
         Some(Content::Memory(bytes)) => name_warning(bytes, declaration.name.as_str()),
         _ => None,
     };
-    Ok(Prepared { files, content, bundle, warnings, name_warning })
+    Ok(Prepared { files, content, context, bundle, warnings, name_warning, manifest, runtime })
+}
+
+/// Looks for every program that a skill needs; none is run.
+fn missing_commands(manifest: &Manifest, sources: &Sources<'_>) -> Result<(), PrepareError> {
+    let mut missing = Vec::new();
+    for command in &manifest.commands {
+        if let CommandKind::System { program, hint } = &command.kind
+            && find_program(program, sources.path, sources.except).is_none()
+        {
+            missing.push(MissingCommand { program: program.clone(), hint: hint.clone() });
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(PrepareError::MissingCommands(missing)) }
 }
 
 /// Reads the SKILL.md leniently: problems of its format are told, and stop nothing here.

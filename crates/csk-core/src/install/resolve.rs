@@ -66,6 +66,7 @@ impl SkillError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Source(error) => error.hint(),
+            Self::Prepare(error) => error.hint(),
             Self::NotCloned { .. } => None,
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
@@ -73,10 +74,9 @@ impl SkillError {
             Self::MovedTag { .. } => {
                 Some("ask the skill's author why, or install without --strict-tags".to_owned())
             }
-            Self::Clone { source: GitError::Url { .. }, .. }
-            | Self::Prepare(_)
-            | Self::Marker(_)
-            | Self::Write(_) => None,
+            Self::Clone { source: GitError::Url { .. }, .. } | Self::Marker(_) | Self::Write(_) => {
+                None
+            }
             Self::Clone { .. } => Some("check the URL and your access to it".to_owned()),
         }
     }

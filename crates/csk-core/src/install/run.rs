@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +13,13 @@ use rayon::prelude::*;
 use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
-use super::gate::{check_links, ignore_gate};
+use super::gate::{check_links, ignore_gate, tracked_gate};
+use super::shims::{Files, plan_shims};
 use super::sources::{check_root, clone_missing};
 use super::{
-    Applied, Cache, Group, Keep, Label, Observed, Plan, Prepared, Resolution, Seen, SkillError,
-    Tags, Target, apply, finish_interrupted, observe, plan, prepare, resolve,
+    BIN, Cache, Consumers, Keep, Observed, Plan, Prepared, ProjectError, ProjectReport, Resolution,
+    RuntimeState, Seen, SkillError, Sources, Store, Tags, Target, apply, collect,
+    finish_interrupted, observe, plan, prepare, report, resolve,
 };
 use crate::{Agents, Commit, Declaration, LocalSources, Progress, Work};
 
@@ -37,6 +40,10 @@ pub struct Environment {
     pub source_timeout: Duration,
     /// The time now, as RFC 3339 in UTC.
     pub now: String,
+    /// Where programs are looked for: the `PATH` of whoever installs.
+    pub path: Option<OsString>,
+    /// The roots of all configured projects.
+    pub projects: Vec<AbsPath>,
 }
 
 /// How to install.
@@ -68,78 +75,6 @@ pub enum Ignore {
     Fix,
 }
 
-/// What became of a project.
-#[derive(Debug, Clone)]
-pub struct ProjectReport {
-    /// Its name in messages.
-    pub alias: String,
-    /// What was added to its `.gitignore`, or would be.
-    pub ignored: Vec<String>,
-    /// What became of its skills, removals last.
-    pub skills: Vec<SkillReport>,
-    /// Why nothing was done in it at all.
-    pub error: Option<ProjectError>,
-}
-
-/// What became of a skill.
-#[derive(Debug, Clone)]
-pub struct SkillReport {
-    /// The skill.
-    pub name: Identifier,
-    /// The declaration; none for one that is not declared any more.
-    pub declaration: Option<Declaration>,
-    /// The commit that is wanted.
-    pub commit: Option<Commit>,
-    /// What was done.
-    pub outcome: Outcome,
-    /// What to tell, though it stopped nothing.
-    pub warnings: Vec<String>,
-    /// What changes, entry by entry.
-    pub changes: Vec<String>,
-}
-
-/// What was done for a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing: everything is as declared.
-    UpToDate,
-    /// It was installed, or would be.
-    Installed,
-    /// It was removed, or would be.
-    Removed,
-    /// It failed; what was there before is still there.
-    Failed(SkillError),
-}
-
-/// Why nothing can be done in a project.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProjectError {
-    /// Git would not ignore what csk writes.
-    #[error("not ignored by git: {}", .0.join(", "))]
-    NotIgnored(Vec<String>),
-    /// A folder that csk works in is a link.
-    #[error("{0} is a link; csk writes only into real folders of the project")]
-    Link(String),
-    /// The project's files cannot be read or written.
-    #[error("{0}")]
-    Files(String),
-}
-
-impl ProjectError {
-    /// Returns what to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::NotIgnored(_) => {
-                Some("run with --fix-gitignore, or add the entries to .gitignore")
-            }
-            Self::Link(_) => Some(
-                "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",
-            ),
-            Self::Files(_) => None,
-        }
-    }
-}
-
 /// Why no project was looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -149,6 +84,9 @@ pub enum RunError {
     /// There is nothing to install from.
     #[error("{0}")]
     SkillsRoot(String),
+    /// csk's own files cannot be read or written.
+    #[error(transparent)]
+    Home(#[from] FsError),
 }
 
 /// Installs into every target and returns what became of each. `progress` is told what goes on.
@@ -163,40 +101,53 @@ pub fn install(
         Mode::Apply => clone_missing(environment, targets, progress),
         Mode::DryRun => BTreeMap::new(),
     };
-    let resolution = resolve(&environment.skills_root, targets, &failed);
-    let home = environment.home.as_path();
-    fs::create_dir_all(home)
-        .map_err(|source| FsError::Io { path: environment.home.to_string(), source })
-        .map_err(LockError::from)?;
-    let _lock = Lock::acquire(&environment.home.join(".lock"), environment.lock_timeout)?;
-    let plans: Vec<Result<Planned, ProjectError>> =
-        targets.par_iter().map(|target| look(environment, target, &resolution, options)).collect();
-    let prepared = prepare_all(environment, targets, &plans, options.mode);
+    // A dry run writes nothing, a lock neither.
+    let _lock = match options.mode {
+        Mode::Apply => Some(environment.lock()?),
+        Mode::DryRun => None,
+    };
+    let store = Store::new(&environment.home);
+    let mut plans = plan_all(environment, targets, &store, &failed, Some(options));
+    if options.mode == Mode::Apply {
+        note_consumers(environment, targets, &plans)?;
+        put_runtimes(&store, &mut plans);
+    }
     let work: Vec<_> = targets.iter().zip(plans).collect();
-    Ok(work
+    let reports: Vec<ProjectReport> = work
         .into_par_iter()
         .map(|(target, planned)| {
             let is_busy = planned.as_ref().is_ok_and(|planned| !planned.plan.is_empty());
             let work = Work::Project { alias: &target.alias };
             let _running = is_busy.then(|| progress.begin(work));
-            project(environment, target, planned, &prepared, options.mode)
+            project(environment, target, planned, options.mode)
         })
-        .collect())
+        .collect();
+    if options.mode == Mode::Apply {
+        store.save();
+        // Only a change can leave something that nobody uses.
+        if reports.iter().any(ProjectReport::has_changes) {
+            collect(&environment.home, &environment.projects, Mode::Apply)?;
+        }
+    }
+    Ok(reports)
 }
 
 /// Returns the state of every target, and changes nothing.
 pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan, ProjectError>> {
-    let resolution = resolve(&environment.skills_root, targets, &BTreeMap::new());
-    targets
-        .par_iter()
-        .map(|target| {
-            check_links(target)?;
-            let seen = Seen::load(&environment.home, &target.root);
-            let observed = observe(target, &environment.agents, seen)
-                .map_err(|error| ProjectError::Files(error.to_string()))?;
-            Ok(plan(target, &resolution, &observed, Tags::MayMove))
-        })
+    let store = Store::new(&environment.home);
+    plan_all(environment, targets, &store, &BTreeMap::new(), None)
+        .into_iter()
+        .map(|planned| planned.map(|planned| planned.plan))
         .collect()
+}
+
+impl Environment {
+    /// Takes csk's lock.
+    pub fn lock(&self) -> Result<Lock, LockError> {
+        fs::create_dir_all(self.home.as_path())
+            .map_err(|source| FsError::Io { path: self.home.to_string(), source })?;
+        Lock::acquire(&self.home.join(".lock"), self.lock_timeout)
+    }
 }
 
 /// A project that was looked at.
@@ -205,25 +156,84 @@ struct Planned {
     observed: Observed,
     /// What was added to `.gitignore`, or would be.
     ignored: Vec<String>,
+    /// The files of every skill that is written.
+    files: Files,
 }
 
-/// Finishes what was interrupted, observes and plans; where something is to be written, git must ignore it.
+/// Plans every target: what is new is read and checked, too. Without options, as `status` does.
+fn plan_all(
+    environment: &Environment,
+    targets: &[Target],
+    store: &Store,
+    failed: &BTreeMap<Identifier, SkillError>,
+    options: Option<Options>,
+) -> Vec<Result<Planned, ProjectError>> {
+    let resolution = resolve(&environment.skills_root, targets, failed);
+    let plans: Vec<Result<Planned, ProjectError>> = targets
+        .par_iter()
+        .map(|target| look(environment, target, &resolution, store, options))
+        .collect();
+    let is_applied = options.is_some_and(|options| options.mode == Mode::Apply);
+    let keep = if is_applied { Keep::New } else { Keep::Nothing };
+    let prepared = prepare_all(environment, targets, &plans, keep);
+    let work: Vec<_> = targets.iter().zip(plans).collect();
+    work.into_par_iter()
+        .map(|(target, planned)| complete(target, planned?, &prepared, store, options))
+        .collect()
+}
+
+/// Finishes what was interrupted, observes and plans.
 fn look(
     environment: &Environment,
     target: &Target,
     resolution: &Resolution,
-    options: Options,
+    store: &Store,
+    options: Option<Options>,
 ) -> Result<Planned, ProjectError> {
     let files = |error: FsError| ProjectError::Files(error.to_string());
     check_links(target)?;
-    if options.mode == Mode::Apply {
-        finish_interrupted(target, &environment.agents).map_err(files)?;
+    if options.is_some_and(|options| options.mode == Mode::Apply) {
+        finish_interrupted(target, &environment.agents, store).map_err(files)?;
     }
     let seen = Seen::load(&environment.home, &target.root);
-    let observed = observe(target, &environment.agents, seen).map_err(files)?;
-    let plan = plan(target, resolution, &observed, options.tags);
-    let ignored = if plan.is_empty() { Vec::new() } else { ignore_gate(target, options)? };
-    Ok(Planned { plan, observed, ignored })
+    let observed = observe(target, &environment.agents, store, seen).map_err(files)?;
+    let tags = options.map_or(Tags::MayMove, |options| options.tags);
+    let plan = plan(target, resolution, &observed, tags);
+    Ok(Planned { plan, observed, ignored: Vec::new(), files: Files::new() })
+}
+
+/// Adds to a plan what the new files say: warnings, errors, commands. Where something is to be written, git
+/// must ignore it.
+fn complete(
+    target: &Target,
+    mut planned: Planned,
+    prepared: &BTreeMap<Key, Result<Arc<Prepared>, SkillError>>,
+    store: &Store,
+    options: Option<Options>,
+) -> Result<Planned, ProjectError> {
+    let plan = &mut planned.plan;
+    for group in plan.skills.iter_mut().filter(|group| group.needs_files()) {
+        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+        let found = declaration
+            .zip(group.commit.as_ref())
+            .and_then(|(declaration, commit)| prepared.get(&key(target, declaration, commit)));
+        match found {
+            None => {}
+            Some(Ok(content)) => {
+                if group.install.is_some() {
+                    group.warnings.extend(content.warnings.clone());
+                }
+                planned.files.insert(group.name.clone(), Arc::clone(content));
+            }
+            Some(Err(error)) => group.refuse(error.clone()),
+        }
+    }
+    plan_shims(target, plan, &planned.observed, &planned.files, store)?;
+    if let Some(options) = options.filter(|_| !plan.is_empty()) {
+        tracked_gate(target)?;
+        planned.ignored = ignore_gate(target, options)?;
+    }
+    Ok(planned)
 }
 
 /// What of a skill's content is the same in every project.
@@ -238,64 +248,101 @@ fn prepare_all(
     environment: &Environment,
     targets: &[Target],
     plans: &[Result<Planned, ProjectError>],
-    mode: Mode,
+    keep: Keep,
 ) -> BTreeMap<Key, Result<Arc<Prepared>, SkillError>> {
     let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
     for (target, planned) in targets.iter().zip(plans) {
         let Ok(planned) = planned else { continue };
-        for group in planned.plan.skills.iter().filter(|group| group.install.is_some()) {
+        for group in planned.plan.skills.iter().filter(|group| group.needs_files()) {
             let declaration = target.skills.iter().find(|skill| skill.name == group.name);
             if let (Some(declaration), Some(commit)) = (declaration, &group.commit) {
                 wanted.insert(key(target, declaration, commit), declaration);
             }
         }
     }
-    let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
+    if wanted.is_empty() {
+        return BTreeMap::new();
+    }
     let cache = Cache::new(&environment.home, keep);
-    let root = &environment.skills_root;
+    let except: Vec<AbsPath> = targets
+        .iter()
+        .map(|target| target.folder(BIN))
+        .chain([environment.home.join("global").join(BIN)])
+        .collect();
+    let sources = Sources {
+        skills_root: &environment.skills_root,
+        cache: &cache,
+        path: environment.path.as_deref(),
+        except: &except,
+    };
     let prepare_one = |(key, declaration): (Key, &Declaration)| {
-        let prepared = prepare(root, &cache, declaration, &key.2, key.3.as_deref());
+        let prepared = prepare(&sources, declaration, &key.2, key.3.as_deref());
         (key, prepared.map(Arc::new))
     };
     wanted.into_par_iter().map(prepare_one).collect()
+}
+
+/// Notes who is going to use the store, before anything in it is used.
+fn note_consumers(
+    environment: &Environment,
+    targets: &[Target],
+    plans: &[Result<Planned, ProjectError>],
+) -> Result<(), FsError> {
+    let mut consumers = Consumers::read(&environment.home)?;
+    let before = consumers.clone();
+    for (target, planned) in targets.iter().zip(plans) {
+        if planned.as_ref().is_ok_and(|planned| !planned.plan.is_empty()) {
+            consumers.0.insert(target.root.clone());
+        }
+    }
+    if consumers == before { Ok(()) } else { consumers.write(&environment.home) }
+}
+
+/// Writes the files of commands that some project needs, each once. Who needs one that cannot be written
+/// fails.
+fn put_runtimes(store: &Store, plans: &mut [Result<Planned, ProjectError>]) {
+    let mut wanted: BTreeMap<(Identifier, Commit), Arc<Prepared>> = BTreeMap::new();
+    for planned in plans.iter().flatten() {
+        for group in planned.plan.skills.iter().filter(|group| group.needs_files()) {
+            if let (Some(commit), Some(prepared)) = (&group.commit, planned.files.get(&group.name))
+            {
+                wanted.insert((group.name.clone(), commit.clone()), Arc::clone(prepared));
+            }
+        }
+    }
+    let put = |((skill, commit), prepared): ((Identifier, Commit), Arc<Prepared>)| {
+        let runtime = prepared.runtime.as_ref()?;
+        let is_there = store.state(&skill, commit.as_str()) == RuntimeState::Intact;
+        let put = || store.put(&skill, commit.as_str(), runtime);
+        let error = if is_there { None } else { put().err() };
+        Some(((skill.clone(), commit.clone()), error?))
+    };
+    let failed: BTreeMap<(Identifier, Commit), SkillError> =
+        wanted.into_par_iter().filter_map(put).collect();
+    for planned in plans.iter_mut().flatten() {
+        for group in &mut planned.plan.skills {
+            let key = group.commit.as_ref().map(|commit| (group.name.clone(), commit.clone()));
+            if let Some(error) =
+                key.and_then(|key| failed.get(&key)).filter(|_| group.needs_files())
+            {
+                let name = group.name.clone();
+                planned.plan.shims.retain(|shim| shim.skill.as_ref() != Some(&name));
+                group.refuse(error.clone());
+            }
+        }
+    }
 }
 
 fn project(
     environment: &Environment,
     target: &Target,
     planned: Result<Planned, ProjectError>,
-    prepared: &BTreeMap<Key, Result<Arc<Prepared>, SkillError>>,
     mode: Mode,
 ) -> ProjectReport {
-    let failed = |error, ignored| ProjectReport {
-        alias: target.alias.clone(),
-        ignored,
-        skills: Vec::new(),
-        error: Some(error),
-    };
-    let Planned { mut plan, mut observed, ignored } = match planned {
+    let Planned { plan, mut observed, ignored, files } = match planned {
         Ok(planned) => planned,
-        Err(error) => return failed(error, Vec::new()),
+        Err(error) => return error.report(target, Vec::new()),
     };
-    let mut files: BTreeMap<Identifier, Arc<Prepared>> = BTreeMap::new();
-    for group in &mut plan.skills {
-        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
-        let found = declaration
-            .zip(group.commit.as_ref())
-            .and_then(|(declaration, commit)| prepared.get(&key(target, declaration, commit)));
-        match found.filter(|_| group.install.is_some()) {
-            None => {}
-            Some(Ok(content)) => {
-                group.warnings.extend(content.warnings.clone());
-                files.insert(group.name.clone(), Arc::clone(content));
-            }
-            Some(Err(error)) => {
-                group.error = Some(error.clone());
-                group.install = None;
-                group.adapters.clear();
-            }
-        }
-    }
     let applied = match mode {
         Mode::DryRun => Ok(Vec::new()),
         Mode::Apply => {
@@ -305,91 +352,7 @@ fn project(
         }
     };
     match applied {
-        Err(error) => failed(ProjectError::Files(error.to_string()), ignored),
-        Ok(applied) => {
-            let groups = plan.skills.iter().chain(&plan.removals);
-            ProjectReport {
-                alias: target.alias.clone(),
-                ignored,
-                skills: groups.map(|group| report(target, group, &applied, &files)).collect(),
-                error: None,
-            }
-        }
-    }
-}
-
-fn report(
-    target: &Target,
-    group: &Group,
-    applied: &[Applied],
-    files: &BTreeMap<Identifier, Arc<Prepared>>,
-) -> SkillReport {
-    let done = applied.iter().find(|done| done.name == group.name);
-    let error = group.error.clone().or_else(|| done.and_then(|done| done.error.clone()));
-    let is_declared = target.skills.iter().any(|skill| skill.name == group.name);
-    let outcome = match error {
-        // Only a dry run meets it: an install has cloned by now, or says why it could not.
-        Some(SkillError::NotCloned { .. }) => Outcome::Installed,
-        Some(error) => Outcome::Failed(error),
-        None if !is_declared => Outcome::Removed,
-        None if group.is_empty() => Outcome::UpToDate,
-        None => Outcome::Installed,
-    };
-    let mut warnings = group.warnings.clone();
-    for place in done.iter().flat_map(|done| &done.backups) {
-        warnings.push(format!("local edits of {} were kept in {place}", group.name));
-    }
-    SkillReport {
-        name: group.name.clone(),
-        declaration: target.skills.iter().find(|skill| skill.name == group.name).cloned(),
-        commit: group.commit.clone(),
-        outcome,
-        warnings,
-        changes: changes(group, files.get(&group.name)),
-    }
-}
-
-/// Returns what a group changes, entry by entry.
-fn changes(group: &Group, prepared: Option<&Arc<Prepared>>) -> Vec<String> {
-    let context = format!("{}/{}", super::SKILLS, group.name);
-    let mut changes = Vec::new();
-    if let Some(SkillError::NotCloned { url }) = &group.error {
-        changes.push(format!("clone {url}"));
-    }
-    let stays = |path: &String| {
-        prepared.is_some_and(|new| new.files.iter().any(|file| file.path.as_str() == path))
-    };
-    if group.remove || prepared.is_some() {
-        let gone = group.old_files.iter().filter(|path| !stays(path));
-        changes.extend(gone.map(|path| format!("delete {context}/{path}")));
-    }
-    if group.remove {
-        changes.push(format!("delete {context}/"));
-    }
-    if group.edited && (group.remove || group.install.is_some()) {
-        changes.push(format!("keep local edits of {context}/ aside"));
-    }
-    if let Some(prepared) = prepared {
-        changes.extend(prepared.files.iter().map(|file| format!("write {context}/{}", file.path)));
-        changes.push(format!("write {context}/{}", skill::MARKER_FILE));
-    }
-    for adapter in &group.adapters {
-        let verb = if adapter.present { "make" } else { "remove" };
-        changes.push(format!("{verb} {}/{}", adapter.folder, group.name));
-    }
-    changes
-}
-
-impl SkillReport {
-    /// Returns true if something went wrong.
-    pub fn has_failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed(_))
-    }
-}
-
-impl Label {
-    /// Returns true if everything is as declared.
-    pub fn is_current(&self) -> bool {
-        *self == Self::UpToDate
+        Err(error) => ProjectError::Files(error.to_string()).report(target, ignored),
+        Ok(applied) => report::project(target, &plan, ignored, &applied, &files),
     }
 }

@@ -11,7 +11,10 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value, json};
 use skill::Digest;
-use skill_fs::{AbsPath, FsError, Root, content_digest, fingerprint, write_file};
+use skill_fs::{
+    AbsPath, Digests, Fingerprint, FsError, Root, WalkLimits, digests, fingerprint, walk,
+    write_file,
+};
 
 use crate::read_text;
 
@@ -24,16 +27,24 @@ pub(super) struct Sight {
     /// What tells whether it was touched.
     pub(super) fingerprint: Digest,
     /// What it held.
-    pub(super) content: Digest,
+    pub(super) content: Digests,
     /// What is to be told of it.
     pub(super) warning: Option<String>,
+}
+
+impl Sight {
+    /// Returns what is remembered of a runtime that is what its list says.
+    pub(super) fn of_runtime(fingerprint: Digest) -> Self {
+        let content = Digests { content: fingerprint, bundle: fingerprint };
+        Self { fingerprint, content, warning: None }
+    }
 }
 
 /// What a look at a folder shows.
 #[derive(Debug)]
 pub(super) struct Look {
     /// What it holds.
-    pub(super) content: Digest,
+    pub(super) content: Digests,
     /// What is to be told of it.
     pub(super) warning: Option<String>,
     /// What may be remembered of it.
@@ -60,7 +71,9 @@ impl Seen {
         }
         let sight = |(path, value): (&String, &Value)| {
             let digest = |key: &str| value[key].as_str()?.parse().ok();
-            let (fingerprint, content) = (digest("fingerprint")?, digest("content")?);
+            let (fingerprint, content, bundle) =
+                (digest("fingerprint")?, digest("content")?, digest("bundle")?);
+            let content = Digests { content, bundle };
             let warning = value["warning"].as_str().map(str::to_owned);
             Some((path.clone(), Sight { fingerprint, content, warning }))
         };
@@ -78,12 +91,11 @@ impl Seen {
     ) -> Result<Look, FsError> {
         let now = SystemTime::now();
         let print = fingerprint(folder)?;
-        let is_same = |sight: &&Sight| print.is_some_and(|print| print.digest == sight.fingerprint);
-        if let Some(sight) = self.known.get(path).filter(is_same) {
+        if let Some(sight) = print.and_then(|print| self.recall(path, &print)) {
             let (content, warning) = (sight.content, sight.warning.clone());
-            return Ok(Look { content, warning, sight: Some(sight.clone()) });
+            return Ok(Look { content, warning, sight: Some(sight) });
         }
-        let content = content_digest(folder)?;
+        let content = digests(folder, &walk(folder, &WalkLimits::SKILL)?)?;
         let warning = warn(folder);
         let settled = print.filter(|print| print.is_settled(now));
         let sight = settled.map(|print| Sight {
@@ -92,6 +104,18 @@ impl Seen {
             warning: warning.clone(),
         });
         Ok(Look { content, warning, sight })
+    }
+
+    /// Returns what is known of the folder at `path` if it has this fingerprint.
+    pub(super) fn recall(&self, path: &str, print: &Fingerprint) -> Option<Sight> {
+        self.known.get(path).filter(|sight| sight.fingerprint == print.digest).cloned()
+    }
+
+    /// Keeps what was known of folders that nobody looked at now.
+    pub(super) fn keep_the_rest(&mut self) {
+        for (path, sight) in &self.known {
+            self.current.entry(path.clone()).or_insert_with(|| sight.clone());
+        }
     }
 
     /// Remembers the folder at `path`, or that nothing is known of it.
@@ -108,8 +132,11 @@ impl Seen {
             return;
         }
         let folder = |(path, sight): (&String, &Sight)| {
-            let (content, print) = (sight.content.to_string(), sight.fingerprint.to_string());
-            let mut value = json!({ "content": content, "fingerprint": print });
+            let mut value = json!({
+                "bundle": sight.content.bundle.to_string(),
+                "content": sight.content.content.to_string(),
+                "fingerprint": sight.fingerprint.to_string(),
+            });
             if let Some(warning) = &sight.warning {
                 value["warning"] = warning.as_str().into();
             }

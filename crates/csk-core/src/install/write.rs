@@ -9,14 +9,14 @@ use std::time::SystemTime;
 
 use skill::{MARKER_FILE, Marker};
 use skill_fs::{
-    AbsPath, Entry, FsError, Kind, Root, WRITTEN_BACK, WalkLimits, content_digest, fingerprint,
+    AbsPath, Digests, Entry, FsError, Kind, Root, WRITTEN_BACK, WalkLimits, digests, fingerprint,
     walk,
 };
 
 use super::seen::Sight;
 use super::{Prepared, SkillError};
-use crate::sys::{make_executable, make_link};
-use crate::{Content, File, FileKind, SourceError};
+use crate::sys::{Executable, make_executable, make_link, make_read_only, read_rights};
+use crate::{File, FileKind, SourceError};
 
 /// Writes a context and its marker into a new folder; returns what to remember of it.
 pub(super) fn write_context(
@@ -24,21 +24,22 @@ pub(super) fn write_context(
     prepared: &Prepared,
     marker: &Marker,
 ) -> Result<Option<Sight>, SkillError> {
-    write_files(folder, &prepared.files)?;
-    let path = folder.join(MARKER_FILE);
-    write_new(&path, FileKind::Plain, |out| {
-        out.write_all(marker.to_json().as_bytes()).map_err(|error| io_error(&path, &error))
-    })?;
+    write_files(folder, &prepared.files, Rights::Usual)?;
+    write_text(&folder.join(MARKER_FILE), &marker.to_json(), Rights::Usual)?;
     let print = fingerprint(&open(folder)?).map_err(|error| write_error(&error))?;
     Ok(print.map(|print| Sight {
         fingerprint: print.digest,
-        content: prepared.content,
+        content: Digests { content: prepared.content, bundle: prepared.context },
         warning: prepared.name_warning.clone(),
     }))
 }
 
 /// Writes files, which are sorted, into a new folder.
-pub(super) fn write_files(folder: &AbsPath, files: &[File]) -> Result<(), SkillError> {
+pub(super) fn write_files(
+    folder: &AbsPath,
+    files: &[File],
+    rights: Rights,
+) -> Result<(), SkillError> {
     create(folder)?;
     let folders: BTreeSet<&str> =
         files.iter().flat_map(|file| parents(file.path.as_str())).collect();
@@ -53,11 +54,7 @@ pub(super) fn write_files(folder: &AbsPath, files: &[File]) -> Result<(), SkillE
                 .map_err(|error| io_error(&path, &error))?;
             continue;
         }
-        write_new(&path, file.kind, |out| {
-            // From file to file the kernel copies, and shares blocks where the file system can.
-            if let Content::File(from, _) = &file.content {
-                return copy_file(from, out, &path);
-            }
+        write_new(&path, file.kind, rights, |out| {
             file.content.feed(|bytes| out.write_all(bytes)).map_err(|error| match error {
                 SourceError::Copy(why) => SkillError::Write(format!("cannot write {path}: {why}")),
                 other => SkillError::from(other),
@@ -72,14 +69,16 @@ pub(super) fn copy_context(from: &AbsPath, to: &AbsPath) -> Result<Option<Sight>
     copy(from, to, |entry, source, place| {
         let Kind::File { executable, .. } = entry.kind else { return Ok(()) };
         let kind = if executable { FileKind::Executable } else { FileKind::Plain };
-        write_new(place, kind, |out| copy_file(source, out, place))
+        write_new(place, kind, Rights::Usual, |out| copy_file(source, out, place))
     })?;
     let root = open(to)?;
     let print = fingerprint(&root).map_err(|error| write_error(&error))?;
-    let content = content_digest(&root).map_err(|error| write_error(&error))?;
+    let content = walk(&root, &WalkLimits::SKILL).and_then(|entries| digests(&root, &entries));
+    let content = content.map_err(|error| write_error(&error))?;
     Ok(print.map(|print| Sight { fingerprint: print.digest, content, warning: None }))
 }
 
+/// From file to file the kernel copies, and shares blocks where the file system can.
 fn copy_file(from: &AbsPath, out: &mut fs::File, place: &AbsPath) -> Result<(), SkillError> {
     fs::File::open(from.as_path())
         .and_then(|mut from| io::copy(&mut from, out))
@@ -126,21 +125,58 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
+/// Makes a file that holds `text`.
+pub(super) fn write_text(path: &AbsPath, text: &str, rights: Rights) -> Result<(), SkillError> {
+    write_new(path, FileKind::Plain, rights, |out| {
+        out.write_all(text.as_bytes()).map_err(|error| io_error(path, &error))
+    })
+}
+
 /// Makes a file and lets `fill` write it. Its time is set back a little, so that whatever is written to it
 /// later has another.
 fn write_new(
     path: &AbsPath,
     kind: FileKind,
+    rights: Rights,
     fill: impl FnOnce(&mut fs::File) -> Result<(), SkillError>,
 ) -> Result<(), SkillError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    if kind == FileKind::Executable {
-        make_executable(&mut options);
+    match (rights, kind == FileKind::Executable) {
+        (Rights::Usual, true) => make_executable(&mut options),
+        (Rights::Usual, false) => {}
+        (Rights::Read, true) => read_rights(&mut options, Executable::Yes),
+        (Rights::Read, false) => read_rights(&mut options, Executable::No),
     }
     let mut out = options.open(path.as_path()).map_err(|error| io_error(path, &error))?;
     fill(&mut out)?;
-    out.set_modified(SystemTime::now() - WRITTEN_BACK).map_err(|error| io_error(path, &error))
+    out.set_modified(now() - WRITTEN_BACK).map_err(|error| io_error(path, &error))
+}
+
+/// Who may do what with files that are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rights {
+    /// What the user's umask leaves.
+    Usual,
+    /// Nobody may write them.
+    Read,
+}
+
+/// Takes the right to write from a folder and all folders in it.
+pub(super) fn seal(folder: &AbsPath) -> Result<(), FsError> {
+    let failed = |path: &AbsPath, source| FsError::Io { path: path.to_string(), source };
+    let root = Root::open(folder)?;
+    let entries = walk(&root, &WalkLimits::SKILL)?;
+    let inner = entries.iter().filter(|entry| entry.kind == Kind::Folder);
+    for path in inner.map(|entry| folder.join(entry.path.as_str())).chain([folder.clone()]) {
+        make_read_only(path.as_path()).map_err(|source| failed(&path, source))?;
+    }
+    Ok(())
+}
+
+/// Returns the time now.
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 fn open(folder: &AbsPath) -> Result<Root, SkillError> {

@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use super::Executable;
+
 /// Makes a link at `path` that says `text`.
 pub(crate) fn make_link(text: &str, path: &Path) -> io::Result<()> {
     symlink(text, path)
@@ -20,4 +22,24 @@ pub(crate) fn make_executable(options: &mut OpenOptions) {
 /// Gives the owner all rights to a folder.
 pub(crate) fn make_writable(path: &Path, metadata: &Metadata) -> io::Result<()> {
     fs::set_permissions(path, PermissionsExt::from_mode(metadata.permissions().mode() | 0o700))
+}
+
+/// Lets nobody write the file that is going to be made; who makes it still can, once.
+pub(crate) fn read_rights(options: &mut OpenOptions, executable: Executable) {
+    options.mode(match executable {
+        Executable::Yes => 0o555,
+        Executable::No => 0o444,
+    });
+}
+
+/// Takes the right to write a folder from everybody.
+pub(crate) fn make_read_only(path: &Path) -> io::Result<()> {
+    let mode = fs::symlink_metadata(path)?.permissions().mode();
+    fs::set_permissions(path, PermissionsExt::from_mode(mode & !0o222))
+}
+
+/// Returns true if there is a file that may be executed.
+pub(crate) fn is_program(path: &Path) -> bool {
+    fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, IsTerminal};
 
 use csk_core::{AbsPath, Agents, Config, ProjectEntry};
 use skill::Identifier;
+use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -86,7 +87,11 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         (None, false) => Vec::new(),
     };
     for project in &args.projects {
-        config.projects.extend(project_entry(context, project)?);
+        if let Some((alias, entry)) = project_entry(context, project)?
+            && config.projects.insert(alias.clone(), entry).is_some()
+        {
+            return Err(Failure::usage(format!("the project `{alias}` is given twice")));
+        }
     }
     while asks && args.projects.is_empty() {
         let question = "Project as ALIAS=PATH (empty to end): ";
@@ -96,7 +101,7 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         };
     }
     context.save(&config.to_json())?;
-    context.ui.out(&format!("wrote {path}\n"))?;
+    context.ui.out(&format!("wrote {}\n", safe_line(path.as_str())))?;
     Ok(0)
 }
 
@@ -143,9 +148,8 @@ fn project_entry(
 
 fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
     match (text.strip_prefix("~/"), &context.user_home) {
-        _ if text.is_empty() => {
-            Err(Failure::usage("the folder of the skills' repositories is missing"))
-        }
+        _ if text.is_empty() => Err(Failure::usage("the folder is missing")),
+        (_, Some(home)) if text == "~" => Ok(home.clone()),
         (Some(rest), Some(home)) => Ok(home.join(rest)),
         _ => Ok(context.cwd.join(text)),
     }

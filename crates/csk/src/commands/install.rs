@@ -103,6 +103,14 @@ fn tell(
             .ui
             .error(&format!("{alias}: {}\n{hint}", safe_line(&error.to_string())))?);
     }
+    for warning in &report.warnings {
+        context.ui.error(&format!("{alias}: warning: {}\n", safe_line(warning)))?;
+    }
+    if flags.dry_run || flags.verbose {
+        for change in &report.changes {
+            context.ui.out(&format!("{alias}: {}\n", safe_line(change)))?;
+        }
+    }
     for skill in &report.skills {
         for warning in &skill.warnings {
             context.ui.error(&format!(

@@ -56,8 +56,7 @@ pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Fai
     for (target, plan) in selected.targets.iter().zip(look(&environment, &selected.targets)) {
         match plan {
             Ok(plan) => {
-                is_current &= plan.removals.is_empty()
-                    && plan.skills.iter().all(|group| group.label.is_current());
+                is_current &= plan.is_current();
                 if args.json {
                     projects.push(as_json(target, &plan));
                 } else {
@@ -89,6 +88,18 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         safe_line(&target.alias),
         safe_line(target.root.as_str())
     ))?;
+    let alias = safe_line(&target.alias).into_owned();
+    for warning in &plan.warnings {
+        context.ui.error(&format!("{alias}: warning: {}\n", safe_line(warning)))?;
+    }
+    // Where nothing was installed yet, nothing is missing.
+    let is_installed = plan.skills.iter().any(|group| group.installed.is_some());
+    for file in plan.env.iter().filter(|_| is_installed) {
+        context.ui.error(&format!(
+            "{alias}: {} is missing or wrong; csk install writes it\n",
+            file.path
+        ))?;
+    }
     for group in plan.skills.iter().chain(&plan.removals) {
         let reference = reference(target, group);
         let installed = commit(group).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use crate::{SKILL, World};
 
@@ -94,20 +95,105 @@ fn a_tree_that_unfolds_without_end_is_refused() {
         run.stdout.trim().to_owned()
     };
     let blob = run("x", "hash-object -w --stdin");
-    let mut tree = run(&format!("100644 blob {blob}\tf\n"), "mktree");
-    for _ in 0..9 {
-        let lines: String =
-            (0..10).map(|number| format!("040000 tree {tree}\td{number}\n")).collect();
-        tree = run(&lines, "mktree");
-    }
     let skill = run("---\nname: bomb\ndescription: d\n---\nB.\n", "hash-object -w --stdin");
-    let top =
-        run(&format!("100644 blob {skill}\tSKILL.md\n040000 tree {tree}\treferences\n"), "mktree");
-    let commit = run("", &format!("-c user.name=t -c user.email=t@t commit-tree -m x {top}"));
-    world.skillfile(&format!(r#"{{"name": "bomb", "revision": "{commit}"}}"#));
-    let run = world.csk("install app");
-    assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("holds more than 200000 files"), "{}", run.stderr);
+    // With a file at the end of each way, and with nothing but folders.
+    for innermost in [format!("100644 blob {blob}\tf\n"), String::new()] {
+        let mut tree = run(&innermost, "mktree");
+        for _ in 0..9 {
+            let lines: String =
+                (0..10).map(|number| format!("040000 tree {tree}\td{number}\n")).collect();
+            tree = run(&lines, "mktree");
+        }
+        let lines = format!("100644 blob {skill}\tSKILL.md\n040000 tree {tree}\treferences\n");
+        let top = run(&lines, "mktree");
+        let commit = run("", &format!("-c user.name=t -c user.email=t@t commit-tree -m x {top}"));
+        world.skillfile(&format!(r#"{{"name": "bomb", "revision": "{commit}"}}"#));
+        let run = world.csk("install app");
+        assert_eq!(run.code, Some(1));
+        assert!(run.stderr.contains("holds more than 200000 files"), "{}", run.stderr);
+    }
+}
+
+/// Edits that keep the digest of the seed: a file that swallows the others, a mode, an added link.
+#[test]
+fn an_edit_that_the_seeded_digest_cannot_see_is_seen() {
+    let world = World::bare();
+    let repo = world.repo("pdf", SKILL);
+    testkit::write_tree(repo.path(), "//- /scripts/run.sh\necho\n");
+    repo.git("add --all");
+    repo.git("update-index --chmod=+x scripts/run.sh");
+    repo.git("commit --quiet -m script");
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    world.install();
+    let edits = [
+        r"printf '\0references/guide.md\0Guide.\n\0scripts/run.sh\0echo\n' >> SKILL.md; rm -r references scripts",
+        "chmod -x scripts/run.sh",
+        "ln -s references assets",
+        "ln -s nowhere dangling",
+    ];
+    for edit in edits {
+        let call = format!("cd app/.agents/skills/pdf && {edit}");
+        assert_eq!(world.env.run_args("sh", &["-c", &call]).code, Some(0));
+        assert_eq!(world.csk("status app --check").code, Some(1), "{edit}");
+        let run = world.install();
+        assert!(run.stderr.contains("local edits of pdf were kept in"), "{edit}: {}", run.stderr);
+        assert_eq!(world.csk("status app --check").code, Some(0), "{edit}");
+    }
+    assert_eq!(backups(&world).len(), edits.len());
+}
+
+/// An edit that comes while the new version is being prepared is kept like any other.
+#[test]
+fn an_edit_during_an_install_is_kept() {
+    let mut world = World::bare();
+    let repo = world.repo("pdf", SKILL);
+    fs::write(repo.path().join("references/large.bin"), "0123456789".repeat(200_000)).unwrap();
+    repo.commit("");
+    repo.git("repack -adq");
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    world.install();
+    world.commit("pdf", "//- /references/new.md\n");
+    fs::remove_dir_all(world.home().join(".cocoaskills/cache")).unwrap();
+    // Large packed files are read through git, which edits the skill before it answers.
+    let file = world.installed("pdf/SKILL.md").display().to_string();
+    world.wrap_git("*cat-file*", &format!("echo edited >> {file}"));
+    let run = world.install();
+    assert!(run.stderr.contains("local edits of pdf were kept in"), "{}", run.stderr);
+    assert!(world.read(backups(&world)[0].join("SKILL.md")).contains("edited"));
+    assert!(!world.read(world.installed("pdf/SKILL.md")).contains("edited"));
+    assert!(world.installed("pdf/references/new.md").exists());
+}
+
+/// A copy in the cache that changes after it was checked is never installed as if it were the original.
+#[test]
+fn a_cache_that_changes_during_an_install_is_noticed() {
+    let mut world = World::bare();
+    let repo = world.repo("pdf", SKILL);
+    fs::write(repo.path().join("references/large.bin"), "0123456789".repeat(200_000)).unwrap();
+    repo.commit("");
+    repo.git("repack -adq");
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    let cached = world.home().join(".cocoaskills/cache/pdf");
+    for (change, code) in [("rm -rf", Some(0)), ("find", Some(1))] {
+        // The ignore gate asks git once everything is prepared; that is when the cache changes.
+        let change = match change {
+            "find" => format!(
+                "find {} -name large.bin -exec sh -c 'echo evil > {{}}' ';'",
+                cached.display()
+            ),
+            _ => format!("rm -rf {}", cached.display()),
+        };
+        world.wrap_git("*check-ignore*", &change);
+        let _ = fs::remove_dir_all(world.app(".agents"));
+        let _ = fs::remove_dir_all(world.app(".claude"));
+        let _ = fs::remove_dir_all(world.app(".codex"));
+        let run = world.csk("install app");
+        assert_eq!(run.code, code, "{change}: {}", run.stderr);
+        let text =
+            fs::read_to_string(world.installed("pdf/references/large.bin")).unwrap_or_default();
+        assert!(!text.contains("evil"), "{change}");
+        assert_eq!(text.is_empty(), code == Some(1), "{change}");
+    }
 }
 
 #[test]
@@ -130,6 +216,12 @@ fn edits_are_kept_or_nothing_is_replaced() {
 }
 
 /// Returns the content of every file in the backups.
+/// Returns what was put aside.
+fn backups(world: &World) -> Vec<PathBuf> {
+    let entries = fs::read_dir(world.app(".agents/backups")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
 fn kept(world: &World) -> Vec<String> {
     let run = world.env.run_args("sh", &["-c", "find app/.agents/backups -type f -exec cat {} \\; 2>/dev/null | grep -a '^mine' | sort"]);
     run.stdout.lines().map(str::to_owned).collect()

@@ -15,6 +15,7 @@ mod sources;
 mod status;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use testkit::{GitRepo, Run, TestEnv};
@@ -108,6 +109,23 @@ impl World {
             "app/Skillfile.json",
             format!("{{\"schema_version\": 1, \"skills\": [{skills}]}}").as_bytes(),
         );
+    }
+
+    /// Puts a `git` before the real one, which does `what` when its arguments match `pattern`.
+    fn wrap_git(&mut self, pattern: &str, what: &str) {
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in {pattern}) {what};; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n"
+        );
+        self.program("bin/git", &script);
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", self.env.path("bin").display());
+        self.env = std::mem::take(&mut self.env).var("PATH", &path);
+    }
+
+    /// Writes a file that may be executed.
+    fn program(&self, path: &str, text: &str) {
+        self.env.write(path, text.as_bytes());
+        fs::set_permissions(self.env.path(path), PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     fn csk(&self, arguments: &str) -> Run {

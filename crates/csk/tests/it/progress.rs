@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use crate::{SKILL, World};
@@ -15,16 +14,11 @@ fn slow_world() -> World {
     let url = format!("file://{}", upstream.path().display());
     world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
     world.config(r#", "allow_local_sources": true"#);
-    let calls = world.env.path("calls");
-    let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *clone*|*fetch*)\necho \"$*\" >> {}\n\
-         printf 'Receiving objects:  42%% (42/100)\\r' >&2\nsleep 0.7;; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n",
-        calls.display()
+    let calls = world.env.path("calls").display().to_string();
+    let what = format!(
+        "echo \"$*\" >> {calls}; printf 'Receiving objects:  42%% (42/100)\\r' >&2; sleep 0.7"
     );
-    world.env.write("bin/git", script.as_bytes());
-    fs::set_permissions(world.env.path("bin/git"), PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", world.env.path("bin").display(), std::env::var("PATH").unwrap());
-    world.env = world.env.var("PATH", &path);
+    world.wrap_git("*clone*|*fetch*", &what);
     world
 }
 

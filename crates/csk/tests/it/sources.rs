@@ -289,14 +289,7 @@ fn a_killed_clone_leaves_nothing_for_ever() {
 #[test]
 fn git_never_asks_and_uses_allowed_transports_alone() {
     let mut world = World::bare();
-    world.env.write("bin/git", b"#!/bin/sh\ncase \"$*\" in *clone*) env > \"$HOME/seen\"; exit 1;; esac\nPATH=${PATH#*:} exec git \"$@\"\n");
-    std::fs::set_permissions(
-        world.env.path("bin/git"),
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
-    let path = format!("{}:{}", world.env.path("bin").display(), std::env::var("PATH").unwrap());
-    world.env = world.env.var("PATH", &path);
+    world.wrap_git("*clone*", "env > \"$HOME/seen\"; exit 1");
     world.skillfile(r#"{"name": "pdf", "git": "https://x.test/pdf.git", "tag": "v1"}"#);
     assert_eq!(world.csk("install app").code, Some(1));
     let seen = world.read(world.home().join("seen"));
@@ -307,6 +300,85 @@ fn git_never_asks_and_uses_allowed_transports_alone() {
     ] {
         assert!(seen.lines().any(|seen| seen == line), "{line} in {seen}");
     }
+}
+
+/// A folder that only looks like a repository, inside one of the user's.
+#[test]
+fn a_repository_around_the_skills_is_left_alone() {
+    let world = World::new();
+    world.config(r#", "allow_local_sources": true"#);
+    testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    assert_eq!(world.env.run_args("git", &["init", "--quiet", "."]).code, Some(0));
+    world.git(".", "commit --quiet --allow-empty -m x");
+    world.git(".", "tag mine");
+    let upstream = world.env.path("upstream").display().to_string();
+    world.git(".", &format!("remote add origin {upstream}"));
+    std::fs::create_dir_all(world.env.path("skills/junk/.git")).unwrap();
+    std::fs::create_dir_all(world.env.path("skills/head")).unwrap();
+    world.env.write("skills/head/HEAD", b"ref: refs/heads/main");
+    let run = world.csk("update");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.contains("pdf: no remote"), "{}", run.stdout);
+    assert!(run.stderr.contains("junk: fatal: not a git repository"), "{}", run.stderr);
+    assert_eq!(world.git(".", "tag"), "mine\n");
+    assert!(!world.git(".", "branch --all").contains("origin"));
+}
+
+#[test]
+fn a_repository_that_git_refuses_is_told() {
+    let world = World::new();
+    if world.env.run_args("sh", &["-c", "test $(id -u) = 0"]).code != Some(0) {
+        return testkit::skip("a repository of another user", "only root can give files away");
+    }
+    assert_eq!(world.env.run_args("chown", &["-R", "12345", "skills/pdf"]).code, Some(0));
+    let run = world.csk("update");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("dubious ownership"), "{}{}", run.stdout, run.stderr);
+}
+
+/// When the origin renames its branch, the old one must not come back from this machine.
+#[test]
+fn a_branch_that_is_gone_from_its_origin_is_an_error() {
+    let world = World::bare();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    world.config(r#", "allow_local_sources": true"#);
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "branch": "main"}}"#));
+    world.install();
+    upstream.commit("//- /references/new.md\nnew\n");
+    assert_eq!(world.csk("upgrade app").code, Some(0));
+    assert!(world.installed("pdf/references/new.md").exists());
+    upstream.git("branch -m main trunk");
+    let run = world.csk("upgrade app");
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(run.stderr.contains("branch `main` not found"), "{}", run.stderr);
+    assert!(world.installed("pdf/references/new.md").exists(), "what was installed stays");
+    // A branch that never had one at the origin is the user's own work.
+    world.git("skills/pdf", "branch mine origin/trunk --no-track");
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "branch": "mine"}}"#));
+    world.install();
+}
+
+/// No filter and no hook of the machine ever sees a file of a stranger.
+#[test]
+fn a_clone_checks_nothing_out() {
+    let world = World::bare();
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    upstream.commit("//- /.gitattributes\n* filter=x\n");
+    upstream.git("tag v1");
+    let mark = world.env.path("mark").display().to_string();
+    let hook = format!("#!/bin/sh\ntouch {mark}\n");
+    world.program("hooks/post-checkout", &hook);
+    let hooks = world.env.path("hooks").display().to_string();
+    let config =
+        format!("[core]\n\thooksPath = {hooks}\n[filter \"x\"]\n\tsmudge = touch {mark}; cat\n");
+    std::fs::write(world.home().join(".gitconfig"), config).unwrap();
+    world.config(r#", "allow_local_sources": true"#);
+    let url = format!("file://{}", upstream.path().display());
+    world.skillfile(&format!(r#"{{"name": "pdf", "git": "{url}", "tag": "v1"}}"#));
+    world.install();
+    assert!(world.installed("pdf/SKILL.md").exists());
+    assert!(!world.env.path("mark").exists());
 }
 
 #[test]

@@ -1,0 +1,131 @@
+//! Throws away the runtimes that no installed skill uses any more.
+//!
+//! What is in use is told by the markers of the configured projects, of every folder in the list of consumers
+//! and of the global scope. Where a marker cannot be read, every runtime of its skill stays.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use skill::{Identifier, MARKER_FILE};
+use skill_fs::{AbsPath, FsError, Root};
+
+use super::journal::remove_tree;
+use super::observe::read_marker;
+use super::{Consumers, Mode, SKILLS};
+
+/// What was thrown away, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Garbage {
+    /// Runtimes, as `<skill>/<commit>`.
+    pub runtimes: Vec<String>,
+    /// Folders that have nothing installed any more.
+    pub consumers: Vec<AbsPath>,
+}
+
+/// Finds what nobody uses and, unless it is a dry run, removes it. `projects` are the configured ones. The
+/// caller holds the lock.
+pub fn collect(home: &AbsPath, projects: &[AbsPath], mode: Mode) -> Result<Garbage, FsError> {
+    let consumers = Consumers::read(home)?;
+    let mut used = Used::default();
+    let mut kept = Consumers::default();
+    let mut garbage = Garbage::default();
+    for root in consumers.0 {
+        if used.add(&root)? {
+            kept.0.insert(root);
+        } else {
+            garbage.consumers.push(root);
+        }
+    }
+    for root in projects.iter().cloned().chain([home.join("global")]) {
+        used.add(&root)?;
+    }
+    for skill in folders(&home.join("runtime"))? {
+        let folder = home.join("runtime").join(&skill);
+        for commit in folders(&folder)? {
+            if used.holds(&skill, &commit) {
+                continue;
+            }
+            if mode == Mode::Apply {
+                remove_tree(&folder.join(&commit))?;
+            }
+            garbage.runtimes.push(format!("{skill}/{commit}"));
+        }
+        if mode == Mode::Apply {
+            // Only an empty folder goes.
+            let _ = fs::remove_dir(folder.as_path());
+        }
+    }
+    if mode == Mode::Apply && !garbage.consumers.is_empty() {
+        kept.write(home)?;
+    }
+    Ok(garbage)
+}
+
+/// The runtimes that are in use.
+#[derive(Default)]
+struct Used {
+    commits: BTreeSet<(String, String)>,
+    /// Skills of which not every marker could be read.
+    unknown: BTreeSet<String>,
+}
+
+impl Used {
+    /// Adds what is installed in a project; returns false if nothing is.
+    fn add(&mut self, root: &AbsPath) -> Result<bool, FsError> {
+        let folder = root.join(SKILLS);
+        let mut has_some = false;
+        for name in folders(&folder)? {
+            let path = folder.join(&name);
+            let marker = path.join(MARKER_FILE);
+            match fs::symlink_metadata(marker.as_path()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => return Err(FsError::Io { path: marker.to_string(), source }),
+                Ok(_) => has_some = true,
+            }
+            let read = Root::open(&path).map(|root| read_marker(&root, marker.as_str()));
+            match read {
+                Ok(Ok(marker)) => {
+                    self.commits.insert((marker.name.to_string(), marker.commit));
+                }
+                Ok(Err(_)) | Err(_) => {
+                    self.unknown.insert(name);
+                }
+            }
+        }
+        Ok(has_some)
+    }
+
+    fn holds(&self, skill: &str, commit: &str) -> bool {
+        self.unknown.contains(skill)
+            || self.commits.contains(&(skill.to_owned(), commit.to_owned()))
+    }
+}
+
+/// Returns the names of the folders in a folder that csk may have made; none if there is no folder.
+fn folders(folder: &AbsPath) -> Result<Vec<String>, FsError> {
+    let failed = |source: io::Error| FsError::Io { path: folder.to_string(), source };
+    let entries = match fs::read_dir(folder.as_path()) {
+        Ok(entries) => entries,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        let name = entry.file_name().into_string().ok();
+        // Half a runtime that a killed install left begins with a dot, and goes with the next.
+        names.extend(name.filter(|name| {
+            is_folder && (Identifier::new(name.as_str()).is_ok() || name.starts_with(".new-"))
+        }));
+    }
+    names.sort_unstable();
+    Ok(names)
+}

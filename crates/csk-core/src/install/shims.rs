@@ -1,0 +1,119 @@
+//! The commands of a project: each is a link in `.agents/bin` to its file in the runtime store.
+//!
+//! What is wanted follows from what is installed or about to be. Two skills that bring one command stop the
+//! project; something of the user's in a command's place stops the skill.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use skill::{Identifier, RelPath};
+
+use super::{
+    AdapterState, BIN, ContextState, Group, Label, Observed, Plan, Prepared, ProjectError,
+    SkillError, Store, Target,
+};
+
+/// A command that appears, changes or goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shim {
+    /// The command.
+    pub command: Identifier,
+    /// The skill that brings it; none for one that goes.
+    pub skill: Option<Identifier>,
+    /// Where it leads; none for one that goes.
+    pub target: Option<String>,
+}
+
+/// The prepared skills of a project, by name.
+pub(super) type Files = BTreeMap<Identifier, Arc<Prepared>>;
+
+/// Adds the commands to `plan`.
+pub(super) fn plan_shims(
+    target: &Target,
+    plan: &mut Plan,
+    observed: &Observed,
+    files: &Files,
+    store: &Store,
+) -> Result<(), ProjectError> {
+    let exports = |group: &Group| exports(group, observed, files);
+    check_collisions(&plan.skills, exports)?;
+    for group in &mut plan.skills {
+        let foreign =
+            exports(group).0.into_keys().find(|command| is_foreign(observed, command, store));
+        if let Some(command) = foreign {
+            let path = target.folder(BIN).join(command.as_str()).to_string();
+            group.refuse(SkillError::Foreign { path });
+        }
+    }
+    let mut wanted = BTreeSet::new();
+    for group in &mut plan.skills {
+        let (commands, commit) = exports(group);
+        for (command, path) in commands {
+            // What the user has put there is never touched, and was told of above.
+            if is_foreign(observed, &command, store) {
+                continue;
+            }
+            let link = store.place(&group.name, &commit).join(path.as_str()).to_string();
+            let is_ours = observed.bin.ledger.entries.contains(&command);
+            let found = observed.bin.entries.get(&command);
+            if !is_ours || found != Some(&AdapterState::Link(link.clone())) {
+                if group.label == Label::UpToDate {
+                    let what = format!("{BIN}/{command} is missing or wrong");
+                    group.label = Label::ContentDrift(Some(what));
+                }
+                let skill = Some(group.name.clone());
+                plan.shims.push(Shim { command: command.clone(), skill, target: Some(link) });
+            }
+            wanted.insert(command);
+        }
+    }
+    for command in observed.bin.ledger.entries.difference(&wanted) {
+        plan.shims.push(Shim { command: command.clone(), skill: None, target: None });
+    }
+    Ok(())
+}
+
+/// Returns the commands that a skill is going to bring, each with its file, and of which commit.
+fn exports(
+    group: &Group,
+    observed: &Observed,
+    files: &Files,
+) -> (BTreeMap<Identifier, RelPath>, String) {
+    if group.install.is_some() && group.error.is_none() {
+        let runtime = files.get(&group.name).and_then(|prepared| prepared.runtime.as_ref());
+        let commands = runtime.map(|runtime| runtime.commands.clone()).unwrap_or_default();
+        let commit = group.commit.as_ref().map(|commit| commit.as_str().to_owned());
+        return (commands, commit.unwrap_or_default());
+    }
+    match observed.contexts.get(&group.name) {
+        Some(ContextState::Installed { marker, .. }) => {
+            (marker.command_paths.clone(), marker.commit.clone())
+        }
+        _ => (BTreeMap::new(), String::new()),
+    }
+}
+
+/// Returns true if there is something at a command's place that csk did not make.
+fn is_foreign(observed: &Observed, command: &Identifier, store: &Store) -> bool {
+    match observed.bin.entries.get(command) {
+        None => false,
+        Some(AdapterState::Link(to)) if store.holds(to) => false,
+        Some(_) => true,
+    }
+}
+
+fn check_collisions(
+    groups: &[Group],
+    exports: impl Fn(&Group) -> (BTreeMap<Identifier, RelPath>, String),
+) -> Result<(), ProjectError> {
+    let mut owners: BTreeMap<Identifier, &Identifier> = BTreeMap::new();
+    for group in groups {
+        for command in exports(group).0.into_keys() {
+            if let Some(other) = owners.insert(command.clone(), &group.name) {
+                let skills = [other.clone(), group.name.clone()];
+                return Err(ProjectError::Collision { command, skills });
+            }
+        }
+    }
+    Ok(())
+}

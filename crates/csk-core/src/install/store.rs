@@ -1,0 +1,226 @@
+//! The runtime store: `runtime/<skill>/<commit>/` under csk's home holds the files of a skill's commands.
+//!
+//! A folder is written beside its place and moved there whole, read-only, with a list of the digests of its
+//! files. One that differs from its list was tampered with, and is made again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use skill::{Identifier, RelPath};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, fingerprint, replace_folder, walk};
+
+use super::journal::remove_tree;
+use super::seen::{Seen, Sight};
+use super::write::{Rights, seal, write_error, write_files, write_text};
+use super::{SkillError, write};
+use crate::object::{hex, pump};
+use crate::{FileKind, Runtime};
+
+/// The list of digests in each folder.
+const LIST: &str = ".csk-runtime.json";
+/// The most that is read of a list.
+const MAX_LIST: u64 = 64 << 20;
+
+/// The store.
+#[derive(Debug)]
+pub struct Store {
+    home: AbsPath,
+    folder: AbsPath,
+    seen: Mutex<Seen>,
+    states: Mutex<States>,
+}
+
+type States = BTreeMap<(Identifier, String), Arc<OnceLock<RuntimeState>>>;
+
+/// What is at the place of a skill's runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuntimeState {
+    /// Exactly what was installed.
+    Intact,
+    /// Nothing.
+    Missing,
+    /// Something else; the text says what differs.
+    Tampered(String),
+}
+
+impl Store {
+    /// Opens the store below csk's home.
+    pub fn new(home: &AbsPath) -> Self {
+        let folder = home.join("runtime");
+        let seen = Mutex::new(Seen::load(home, &folder));
+        Self { home: home.clone(), folder, seen, states: Mutex::default() }
+    }
+
+    /// Returns the folder of all runtimes.
+    pub fn folder(&self) -> &AbsPath {
+        &self.folder
+    }
+
+    /// Returns where the runtime of a skill's commit is.
+    pub fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
+        self.folder.join(skill.as_str()).join(commit)
+    }
+
+    /// Returns true if a path is that of a file in the store.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        path.strip_prefix(self.folder.as_str())
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(|rest| RelPath::new(rest).is_ok())
+    }
+
+    /// Looks at the runtime of a skill's commit, once in a run.
+    pub fn state(&self, skill: &Identifier, commit: &str) -> RuntimeState {
+        let slot = {
+            let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(states.entry((skill.clone(), commit.to_owned())).or_default())
+        };
+        slot.get_or_init(|| {
+            let place = self.place(skill, commit);
+            match self.look(&place, &key(skill, commit)) {
+                Ok(None) => RuntimeState::Intact,
+                Ok(Some(difference)) => RuntimeState::Tampered(difference),
+                Err(FsError::NotFound { path }) if path == place.as_str() => RuntimeState::Missing,
+                Err(error) => RuntimeState::Tampered(error.to_string()),
+            }
+        })
+        .clone()
+    }
+
+    /// Returns what differs from the list, if anything does. A folder that nobody touched is not read.
+    fn look(&self, place: &AbsPath, key: &str) -> Result<Option<String>, FsError> {
+        let root = Root::open(place)?;
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = write::now();
+        let print = fingerprint(&root)?;
+        let known = print.and_then(|print| seen().recall(key, &print));
+        if let Some(sight) = known {
+            seen().remember(key.to_owned(), Some(sight));
+            return Ok(None);
+        }
+        let difference = compare(&root)?;
+        let settled = print.filter(|print| print.is_settled(now) && difference.is_none());
+        let sight = settled.map(|print| Sight::of_runtime(print.digest));
+        seen().remember(key.to_owned(), sight);
+        Ok(difference)
+    }
+
+    /// Writes the runtime of a skill's commit, in the place of one that is not intact.
+    pub(super) fn put(
+        &self,
+        skill: &Identifier,
+        commit: &str,
+        runtime: &Runtime,
+    ) -> Result<(), SkillError> {
+        let place = self.place(skill, commit);
+        let staged = self.folder.join(skill.as_str()).join(format!(".new-{commit}"));
+        let failed = |error: FsError| write_error(&error);
+        remove_tree(&staged).map_err(failed)?;
+        write_files(&staged, &runtime.files, Rights::Read)?;
+        write_text(&staged.join(LIST), &list_of(skill, commit, runtime)?, Rights::Read)?;
+        seal(&staged).map_err(failed)?;
+        let print = Root::open(&staged).and_then(|root| fingerprint(&root)).map_err(failed)?;
+        replace_folder(&staged, &place).map_err(failed)?;
+        remove_tree(&staged).map_err(failed)?;
+        let sight = print.map(|print| Sight::of_runtime(print.digest));
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.remember(key(skill, commit), sight);
+        Ok(())
+    }
+
+    /// Keeps what was seen, so that the next run need not read it all.
+    pub(super) fn save(&self) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.keep_the_rest();
+        seen.save(&self.home, &self.folder);
+    }
+}
+
+fn key(skill: &Identifier, commit: &str) -> String {
+    format!("{skill}/{commit}")
+}
+
+/// Returns the list of a runtime: for each path its mode, and its digest or where it points.
+fn list_of(skill: &Identifier, commit: &str, runtime: &Runtime) -> Result<String, SkillError> {
+    let mut files = Map::new();
+    for file in &runtime.files {
+        let line = match file.kind {
+            FileKind::Link => link_line(&file.text().unwrap_or_default()),
+            FileKind::Plain | FileKind::Executable => {
+                let mut sha = Sha256::new();
+                file.content.feed(|bytes| {
+                    sha.update(bytes);
+                    Ok(())
+                })?;
+                let is_plain = file.kind == FileKind::Plain;
+                file_line(if is_plain { PLAIN } else { EXECUTABLE }, &sha.finalize())
+            }
+        };
+        files.insert(file.path.to_string(), line.into());
+    }
+    let value =
+        json!({ "commit": commit, "files": files, "name": skill.as_str(), "schema_version": 1 });
+    Ok(format!("{value:#}\n"))
+}
+
+fn link_line(target: &str) -> String {
+    format!("120000 {target}")
+}
+
+fn file_line(mode: &str, sha: &[u8]) -> String {
+    format!("{mode} sha256:{}", hex(sha))
+}
+
+/// How git writes the mode of a file.
+const PLAIN: &str = "100644";
+const EXECUTABLE: &str = "100755";
+
+/// Compares a folder with its list; returns the first difference.
+fn compare(root: &Root) -> Result<Option<String>, FsError> {
+    let list = RelPath::new(LIST).expect("it is a plain name");
+    let bytes = match root.read(&list, MAX_LIST) {
+        Ok(bytes) => bytes,
+        Err(FsError::NotFound { .. }) => return Ok(Some(format!("{LIST} is missing"))),
+        Err(error) => return Err(error),
+    };
+    let value: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    let Some(files) = value["files"].as_object().filter(|_| value["schema_version"] == 1) else {
+        return Ok(Some(format!("{LIST} cannot be read")));
+    };
+    let mut found = 0;
+    for entry in walk(root, &WalkLimits::SKILL)? {
+        let path = entry.path.as_str();
+        let line = match &entry.kind {
+            Kind::Folder => continue,
+            _ if path == LIST => continue,
+            Kind::Link(target) => link_line(target),
+            Kind::Other(kind) => return Ok(Some(format!("{path} is {kind}"))),
+            Kind::File { executable, .. } => {
+                let mut sha = Sha256::new();
+                let read = pump(root.file(&entry.path)?, |bytes| {
+                    sha.update(bytes);
+                    Ok(())
+                });
+                read.map_err(|source| FsError::Io { path: path.to_owned(), source })?;
+                file_line(if *executable { EXECUTABLE } else { PLAIN }, &sha.finalize())
+            }
+        };
+        match files.get(path) {
+            None => return Ok(Some(format!("{path} was added"))),
+            Some(expected) if *expected != line.as_str() => {
+                return Ok(Some(format!("{path} was changed")));
+            }
+            Some(_) => found += 1,
+        }
+    }
+    if found == files.len() {
+        return Ok(None);
+    }
+    let gone = files.keys().find(|path| {
+        RelPath::new(path.as_str()).is_ok_and(|path| !root.has(&path).unwrap_or(false))
+    });
+    Ok(Some(
+        gone.map_or_else(|| "files are missing".to_owned(), |path| format!("{path} is missing")),
+    ))
+}

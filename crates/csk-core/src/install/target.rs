@@ -1,0 +1,97 @@
+//! What is installed into: a project, or the user's own scope.
+
+use skill::Identifier;
+use skill_fs::AbsPath;
+
+use crate::env_files::{Scope, env_ps1, env_sh};
+use crate::{AdapterMode, Agent, Declaration};
+
+/// The folder of a project's skills.
+pub const SKILLS: &str = ".agents/skills";
+/// The folder of a project's commands.
+pub const BIN: &str = ".agents/bin";
+
+/// A project to install into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The name in messages.
+    pub alias: String,
+    /// Where it is.
+    pub root: AbsPath,
+    /// A project, or everything that the user does.
+    pub scope: Scope,
+    /// The folder that the agents' folders are in: the project, or the user's home.
+    pub adapter_base: AbsPath,
+    /// The agents, in order.
+    pub agents: Vec<Agent>,
+    /// How they get their entries.
+    pub adapter_mode: AdapterMode,
+    /// The locale to render in.
+    pub locale: Option<String>,
+    /// The skills.
+    pub skills: Vec<Declaration>,
+}
+
+impl Target {
+    /// Returns the folder of the skills.
+    pub fn skills_folder(&self) -> AbsPath {
+        self.root.join(SKILLS)
+    }
+
+    /// Returns the adapter folders of the agents, each once, in order.
+    pub fn adapters(&self) -> Vec<String> {
+        let mut folders: Vec<String> = Vec::new();
+        for folder in self.agents.iter().filter_map(|agent| agent.folder(self.scope)) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        folders
+    }
+
+    /// Returns where a folder of entries is: csk's own are in the project, the agents' where they look.
+    pub(super) fn folder(&self, folder: &str) -> AbsPath {
+        match (folder, folder.strip_prefix("~/")) {
+            (SKILLS | BIN, _) => self.root.join(folder),
+            (_, Some(below)) => self.adapter_base.join(below),
+            (_, None) => self.adapter_base.join(folder),
+        }
+    }
+
+    /// Returns the text of the link from an agent's folder to a skill.
+    pub(super) fn link_text(&self, folder: &str, name: &Identifier) -> String {
+        match self.scope {
+            Scope::Project => {
+                let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
+                format!("{up}{SKILLS}/{name}")
+            }
+            Scope::Global => self.skills_folder().join(name.as_str()).to_string(),
+        }
+    }
+
+    /// Returns the ids of the agents.
+    pub fn agent_ids(&self) -> Vec<String> {
+        self.agents.iter().map(|agent| agent.id.clone()).collect()
+    }
+
+    /// Returns the entries that git must ignore.
+    pub fn ignore_entries(&self) -> Vec<String> {
+        std::iter::once(".agents/".to_owned())
+            .chain(self.adapters().iter().map(|folder| format!("{folder}/")))
+            .collect()
+    }
+
+    /// Returns the files that put the commands on PATH, by their path below the root.
+    pub fn env_files(&self) -> Vec<(&'static str, String)> {
+        match self.scope {
+            Scope::Project => vec![
+                (".agents/env.ps1", env_ps1("..", self.scope)),
+                (".agents/env.sh", env_sh(&self.root, "..", self.scope)),
+            ],
+            Scope::Global => vec![
+                ("env.ps1", env_ps1(".", self.scope)),
+                ("env.sh", env_sh(&self.root, ".", self.scope)),
+            ],
+        }
+    }
+}
