@@ -8,7 +8,7 @@ use skill::{
     RelPath, Severity,
 };
 
-use crate::snapshot::{File, FileKind, Snapshot, stray_link};
+use crate::snapshot::{Content, File, FileKind, Snapshot, is_there, stray_link};
 
 /// For which system commands are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,12 +150,38 @@ pub fn runtime(
         for file in files.iter_mut().filter(|file| entries.contains(&file.path)) {
             file.kind = FileKind::Executable;
         }
+        let caches = python_caches(&files);
+        files.extend(caches);
+        files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         if let Some(link) = stray_link(&files) {
             let target = link.text().unwrap_or_default();
             return Err(RuntimeError::Link { link: link.path.to_string(), target });
         }
     }
     Ok(Some(Runtime { files, commands }).filter(|runtime| !runtime.files.is_empty()))
+}
+
+/// Returns a file in the place of each folder in which Python would leave its caches. Read-only folders keep
+/// everybody out but root; a file keeps root out as well, and Python goes on without a cache.
+fn python_caches(files: &[File]) -> Vec<File> {
+    let folders: BTreeSet<&str> = files
+        .iter()
+        .filter(|file| file.path.as_str().ends_with(".py"))
+        .filter_map(|file| Some(file.path.as_str().rsplit_once('/')?.0))
+        .collect();
+    let place = |folder: &&str| RelPath::new(format!("{folder}/__pycache__")).ok();
+    let is_free = |path: &RelPath| !is_there(files, path.as_str());
+    let text = "Keeps Python from leaving its caches here.\n";
+    folders
+        .iter()
+        .filter_map(place)
+        .filter(is_free)
+        .map(|path| File {
+            path,
+            kind: FileKind::Plain,
+            content: Content::Memory(text.as_bytes().into()),
+        })
+        .collect()
 }
 
 /// Returns the file of a command that the skill brings.
@@ -167,4 +193,69 @@ fn script(command: &Command, platform: Platform) -> Result<Option<&RelPath>, Run
     };
     let missing = || RuntimeError::Platform { command: command.name.clone(), key };
     path.as_ref().map(Some).ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(files: &[(&str, &str)]) -> Snapshot {
+        let file = |(path, text): &(&str, &str)| File {
+            path: RelPath::new(*path).unwrap(),
+            kind: FileKind::Plain,
+            content: Content::Memory(text.as_bytes().into()),
+        };
+        Snapshot::new("tree".into(), files.iter().map(file).collect()).unwrap()
+    }
+
+    const MANIFEST: &str = r#"{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {
+        "mr": {"type": "script", "unix_path": "scripts/mr", "win_path": "scripts/gmr.cmd"}}}"#;
+
+    #[test]
+    fn windows_win_path_command_inside_runtime_root_creates_cmd_shim() {
+        let files = [("SKILL.md", ""), ("scripts/mr", ""), ("scripts/gmr.cmd", "")];
+        let snapshot = snapshot(&[&files[..], &[("csk-skill.json", MANIFEST)]].concat());
+        let (found, _) = manifest(&snapshot).unwrap();
+        let made = runtime(&snapshot, &found.unwrap(), Platform::Windows).unwrap().unwrap();
+        let name = Identifier::new("mr").unwrap();
+        assert_eq!(made.commands[&name].as_str(), "scripts/gmr.cmd");
+        assert_eq!(Platform::Windows.shim_name(&name), "mr.cmd");
+        assert_eq!(
+            Platform::Windows.shim_text(r"C:\store\gmr.cmd").unwrap(),
+            "@echo off\r\n\"C:\\store\\gmr.cmd\" %*\r\n"
+        );
+        assert_eq!(Platform::Unix.shim_text("/x"), None);
+    }
+
+    #[test]
+    fn a_command_without_a_file_for_the_system_fails() {
+        let text = MANIFEST.replace(r#""unix_path": "scripts/mr", "#, "");
+        let snapshot = snapshot(&[("scripts/gmr.cmd", ""), ("csk-skill.json", &text)]);
+        let (found, _) = manifest(&snapshot).unwrap();
+        let error = runtime(&snapshot, &found.unwrap(), Platform::Unix).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the command `mr` has no `unix_path`, which this system needs"
+        );
+    }
+
+    #[test]
+    fn python_finds_no_place_for_its_caches() {
+        let files = [("scripts/mr", ""), ("scripts/a.py", ""), ("scripts/lib/b.py", "")];
+        let more = [("scripts/own/c.py", ""), ("scripts/own/__pycache__/c.pyc", "")];
+        let text = MANIFEST.replace(r#", "win_path": "scripts/gmr.cmd""#, "");
+        let snapshot = snapshot(&[&files[..], &more, &[("csk-skill.json", &text)]].concat());
+        let (found, _) = manifest(&snapshot).unwrap();
+        let made = runtime(&snapshot, &found.unwrap(), Platform::Unix).unwrap().unwrap();
+        let caches: Vec<&str> = made
+            .files
+            .iter()
+            .map(|file| file.path.as_str())
+            .filter(|path| path.contains("__pycache__"))
+            .collect();
+        assert_eq!(
+            caches,
+            ["scripts/__pycache__", "scripts/lib/__pycache__", "scripts/own/__pycache__/c.pyc"]
+        );
+    }
 }

@@ -173,7 +173,7 @@ fn find<'a>(files: &'a [File], path: &str) -> Option<&'a File> {
 }
 
 /// Returns true if there is a file at `path`, or one below it.
-fn is_there(files: &[File], path: &str) -> bool {
+pub(crate) fn is_there(files: &[File], path: &str) -> bool {
     let folder = format!("{path}/");
     let first = files.partition_point(|file| file.path.as_str() < folder.as_str());
     find(files, path).is_some()

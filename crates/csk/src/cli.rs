@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use term::{ColorChoice, Ui, tell_usage};
 
-use crate::commands::{bootstrap, config, install, list, project, skill, status, update, upgrade};
+use crate::commands::{
+    bootstrap, config, gc, install, list, project, skill, status, update, upgrade,
+};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -59,6 +61,7 @@ enum Command {
     Upgrade(upgrade::UpgradeArgs),
     Status(status::StatusArgs),
     List(list::ListArgs),
+    Gc(gc::GcArgs),
     Project(project::ProjectArgs),
     Config(config::ConfigArgs),
     Skill(skill::SkillArgs),
@@ -86,6 +89,7 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
         Command::Upgrade(args) => upgrade::upgrade(&mut context, args)?,
         Command::Status(args) => status::status(&mut context, args)?,
         Command::List(args) => list::list(&mut context, args)?,
+        Command::Gc(args) => gc::gc(&mut context, args)?,
         Command::Project(args) => project::project(&mut context, args)?,
         Command::Config(args) => config::config(&mut context, args)?,
         Command::Skill(args) => skill::skill(&mut context, args)?,

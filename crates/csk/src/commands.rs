@@ -2,6 +2,7 @@
 
 pub(crate) mod bootstrap;
 pub(crate) mod config;
+pub(crate) mod gc;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod project;

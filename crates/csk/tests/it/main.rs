@@ -11,6 +11,7 @@ mod install;
 mod kill;
 mod lessons;
 mod progress;
+mod runtime;
 mod sources;
 mod status;
 

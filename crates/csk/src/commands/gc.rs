@@ -1,0 +1,56 @@
+//! `csk gc`: throws away what no installed skill uses any more.
+
+use csk_core::install::{Mode, collect};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+const AFTER: &str = "\
+Purpose: removes the runtimes of commands that no installed skill uses any more. Installs do it by themselves; this \
+is for projects that were deleted. In use is what a marker says in a configured project, in any other folder that \
+skills were installed into, or in the global scope. Where a marker cannot be read, nothing of its skill is removed.
+
+Reads:  config.json, consumers.json, the markers of installed skills
+Writes: runtime/ and consumers.json in csk's home
+
+Exit codes:
+  0  done
+  2  usage or configuration, or consumers.json cannot be read
+  3  another csk holds the lock
+
+Examples:
+  csk gc
+  csk gc --dry-run";
+
+/// Remove what no installed skill uses any more
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct GcArgs {
+    /// Show what would be removed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let environment = context.environment(&config);
+    let (mode, word) =
+        if args.dry_run { (Mode::DryRun, "would be removed") } else { (Mode::Apply, "removed") };
+    let _lock = match mode {
+        Mode::Apply => Some(environment.lock()?),
+        Mode::DryRun => None,
+    };
+    let garbage = collect(&environment.home, &environment.projects, mode)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    if garbage.runtimes.is_empty() && garbage.consumers.is_empty() {
+        context.ui.out("nothing to remove\n")?;
+    }
+    for runtime in &garbage.runtimes {
+        context.ui.out(&format!("{}: {word}\n", safe_line(runtime)))?;
+    }
+    for root in &garbage.consumers {
+        context.ui.out(&format!("{}: has no skills any more\n", safe_line(root.as_str())))?;
+    }
+    Ok(0)
+}
