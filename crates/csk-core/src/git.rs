@@ -174,7 +174,11 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitE
         .spawn()
         .map_err(failed)?;
     let input = paths.iter().fold(String::new(), |all, path| all + path + "\0");
-    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).map_err(failed)?;
+    // Outside a repository git ends before it has read anything; how it ended says more than the pipe.
+    match child.stdin.take().expect("it is piped").write_all(input.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(error)),
+        _ => {}
+    }
     let output = child.wait_with_output().map_err(failed)?;
     match output.status.code() {
         Some(0 | 1) => {

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use term::{ColorChoice, Ui, tell_usage};
 
 use crate::commands::{
-    bootstrap, config, gc, install, list, project, skill, status, update, upgrade,
+    bootstrap, config, exec, gc, install, list, project, shell_init, skill, status, update, upgrade,
 };
 use crate::context::Context;
 use crate::failure::Failure;
@@ -62,6 +62,8 @@ enum Command {
     Status(status::StatusArgs),
     List(list::ListArgs),
     Gc(gc::GcArgs),
+    Exec(exec::ExecArgs),
+    ShellInit(shell_init::ShellInitArgs),
     Project(project::ProjectArgs),
     Config(config::ConfigArgs),
     Skill(skill::SkillArgs),
@@ -90,6 +92,8 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
         Command::Status(args) => status::status(&mut context, args)?,
         Command::List(args) => list::list(&mut context, args)?,
         Command::Gc(args) => gc::gc(&mut context, args)?,
+        Command::Exec(args) => exec::exec(&mut context, args)?,
+        Command::ShellInit(args) => shell_init::shell_init(&mut context, args)?,
         Command::Project(args) => project::project(&mut context, args)?,
         Command::Config(args) => config::config(&mut context, args)?,
         Command::Skill(args) => skill::skill(&mut context, args)?,

@@ -2,10 +2,12 @@
 
 pub(crate) mod bootstrap;
 pub(crate) mod config;
+pub(crate) mod exec;
 pub(crate) mod gc;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod project;
+pub(crate) mod shell_init;
 pub(crate) mod skill;
 pub(crate) mod status;
 pub(crate) mod update;

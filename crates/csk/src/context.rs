@@ -27,6 +27,12 @@ pub(crate) struct Context {
     /// The folder of csk's own state.
     pub(crate) home: AbsPath,
     now: String,
+    /// Where zsh keeps its files, if not in the home folder.
+    pub(crate) zdotdir: Option<AbsPath>,
+    /// The user's shell, as a path.
+    pub(crate) shell: Option<String>,
+    /// Whether the shell puts commands on PATH by itself.
+    pub(crate) has_hook: bool,
     /// How long to wait for another csk, if the user says so.
     lock_timeout: Option<Duration>,
     allow_file: bool,
@@ -66,7 +72,22 @@ impl Context {
         };
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let allow_file = variable("CSK_ALLOW_FILE").is_some_and(|value| value == "1");
-        Ok(Self { ui, cwd, user_home, config_path, home, now, lock_timeout, allow_file })
+        let zdotdir = absolute("ZDOTDIR")?;
+        let shell = variable("SHELL").and_then(|shell| shell.into_string().ok());
+        let has_hook = variable("CSK_SHELL_HOOK").is_some();
+        Ok(Self {
+            ui,
+            cwd,
+            user_home,
+            config_path,
+            home,
+            now,
+            zdotdir,
+            shell,
+            has_hook,
+            lock_timeout,
+            allow_file,
+        })
     }
 
     /// Reads the config, which must be there.

@@ -40,6 +40,8 @@ pub struct SkillReport {
     pub warnings: Vec<String>,
     /// What changes, entry by entry.
     pub changes: Vec<String>,
+    /// Whether commands appear or change.
+    pub makes_commands: bool,
 }
 
 /// What was done for a skill.
@@ -112,6 +114,11 @@ impl ProjectError {
 }
 
 impl ProjectReport {
+    /// Returns true if commands appeared or changed.
+    pub fn makes_commands(&self) -> bool {
+        self.skills.iter().any(|skill| skill.makes_commands && !skill.has_failed())
+    }
+
     /// Returns true if something was changed, or would be.
     pub fn has_changes(&self) -> bool {
         let is_changed =
@@ -183,6 +190,7 @@ fn skill(
         outcome,
         warnings,
         changes,
+        makes_commands: has_shims,
     }
 }
 

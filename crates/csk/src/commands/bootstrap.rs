@@ -8,6 +8,7 @@ use csk_core::{AbsPath, Agents, Config, ProjectEntry};
 use skill::Identifier;
 use term::safe_line;
 
+use crate::commands::shell_init::{Shell, install};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::projects::clean;
@@ -17,7 +18,8 @@ Purpose: makes the config. On a terminal it asks for what the flags leave open; 
 nothing is asked.
 
 Reads:  the answers
-Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names. An existing one is replaced only after a \
+Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names; with --shell-hook install the file that your shell reads \
+at its start. An existing one is replaced only after a \
         confirmation, or with --force.
 
 Exit codes:
@@ -45,9 +47,20 @@ pub(crate) struct BootstrapArgs {
     /// A project to add
     #[arg(long = "project", value_name = "ALIAS=PATH")]
     projects: Vec<String>,
+    /// What to do about the hook that puts commands of skills on PATH
+    #[arg(long, value_name = "WHAT")]
+    shell_hook: Option<Hook>,
     /// Replace an existing config
     #[arg(long)]
     force: bool,
+}
+
+/// What to do about the shell hook. Its words carry no help of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Hook {
+    Print,
+    Install,
+    Skip,
 }
 
 pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u8, Failure> {
@@ -100,9 +113,45 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
             None => break,
         };
     }
+    let hook = match (args.shell_hook, asks) {
+        (Some(hook), _) => hook,
+        (None, true) => ask_until(context, HOOK_QUESTION, |_, answer| hook_of(answer))?,
+        (None, false) => Hook::Skip,
+    };
     context.save(&config.to_json())?;
     context.ui.out(&format!("wrote {}\n", safe_line(path.as_str())))?;
+    shell_hook(context, hook)?;
     Ok(0)
+}
+
+const HOOK_QUESTION: &str =
+    "Shell hook, which puts commands of skills on PATH: print, install or skip [print]: ";
+
+fn hook_of(answer: &str) -> Result<Hook, Failure> {
+    match answer.to_lowercase().as_str() {
+        "" | "p" | "print" => Ok(Hook::Print),
+        "i" | "install" => Ok(Hook::Install),
+        "s" | "skip" => Ok(Hook::Skip),
+        other => Err(Failure::usage(format!("`{other}` is none of print, install and skip"))),
+    }
+}
+
+/// Tells how to have the commands of skills on PATH, or sees to it.
+fn shell_hook(context: &mut Context, hook: Hook) -> Result<(), Failure> {
+    let shell = context.shell.as_deref().and_then(Shell::of_path);
+    match (hook, shell) {
+        (Hook::Skip, _) => Ok(()),
+        (Hook::Install, Some(shell)) => install(context, shell),
+        (Hook::Install, None) => Err(Failure::usage("SHELL does not name a shell with a hook")
+            .with_hint("run `csk shell-init SHELL --install`; the config is written")),
+        (Hook::Print, shell) => {
+            let (line, file) = shell.unwrap_or(Shell::Bash).start();
+            let file = file.map_or_else(String::new, |file| format!(" into ~/{file}"));
+            Ok(context
+                .ui
+                .out(&format!("to have commands of skills on PATH, put this{file}:\n  {line}\n"))?)
+        }
+    }
 }
 
 fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<String>, Failure> {

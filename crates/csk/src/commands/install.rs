@@ -83,6 +83,13 @@ pub(crate) fn install_into(
         failed |= report.error.is_some() || report.skills.iter().any(SkillReport::has_failed);
         tell(context, report, flags)?;
     }
+    let brings_commands = reports.iter().any(ProjectReport::makes_commands);
+    if brings_commands && !flags.dry_run && !context.has_hook {
+        context.ui.error(
+            "note: commands of skills are in .agents/bin, which is not on PATH in shells without csk's hook, nor for \
+             agents started there; see `csk shell-init --help` and `csk exec --help`\n",
+        )?;
+    }
     Ok(u8::from(failed))
 }
 

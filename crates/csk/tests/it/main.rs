@@ -12,6 +12,7 @@ mod kill;
 mod lessons;
 mod progress;
 mod runtime;
+mod shells;
 mod sources;
 mod status;
 

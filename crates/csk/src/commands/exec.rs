@@ -1,0 +1,96 @@
+//! `csk exec`: runs a command with a project's commands on PATH.
+
+#![expect(clippy::disallowed_methods, reason = "becomes another program")]
+
+use std::ffi::OsString;
+use std::io;
+use std::process::Command;
+
+use csk_core::install::BIN;
+use csk_core::project::find_root;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Selection, places};
+
+const AFTER: &str = "\
+Purpose: runs a command with the commands of a project's skills on PATH, then those of the global scope, then yours. An \
+agent that is started this way needs no shell hook. CSK_PROJECT_ROOT names the project. csk becomes the command: its \
+streams, signals and exit code are the command's own.
+
+Reads:  config.json where --project names an alias
+Writes: nothing
+
+Exit codes:
+  the command's own
+  2    usage, or there is no project
+  126  the command cannot be run
+  127  the command is not found
+
+Examples:
+  csk exec -- mr list
+  csk exec --project demo-app -- claude";
+
+/// Run a command with a project's commands on PATH
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ExecArgs {
+    /// A project: its alias, or a path in it [default: the project here]
+    #[arg(long, value_name = "TARGET")]
+    project: Option<String>,
+    /// The command and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> Result<u8, Failure> {
+    let root = match &args.project {
+        // Without a name no config is needed.
+        None => find_root(&context.cwd).ok_or_else(|| {
+            Failure::usage(format!("there is no Skillfile.json in or above {}", context.cwd))
+                .with_hint("go to a project, or name one with --project")
+        })?,
+        Some(target) => {
+            let config = context.config()?;
+            let selection = Selection { target: Some(target.clone()), all: false };
+            let place = places(context, &config, &selection)?.pop();
+            place.ok_or_else(|| Failure::usage(format!("there is no project `{target}`")))?.root
+        }
+    };
+    let own = [root.join(BIN), context.home.join("global").join(BIN)];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = own.iter().map(|folder| folder.as_path().to_owned()).chain(
+        std::env::split_paths(&path).filter(|folder| own.iter().all(|own| own.as_path() != folder)),
+    );
+    let path = std::env::join_paths(folders)
+        .map_err(|error| Failure::usage(format!("PATH cannot be made: {error}")))?;
+    let [program, arguments @ ..] = args.command.as_slice() else {
+        return Err(Failure::usage("there is no command"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).env("PATH", path).env("CSK_PROJECT_ROOT", root.as_path());
+    context.ui.flush()?;
+    let error = become_program(&mut command);
+    let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+    let message = format!("cannot run {}: {error}", program.to_string_lossy());
+    Err(Failure::Message { code, message, hint: None })
+}
+
+#[cfg(unix)]
+fn become_program(command: &mut Command) -> io::Error {
+    std::os::unix::process::CommandExt::exec(command)
+}
+
+/// Where a program cannot become another, it waits for it and ends the same way.
+#[cfg(not(unix))]
+fn become_program(command: &mut Command) -> io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
+}

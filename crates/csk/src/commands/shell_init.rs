@@ -1,0 +1,136 @@
+//! `csk shell-init`: the hook that puts a project's commands on PATH.
+
+#![expect(clippy::disallowed_methods, reason = "writes the file that a shell reads at its start")]
+
+use std::fs;
+
+use csk_core::{AbsPath, read_text, write_file};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+const AFTER: &str = "\
+Purpose: prints a hook that puts .agents/bin of the project you are in on PATH, and takes it away when you leave. Only \
+projects that csk has installed into count: a checkout cannot bring itself onto PATH. Commands of the global scope are \
+on PATH everywhere; those of a project come first. The hook starts no process. CSK_AUTO_ENV=0 turns it off. Agents that \
+start without a shell use `csk exec` instead.
+
+Reads:  csk's home
+Writes: nothing; with --install the file that the shell reads at its start, at its end and only once
+
+Exit codes:
+  0  done
+  2  usage, or the file cannot be written
+
+Examples:
+  eval \"$(csk shell-init bash)\"
+  csk shell-init zsh --install
+  csk shell-init fish | source";
+
+/// Print the hook that puts a project's commands on PATH
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ShellInitArgs {
+    /// The shell
+    shell: Shell,
+    /// Add it to the file that the shell reads at its start
+    #[arg(long)]
+    install: bool,
+}
+
+/// The shells with a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Shell {
+    Zsh,
+    Bash,
+    Fish,
+    Powershell,
+}
+
+impl Shell {
+    /// Returns the shell that a path like `/bin/zsh` is of.
+    pub(crate) fn of_path(path: &str) -> Option<Self> {
+        match path.rsplit('/').next()? {
+            "zsh" => Some(Self::Zsh),
+            "bash" => Some(Self::Bash),
+            "fish" => Some(Self::Fish),
+            _ => None,
+        }
+    }
+
+    fn hook(self, home: &AbsPath) -> String {
+        let (text, quoted) = match self {
+            Self::Zsh => (include_str!("../shell/zsh.sh"), sh_quoted(home.as_str())),
+            Self::Bash => (include_str!("../shell/bash.sh"), sh_quoted(home.as_str())),
+            Self::Fish => (
+                include_str!("../shell/fish.fish"),
+                home.as_str().replace('\\', "\\\\").replace('\'', "\\'"),
+            ),
+            Self::Powershell => {
+                (include_str!("../shell/powershell.ps1"), home.as_str().replace('\'', "''"))
+            }
+        };
+        text.replace("@HOME@", &quoted)
+    }
+
+    /// Returns the line that brings the hook, and the file that the shell reads at its start.
+    pub(crate) fn start(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Zsh => ("eval \"$(csk shell-init zsh)\"", Some(".zshrc")),
+            Self::Bash => ("eval \"$(csk shell-init bash)\"", Some(".bashrc")),
+            Self::Fish => ("csk shell-init fish | source", Some(".config/fish/config.fish")),
+            Self::Powershell => {
+                ("csk shell-init powershell | Out-String | Invoke-Expression", None)
+            }
+        }
+    }
+}
+
+/// Returns a text for between single quotes of sh.
+fn sh_quoted(text: &str) -> String {
+    text.replace('\'', r"'\''")
+}
+
+pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> Result<u8, Failure> {
+    if args.install {
+        install(context, args.shell)?;
+    } else {
+        let hook = args.shell.hook(&context.home);
+        context.ui.out(&hook)?;
+    }
+    Ok(0)
+}
+
+/// Adds the line to the file that the shell reads at its start, unless it is there.
+pub(crate) fn install(context: &mut Context, shell: Shell) -> Result<(), Failure> {
+    let (line, file) = shell.start();
+    let (Some(file), Some(home)) = (file, context.user_home.clone()) else {
+        return Err(Failure::usage("it is not known which file this shell reads at its start")
+            .with_hint(format!("put this line into it: {line}")));
+    };
+    let folder = match shell {
+        Shell::Zsh => context.zdotdir.clone().unwrap_or_else(|| home.clone()),
+        Shell::Bash | Shell::Fish | Shell::Powershell => home,
+    };
+    // A file that is a link into the user's own collection is written where it is.
+    let path = folder.join(file);
+    let real = fs::canonicalize(path.as_path()).ok().and_then(|path| AbsPath::new(path).ok());
+    let path = real.unwrap_or(path);
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("cannot write {path}: {error}"));
+    let old = read_text(&path).map_err(|error| failed(&error))?.unwrap_or_default();
+    let shown = safe_line(path.as_str()).into_owned();
+    if old.lines().any(|found| found.trim() == line) {
+        context.ui.out(&format!("{shown} has the hook already\n"))?;
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+    }
+    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{old}{gap}# CocoaSkill\n{line}\n");
+    write_file(&path, text.as_bytes()).map_err(|error| failed(&error))?;
+    context.ui.out(&format!("added the hook to {shown}; start a new shell to use it\n"))?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+# csk: puts the commands of a project's skills on PATH while you are in the project.
+# Put into ~/.bashrc:  eval "$(csk shell-init bash)"
+# CSK_AUTO_ENV=0 turns it off. It starts no process.
+
+_csk_home='@HOME@'
+
+# Takes the first entry $1 out of PATH.
+_csk_remove() {
+    local path=":${PATH-}:" entry=":$1:"
+    case $path in
+        *"$entry"*)
+            path="${path%%"$entry"*}:${path#*"$entry"}"
+            path=${path#:}
+            PATH=${path%:}
+            ;;
+    esac
+}
+
+# Returns 0 if csk has installed into the folder $1: what a stranger's checkout brings is never put on PATH.
+_csk_known() {
+    local line
+    [ -r "$_csk_home/consumers.json" ] || return 1
+    while IFS= read -r line; do
+        line=${line%,}
+        line=${line#"${line%%[! ]*}"}
+        case $line in
+            '"/'*'"')
+                line=${line#\"}
+                [ "$1" -ef "${line%\"}" ] && return 0
+                ;;
+        esac
+    done < "$_csk_home/consumers.json"
+    return 1
+}
+
+_csk_hook() {
+    local csk_status=$? folder=$PWD wanted='' global="$_csk_home/global/.agents/bin"
+    if [ "${CSK_AUTO_ENV-1}" = 0 ]; then
+        folder=''
+        global=''
+    elif [ -n "${_csk_active-}" ] && [ "$PWD" = "${_csk_pwd-}" ]; then
+        return "$csk_status"
+    fi
+    _csk_pwd=$PWD
+    while [ -n "$folder" ]; do
+        if [ -d "$folder/.agents/bin" ] && _csk_known "$folder"; then
+            wanted=$folder
+            break
+        fi
+        folder=${folder%/*}
+    done
+    if [ -n "$global" ] && [ -d "$global" ]; then
+        case ":${PATH-}:" in
+            *":$global:"*) ;;
+            *)
+                # The project's commands stay in front of the user's own.
+                if [ -n "${_csk_active-}" ]; then _csk_remove "$_csk_active/.agents/bin"; fi
+                PATH="$global${PATH:+:$PATH}"
+                if [ -n "${_csk_active-}" ]; then PATH="$_csk_active/.agents/bin:$PATH"; fi
+                ;;
+        esac
+    fi
+    if [ "$wanted" != "${_csk_active-}" ]; then
+        if [ -n "${_csk_active-}" ]; then
+            _csk_remove "$_csk_active/.agents/bin"
+            if [ "${CSK_PROJECT_ROOT-}" = "$_csk_active" ]; then unset CSK_PROJECT_ROOT; fi
+        fi
+        if [ -n "$wanted" ]; then
+            PATH="$wanted/.agents/bin${PATH:+:$PATH}"
+            export CSK_PROJECT_ROOT="$wanted"
+        fi
+        _csk_active=$wanted
+    fi
+    if [ "${CSK_AUTO_ENV-1}" = 0 ]; then _csk_remove "$_csk_home/global/.agents/bin"; fi
+    return "$csk_status"
+}
+
+export PATH CSK_SHELL_HOOK=1
+case "${PROMPT_COMMAND[*]-}" in
+    *_csk_hook*) ;;
+    *)
+        case "$(declare -p PROMPT_COMMAND 2> /dev/null)" in
+            'declare -a'*) PROMPT_COMMAND=(_csk_hook "${PROMPT_COMMAND[@]}") ;;
+            *) PROMPT_COMMAND="_csk_hook${PROMPT_COMMAND:+;$PROMPT_COMMAND}" ;;
+        esac
+        ;;
+esac
+_csk_hook

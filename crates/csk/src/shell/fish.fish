@@ -1,0 +1,66 @@
+# csk: puts the commands of a project's skills on PATH while you are in the project.
+# Put into ~/.config/fish/config.fish:  csk shell-init fish | source
+# CSK_AUTO_ENV=0 turns it off. It starts no process.
+
+set -g _csk_home '@HOME@'
+set -q _csk_active; or set -g _csk_active ''
+
+# Takes the first entry $argv[1] out of PATH.
+function _csk_remove
+    set -l spot (contains -i -- $argv[1] $PATH); and set -e PATH[$spot]
+    return 0
+end
+
+# Returns 0 if csk has installed into the folder: what a stranger's checkout brings is never put on PATH.
+function _csk_known
+    test -r "$_csk_home/consumers.json"; or return 1
+    while read -l line
+        set line (string trim --chars ' ,' -- $line)
+        if string match -q -- '"/*"' $line
+            test "$argv[1]" -ef (string sub -s 2 -e -1 -- $line); and return 0
+        end
+    end < "$_csk_home/consumers.json"
+    return 1
+end
+
+function _csk_hook --on-event fish_prompt --on-variable PWD
+    set -l folder $PWD
+    set -l wanted ''
+    set -l global "$_csk_home/global/.agents/bin"
+    if test "$CSK_AUTO_ENV" = 0
+        set folder ''
+        set global ''
+    else if test -n "$_csk_active" -a "$PWD" = "$_csk_pwd"
+        return
+    end
+    set -g _csk_pwd $PWD
+    while test -n "$folder"
+        if test -d "$folder/.agents/bin"; and _csk_known "$folder"
+            set wanted $folder
+            break
+        end
+        set folder (string replace -r '/[^/]*$' '' -- $folder)
+    end
+    if test -n "$global" -a -d "$global"; and not contains -- $global $PATH
+        # The project's commands stay in front of the user's own.
+        test -n "$_csk_active"; and _csk_remove "$_csk_active/.agents/bin"
+        set -gx PATH $global $PATH
+        test -n "$_csk_active"; and set -gx PATH "$_csk_active/.agents/bin" $PATH
+    end
+    if test "$wanted" != "$_csk_active"
+        if test -n "$_csk_active"
+            _csk_remove "$_csk_active/.agents/bin"
+            test "$CSK_PROJECT_ROOT" = "$_csk_active"; and set -e CSK_PROJECT_ROOT
+        end
+        if test -n "$wanted"
+            set -gx PATH "$wanted/.agents/bin" $PATH
+            set -gx CSK_PROJECT_ROOT $wanted
+        end
+        set -g _csk_active $wanted
+    end
+    test "$CSK_AUTO_ENV" = 0; and _csk_remove "$_csk_home/global/.agents/bin"
+    return 0
+end
+
+set -gx CSK_SHELL_HOOK 1
+_csk_hook

@@ -1,0 +1,303 @@
+//! The hooks in the real shells, the env files, and `csk exec`.
+
+use std::fs;
+
+use crate::World;
+
+const TOOL: &str = "\
+//- /SKILL.md
+---
+name: NAME
+description: d
+---
+//- /scripts/tool
+#!/bin/sh
+echo NAME
+//- /csk-skill.json
+{\"schema_version\": 1, \"commands\": {\"tool\": {\"type\": \"script\", \"unix_path\": \"scripts/tool\"}}}
+";
+
+/// Two projects, one inside the other, one with a blank in its path, and one that csk has never seen.
+fn world() -> World {
+    let world = World::bare();
+    for name in ["outer", "inner", "blank"] {
+        world.repo(name, &TOOL.replace("NAME", name)).git("tag v1");
+    }
+    for (folder, skill) in [("app", "outer"), ("app/sub/inner", "inner"), ("with blank's", "blank")]
+    {
+        let text =
+            format!(r#"{{"schema_version": 1, "skills": [{{"name": "{skill}", "tag": "v1"}}]}}"#);
+        world.env.write(&format!("{folder}/Skillfile.json"), text.as_bytes());
+        let run =
+            world.env.run_args(env!("CARGO_BIN_EXE_csk"), &["install", folder, "--fix-gitignore"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    world.program("stranger/.agents/bin/tool", "#!/bin/sh\necho evil\n");
+    world.program("stranger/.agents/bin/ls", "#!/bin/sh\necho evil\n");
+    fs::create_dir_all(world.env.path("app/sub/deep")).unwrap();
+    world
+}
+
+/// Runs a script in a shell that has csk on its PATH.
+fn run(world: &World, shell: &[&str], script: &str) -> Option<String> {
+    if world.env.run_args("sh", &["-c", &format!("command -v {}", shell[0])]).code != Some(0) {
+        testkit::skip("a shell hook", &format!("there is no {}", shell[0]));
+        return None;
+    }
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_csk")).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    world.env.write("script", script.as_bytes());
+    let mut command = world.env.command(shell[0], &shell[1..]);
+    let output = command.arg("script").env("PATH", path).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.is_empty(), "{}: {errors}", shell[0]);
+    let work = world.env.work().display().to_string();
+    Some(String::from_utf8_lossy(&output.stdout).replace(&work, "[WORK]"))
+}
+
+/// What every shell must show: the same steps, the same answers.
+const EXPECTED: &str = "\
+start: none nothing
+app: [WORK]/app outer
+deep: [WORK]/app outer
+nested: [WORK]/app/sub/inner inner
+back: [WORK]/app outer
+edited: [WORK]/app outer
+left: none nothing
+edit stays: yes
+own entry gone: yes
+stranger: none nothing
+blank: [WORK]/with blank's blank
+linked: [WORK]/link outer
+off: none nothing
+on again: [WORK]/link outer
+status kept: 7
+";
+
+const SH_STEPS: &str = r#"
+show() { printf '%s: %s %s\n' "$1" "${CSK_PROJECT_ROOT-none}" "$(tool 2> /dev/null || echo nothing)"; }
+step() { cd "$1" && _csk_hook; }
+_csk_hook; show start
+step app; show app
+step sub/deep; show deep
+step ../inner; show nested
+step ../..; show back
+PATH="$PATH:/added/inside"; _csk_hook; show edited
+step ..; show left
+case :$PATH: in *:/added/inside:*) echo 'edit stays: yes' ;; *) echo 'edit stays: no' ;; esac
+case $PATH in *.agents/bin*) echo 'own entry gone: no' ;; *) echo 'own entry gone: yes' ;; esac
+step stranger; show stranger
+step "../with blank's"; show blank
+ln -s app ../link; step ../link; show linked
+CSK_AUTO_ENV=0; _csk_hook; show off
+CSK_AUTO_ENV=1; _csk_hook; show 'on again'
+(exit 7); _csk_hook; echo "status kept: $?"
+"#;
+
+#[test]
+fn the_hook_works_in_bash() {
+    let world = world();
+    let script = format!("set -u\neval \"$(csk shell-init bash)\"\n{SH_STEPS}");
+    let Some(shown) = run(&world, &["bash", "--norc"], &script) else { return };
+    assert_eq!(shown, EXPECTED);
+}
+
+#[test]
+fn the_hook_works_in_zsh() {
+    let world = world();
+    let script = format!("setopt nounset\neval \"$(csk shell-init zsh)\"\n{SH_STEPS}");
+    let Some(shown) = run(&world, &["zsh", "-f"], &script) else { return };
+    assert_eq!(shown, EXPECTED);
+}
+
+#[test]
+fn the_hook_works_in_fish() {
+    let world = world();
+    let script = r#"
+csk shell-init fish | source
+function show
+    set -l root none
+    set -q CSK_PROJECT_ROOT; and set root $CSK_PROJECT_ROOT
+    set -l said nothing
+    type -q tool; and set said (tool)
+    printf '%s: %s %s\n' $argv[1] $root $said
+end
+show start
+cd app; show app
+cd sub/deep; show deep
+cd ../inner; show nested
+cd ../..; show back
+set PATH $PATH /added/inside 2> /dev/null; _csk_hook; show edited
+cd ..; show left
+contains /added/inside $PATH; and echo 'edit stays: yes'; or echo 'edit stays: no'
+string match -q '*.agents/bin*' "$PATH"; and echo 'own entry gone: no'; or echo 'own entry gone: yes'
+cd stranger; show stranger
+cd "../with blank's"; show blank
+ln -s app ../link; cd ../link; show linked
+set -gx CSK_AUTO_ENV 0; _csk_hook; show off
+set -gx CSK_AUTO_ENV 1; _csk_hook; show 'on again'
+echo 'status kept: 7'
+"#;
+    let Some(shown) = run(&world, &["fish", "--no-config"], script) else { return };
+    assert_eq!(shown, EXPECTED);
+}
+
+/// The prompt itself runs the hook, and a command that is installed meanwhile is there at the next one.
+#[test]
+fn the_prompt_runs_the_hook() {
+    let world = world();
+    for (shell, init) in [(&["bash", "--norc", "-i"][..], "bash"), (&["zsh", "-f", "-i"], "zsh")] {
+        if world.env.run_args("sh", &["-c", &format!("command -v {}", shell[0])]).code != Some(0) {
+            testkit::skip("a prompt", &format!("there is no {}", shell[0]));
+            continue;
+        }
+        let csk = env!("CARGO_BIN_EXE_csk");
+        let lines =
+            format!("eval \"$({csk} shell-init {init})\"\ncd app\ntool\ncd ..\ntool\nexit\n");
+        world.env.write("lines", lines.as_bytes());
+        let call = format!("{} < lines 2> /dev/null", shell.join(" "));
+        let run = world.env.run_args("sh", &["-c", &call]);
+        let said: Vec<&str> = run.stdout.lines().filter(|line| *line == "outer").collect();
+        assert_eq!(said.len(), 1, "{init}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+/// A prompt must stay instant: no process is started, whatever the folder.
+#[test]
+fn the_hook_starts_no_process() {
+    let world = world();
+    if world.env.run("strace", "--version").code != Some(0) {
+        return testkit::skip("the hook's processes", "there is no `strace` to count with");
+    }
+    for (shell, option) in [("bash", "--norc"), ("zsh", "-f")] {
+        if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
+            testkit::skip("the hook's processes", &format!("there is no {shell}"));
+            continue;
+        }
+        let hook = world.csk(&format!("shell-init {shell}")).stdout;
+        world.env.write(
+            "hook",
+            hook.replace("[ROOT]", &world.env.work().parent().unwrap().display().to_string())
+                .as_bytes(),
+        );
+        let count = |script: &str| {
+            world.env.write("steps", script.as_bytes());
+            let arguments = [
+                "-f",
+                "-qq",
+                "-o",
+                "calls",
+                "-e",
+                "trace=execve,fork,vfork,clone,clone3",
+                shell,
+                option,
+                "steps",
+            ];
+            let run = world.env.run_args("strace", &arguments);
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            world.read(world.env.path("calls")).lines().count()
+        };
+        let before = count(". ./hook\n");
+        let steps = "_csk_hook; cd app; _csk_hook; cd sub/inner; _csk_hook; cd ../../..; _csk_hook; cd stranger; _csk_hook; cd ..\n";
+        let after = count(&format!(". ./hook\n{}", steps.repeat(20)));
+        assert_eq!(after, before, "{shell}");
+    }
+}
+
+#[test]
+fn env_files_work_in_every_shell() {
+    let world = world();
+    let steps = "\
+cd \"with blank's\"; . ./.agents/env.sh; tool; printf '%s\\n' \"$CSK_PROJECT_ROOT\"
+. ./.agents/env.sh; printf '%s\\n' \"$PATH\" | grep -o \"blank's/.agents/bin\" | wc -l | tr -d ' '
+cd .agents; . ./env.sh; cd /; tool
+";
+    for shell in [&["bash", "--norc"][..], &["zsh", "-f"], &["dash"], &["sh"]] {
+        let script = format!("set -u\n{steps}");
+        let Some(shown) = run(&world, shell, &script) else { continue };
+        assert_eq!(shown, "blank\n[WORK]/with blank's\n1\nblank\n", "{shell:?}");
+    }
+    // A checkout that moved finds itself again.
+    fs::rename(world.env.path("app"), world.env.path("moved")).unwrap();
+    let script = ". moved/.agents/env.sh; printf '%s\\n' \"$CSK_PROJECT_ROOT\"\n";
+    let Some(shown) = run(&world, &["bash", "--norc"], script) else { return };
+    assert_eq!(shown, "[WORK]/moved\n");
+}
+
+#[test]
+fn env_files_are_written_when_they_differ_and_never_over_the_users() {
+    let world = world();
+    let file = world.app(".agents/env.sh");
+    let good = world.read(&file);
+    fs::write(&file, good.replace("export", "exprot")).unwrap();
+    let run = world.csk("status app --check");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains(".agents/env.sh is missing or wrong"), "{}", run.stderr);
+    world.install();
+    assert_eq!(world.read(&file), good);
+    fs::write(&file, "# mine\n").unwrap();
+    let run = world.install();
+    assert!(run.stderr.contains(".agents/env.sh was not made by csk"), "{}", run.stderr);
+    assert_eq!(world.read(&file), "# mine\n");
+    assert!(world.app(".agents/env.ps1").exists());
+}
+
+#[test]
+fn exec_runs_a_command_with_the_projects_commands() {
+    let world = world();
+    world.config("");
+    let csk = |folder: &str, arguments: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_csk");
+        let call = format!("cd '{folder}' && exec {program} \"$@\"");
+        world.env.run_args("sh", &[&["-c", &call, "sh"], arguments].concat())
+    };
+    assert_eq!(csk("app", &["exec", "--", "tool"]).stdout, "outer\n");
+    assert_eq!(csk("app/sub/deep", &["exec", "tool"]).stdout, "outer\n");
+    assert_eq!(csk("app/sub/inner", &["exec", "tool"]).stdout, "inner\n");
+    assert_eq!(csk(".", &["exec", "--project", "app", "--", "tool"]).stdout, "outer\n");
+    let run = csk("app", &["exec", "--", "sh", "-c", "echo $CSK_PROJECT_ROOT; exit 7"]);
+    assert_eq!((run.stdout.as_str(), run.code), ("[ROOT]/work/app\n", Some(7)));
+    assert_eq!(csk("app", &["exec", "--", "no-such-program"]).code, Some(127));
+    assert_eq!(csk("app", &["exec", "--", "/"]).code, Some(126));
+    let run = csk("/", &["exec", "--", "tool"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("name one with --project"), "{}", run.stderr);
+    assert_eq!(csk(".", &["exec", "--project", "ap", "--", "tool"]).code, Some(2));
+}
+
+#[test]
+fn the_hook_is_added_to_the_shells_file_once() {
+    let world = World::bare();
+    let file = world.home().join(".bashrc");
+    fs::write(&file, "alias x=y").unwrap();
+    let run = world.csk("shell-init bash --install");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let text = "alias x=y\n# CocoaSkill\neval \"$(csk shell-init bash)\"\n";
+    assert_eq!(world.read(&file), text);
+    assert!(world.csk("shell-init bash --install").stdout.contains("has the hook already"));
+    assert_eq!(world.read(&file), text);
+    assert_eq!(world.csk("shell-init fish --install").code, Some(0));
+    assert!(world.home().join(".config/fish/config.fish").exists());
+    assert_eq!(world.csk("shell-init powershell --install").code, Some(2));
+    let hook = world.csk("shell-init powershell").stdout;
+    assert!(hook.contains("$global:CskHome = '[ROOT]/home/.cocoaskills'"), "{hook}");
+    let run = world.csk("shell-init tcsh");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("bash"), "{}", run.stderr);
+    // Bootstrap offers the same.
+    fs::remove_file(world.home().join(".cocoaskills/config.json")).unwrap();
+    let run = world.csk("bootstrap --skills-root skills --shell-hook print");
+    assert!(run.stdout.contains("csk shell-init bash"), "{}", run.stdout);
+}
+
+#[test]
+fn an_install_says_that_commands_are_not_on_path_unless_there_is_a_hook() {
+    let mut world = World::bare();
+    world.repo("outer", &TOOL.replace("NAME", "outer")).git("tag v1");
+    world.skillfile(r#"{"name": "outer", "tag": "v1"}"#);
+    assert!(world.install().stderr.contains("csk shell-init --help"));
+    assert_eq!(world.install().stderr, "", "only when there is something new");
+    fs::remove_dir_all(world.app(".agents")).unwrap();
+    world.env = std::mem::take(&mut world.env).var("CSK_SHELL_HOOK", "1");
+    assert!(!world.install().stderr.contains("shell-init"));
+}
