@@ -34,6 +34,12 @@ pub struct Repository {
 pub struct Commit(String);
 
 impl Commit {
+    /// Checks a full id: forty lower-case hexadecimal digits.
+    pub fn new(text: &str) -> Option<Self> {
+        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        (text.len() == 40 && text.chars().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
     /// Returns the full id.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -220,6 +226,25 @@ impl Repository {
             RefKind::Revision => self.revision(name)?,
         };
         id.map(|id| Commit(id.to_string())).ok_or_else(|| self.unknown(reference))
+    }
+
+    /// Returns true if the repository has the commit.
+    pub fn has(&self, commit: &Commit) -> bool {
+        ObjectId::from_hex(commit.0.as_bytes()).is_ok_and(|id| self.git.find_commit(id).is_ok())
+    }
+
+    /// Returns true if `new` comes from `old`.
+    pub fn comes_from(&self, new: &Commit, old: &Commit) -> Result<bool, SourceError> {
+        let id = |commit: &Commit| {
+            ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))
+        };
+        let (new, old) = (id(new)?, id(old)?);
+        for info in self.git.rev_walk([new]).all().map_err(|error| self.broken(&error))? {
+            if info.map_err(|error| self.broken(&error))?.id == old {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the id of a commit's tree: the same id means the same files.

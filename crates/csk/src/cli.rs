@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 use term::{ColorChoice, Ui, tell_usage};
 
 use crate::commands::{
-    bootstrap, config, exec, gc, install, list, project, shell_init, skill, status, update, upgrade,
+    bootstrap, config, exec, gc, install, list, lock, project, shell_init, skill, status, update,
+    upgrade, verify,
 };
 use crate::context::Context;
 use crate::failure::Failure;
@@ -61,6 +62,8 @@ enum Command {
     Upgrade(upgrade::UpgradeArgs),
     Status(status::StatusArgs),
     List(list::ListArgs),
+    Lock(lock::LockArgs),
+    Verify(verify::VerifyArgs),
     Gc(gc::GcArgs),
     Exec(exec::ExecArgs),
     ShellInit(shell_init::ShellInitArgs),
@@ -91,6 +94,8 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
         Command::Upgrade(args) => upgrade::upgrade(&mut context, args)?,
         Command::Status(args) => status::status(&mut context, args)?,
         Command::List(args) => list::list(&mut context, args)?,
+        Command::Lock(args) => lock::lock(&mut context, args)?,
+        Command::Verify(args) => verify::verify(&mut context, args)?,
         Command::Gc(args) => gc::gc(&mut context, args)?,
         Command::Exec(args) => exec::exec(&mut context, args)?,
         Command::ShellInit(args) => shell_init::shell_init(&mut context, args)?,

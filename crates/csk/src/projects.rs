@@ -7,7 +7,7 @@ use std::fs;
 
 use csk_core::install::Target;
 use csk_core::project::{checkout, find_root};
-use csk_core::{AbsPath, Config, SKILLFILE, Scope, Skillfile, read_text};
+use csk_core::{AbsPath, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, read_text};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 
 use crate::context::Context;
@@ -46,6 +46,7 @@ pub(crate) enum Read {
     /// It can be used; the problems are warnings.
     Good {
         file: Skillfile,
+        lock: Option<Lockfile>,
         text: String,
         warnings: Vec<Diagnostic>,
     },
@@ -71,10 +72,10 @@ pub(crate) fn select(
         let name =
             place.alias.as_ref().map_or_else(|| place.root.to_string(), Identifier::to_string);
         match read_skillfile(&place.root, config) {
-            Read::Good { file, text, warnings } => {
+            Read::Good { file, lock, text, warnings } => {
                 let words = rendered(&text, &warnings, &context.ui);
                 context.ui.error(&words)?;
-                selected.targets.push(target(&place, file, config));
+                selected.targets.push(Target { lock, ..target(&place, file, config) });
             }
             Read::Missing => {
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
@@ -83,7 +84,10 @@ pub(crate) fn select(
             Read::Bad { text, problems } => {
                 selected.failed = true;
                 let words = rendered(&text, &problems, &context.ui);
-                context.ui.error(&format!("{words}{name}: {SKILLFILE} cannot be used\n"))?;
+                let file = problems.first().map_or(SKILLFILE, |problem| {
+                    if problem.file.ends_with(LOCKFILE) { LOCKFILE } else { SKILLFILE }
+                });
+                context.ui.error(&format!("{words}{name}: {file} cannot be used\n"))?;
             }
         }
     }
@@ -155,20 +159,28 @@ pub(crate) fn read_skillfile(root: &AbsPath, config: &Config) -> Read {
     let text = match read_text(&path) {
         Ok(Some(text)) => text,
         Ok(None) => return Read::Missing,
-        Err(error) => {
-            let problem = Diagnostic::of_file(
-                Code::Unreadable,
-                Strictness::Strict,
-                path.as_str(),
-                error.to_string(),
-            );
-            return Read::Bad { text: String::new(), problems: problem.into_iter().collect() };
-        }
+        Err(error) => return unreadable(&path, &error.to_string()),
     };
-    match Skillfile::parse(path.as_str(), &text, &config.agents) {
-        (Some(file), warnings) => Read::Good { file, text, warnings },
-        (None, problems) => Read::Bad { text, problems },
-    }
+    let (file, warnings) = match Skillfile::parse(path.as_str(), &text, &config.agents) {
+        (Some(file), warnings) => (file, warnings),
+        (None, problems) => return Read::Bad { text, problems },
+    };
+    let path = root.join(LOCKFILE);
+    let lock = match read_text(&path) {
+        Ok(None) => None,
+        Err(error) => return unreadable(&path, &error.to_string()),
+        Ok(Some(text)) => match Lockfile::parse(path.as_str(), &text) {
+            (Some(lock), _) => Some(lock),
+            (None, problems) => return Read::Bad { text, problems },
+        },
+    };
+    Read::Good { file, lock, text, warnings }
+}
+
+fn unreadable(path: &AbsPath, why: &str) -> Read {
+    let problem =
+        Diagnostic::of_file(Code::Unreadable, Strictness::Strict, path.as_str(), why.to_owned());
+    Read::Bad { text: String::new(), problems: problem.into_iter().collect() }
 }
 
 fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
@@ -188,5 +200,6 @@ fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
         adapter_mode: config.adapter_mode,
         locale: file.locale.or_else(|| config.preferred_locale.clone()),
         skills: file.skills,
+        lock: None,
     }
 }

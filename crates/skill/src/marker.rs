@@ -28,7 +28,8 @@ impl RefKind {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads the word of the marker.
+    pub fn parse(text: &str) -> Option<Self> {
         [Self::Tag, Self::Branch, Self::Revision].into_iter().find(|kind| kind.as_str() == text)
     }
 }

@@ -38,6 +38,8 @@ pub enum Keep {
     New,
     /// No: nothing may be written.
     Nothing,
+    /// No, and nothing in it is used.
+    Unused,
 }
 
 impl Cache {
@@ -67,7 +69,8 @@ impl Cache {
         tree: &str,
     ) -> Result<Snapshot, SkillError> {
         let place = self.folder.join(source.as_str()).join(tree);
-        if let Some(files) = read(&place.join("snapshot"), tree, repository) {
+        let known = || read(&place.join("snapshot"), tree, repository);
+        if let Some(files) = (self.keep != Keep::Unused).then(known).flatten() {
             return Ok(Snapshot::new(tree.to_owned(), files)?);
         }
         let snapshot = repository.snapshot(tree)?;

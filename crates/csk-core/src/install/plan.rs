@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use skill::{Identifier, Marker, RefKind};
 use skill_fs::Digests;
 
+use super::locking::{Choice, LockUse, choose};
 use super::observe::{EnvFile, ObservedAdapter};
 use super::shims::Shim;
 use super::{AdapterState, ContextState, Observed, Resolution, RuntimeState, SkillError, Target};
@@ -50,6 +51,8 @@ pub struct Group {
     pub name: Identifier,
     /// The commit that is wanted; none for a removal.
     pub commit: Option<Commit>,
+    /// Whether that commit is the one of the lock.
+    pub is_locked: bool,
     /// Why its files are written anew, if they are.
     pub install: Option<Reason>,
     /// Why the files of its commands are written anew, though the skill is not.
@@ -139,6 +142,7 @@ impl Group {
         Self {
             name,
             commit: None,
+            is_locked: false,
             install: None,
             repair: None,
             remove: false,
@@ -177,7 +181,12 @@ impl Group {
 }
 
 /// Returns the steps that turn what was observed into what is wanted.
-pub fn plan(target: &Target, resolution: &Resolution, observed: &Observed, tags: Tags) -> Plan {
+pub fn plan(
+    target: &Target,
+    resolution: &Resolution,
+    observed: &Observed,
+    (tags, lock): (Tags, LockUse),
+) -> Plan {
     let is_declared = |name: &Identifier| target.skills.iter().any(|skill| skill.name == *name);
     let orphans = observed.adapters.values().flat_map(|adapter| &adapter.ledger.entries);
     let gone: BTreeSet<&Identifier> =
@@ -188,7 +197,7 @@ pub fn plan(target: &Target, resolution: &Resolution, observed: &Observed, tags:
         skills: target
             .skills
             .iter()
-            .map(|skill| planner.group(skill, resolution.get(skill).commit))
+            .map(|skill| planner.group(skill, choose(target, skill, resolution, lock)))
             .collect(),
         shims: Vec::new(),
         env: observed.env.iter().filter(|file| !file.is_foreign).cloned().collect(),
@@ -239,9 +248,11 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn group(&self, skill: &Declaration, commit: Result<Commit, SkillError>) -> Group {
+    fn group(&self, skill: &Declaration, choice: Choice) -> Group {
         let mut group = Group::new(skill.name.clone());
-        match commit {
+        group.is_locked = choice.is_locked;
+        group.warnings.extend(choice.warning);
+        match choice.commit {
             Ok(commit) => self.wanted(&mut group, skill, &commit),
             Err(error) => {
                 let is_coming = matches!(error, SkillError::NotCloned { .. });

@@ -90,7 +90,7 @@ pub struct Sources<'a> {
     pub skills_root: &'a AbsPath,
     /// The snapshots that were read before.
     pub cache: &'a Cache,
-    /// Where programs are looked for.
+    /// Where programs of the system are looked for; none are where this is none.
     pub path: Option<&'a OsStr>,
     /// Folders on it that csk itself fills.
     pub except: &'a [AbsPath],
@@ -109,7 +109,9 @@ pub fn prepare(
     let (manifest, mut warnings) = manifest(&snapshot).map_err(PrepareError::from)?;
     let runtime = match &manifest {
         Some(manifest) => {
-            missing_commands(manifest, sources)?;
+            if sources.path.is_some() {
+                missing_commands(manifest, sources)?;
+            }
             runtime(&snapshot, manifest, Platform::HERE).map_err(PrepareError::from)?
         }
         None => None,

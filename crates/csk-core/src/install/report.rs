@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skill::Identifier;
 
 use super::shims::Files;
-use super::{Applied, BIN, Group, Plan, Prepared, SKILLS, SkillError, Target};
+use super::{Applied, BIN, Group, Mode, Plan, Prepared, SKILLS, SkillError, Target};
 use crate::{Commit, Declaration};
 
 /// What became of a project.
@@ -79,6 +79,12 @@ pub enum ProjectError {
         /// By whom.
         skills: [Identifier; 2],
     },
+    /// There is no lock, and there must be one.
+    #[error("Skillfile.lock is missing")]
+    NoLock,
+    /// The lock has a skill that is not declared.
+    #[error("Skillfile.lock has the skill `{0}`, which is not declared")]
+    Undeclared(Identifier),
     /// The project's files cannot be read or written.
     #[error("{0}")]
     Files(String),
@@ -96,6 +102,7 @@ impl ProjectError {
                 "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",
             ),
             Self::Collision { .. } => Some("remove one of the skills from Skillfile.json"),
+            Self::NoLock | Self::Undeclared(_) => Some("run `csk lock`, and commit Skillfile.lock"),
             Self::Files(_) => None,
         }
     }
@@ -139,8 +146,8 @@ pub(super) fn project(
     target: &Target,
     plan: &Plan,
     ignored: Vec<String>,
-    applied: &[Applied],
-    files: &Files,
+    (applied, files): (&[Applied], &Files),
+    mode: Mode,
 ) -> ProjectReport {
     let groups = plan.skills.iter().chain(&plan.removals);
     let mut changes: Vec<String> =
@@ -152,7 +159,7 @@ pub(super) fn project(
         ignored,
         warnings: plan.warnings.clone(),
         changes,
-        skills: groups.map(|group| skill(target, plan, group, applied, files)).collect(),
+        skills: groups.map(|group| skill(target, plan, group, (applied, files), mode)).collect(),
         error: None,
     }
 }
@@ -161,16 +168,16 @@ fn skill(
     target: &Target,
     plan: &Plan,
     group: &Group,
-    applied: &[Applied],
-    files: &Files,
+    (applied, files): (&[Applied], &Files),
+    mode: Mode,
 ) -> SkillReport {
     let done = applied.iter().find(|done| done.name == group.name);
     let error = group.error.clone().or_else(|| done.and_then(|done| done.error.clone()));
     let is_declared = target.skills.iter().any(|skill| skill.name == group.name);
     let has_shims = plan.shims.iter().any(|shim| shim.skill.as_ref() == Some(&group.name));
     let outcome = match error {
-        // Only a dry run meets it: an install has cloned by now, or says why it could not.
-        Some(SkillError::NotCloned { .. }) => Outcome::Installed,
+        // A dry run clones nothing, and an install would.
+        Some(SkillError::NotCloned { .. }) if mode == Mode::DryRun => Outcome::Installed,
         Some(error) => Outcome::Failed(error),
         None if !is_declared => Outcome::Removed,
         None if group.is_empty() && !has_shims => Outcome::UpToDate,

@@ -1,14 +1,15 @@
 //! Declarations to commits, from what is on this machine. Each repository is opened once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use skill::Identifier;
+use skill::{Identifier, RefKind};
 use skill_fs::AbsPath;
 
+use super::locking::Finding;
 use super::{PrepareError, Target};
 use crate::git::redacted;
-use crate::{Commit, Declaration, GitError, Reference, Repository, SourceError};
+use crate::{Commit, Declaration, GitError, Locked, Reference, Repository, SourceError};
 
 /// Why one skill cannot be installed. Others go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +48,48 @@ pub enum SkillError {
         /// The commit now.
         new: String,
     },
+    /// The lock has no entry for it, and must have one.
+    #[error("{skill} is not locked as it is declared")]
+    NotLocked {
+        /// The skill.
+        skill: String,
+    },
+    /// The repository does not have the commit that is locked.
+    #[error("the locked commit {commit} of {skill} is not in its repository")]
+    LockedAbsent {
+        /// The skill.
+        skill: String,
+        /// The commit.
+        commit: String,
+    },
+    /// A reference names another commit than the one that is locked.
+    #[error("Moved {kind} for {skill}: {name} {old} -> {new}")]
+    LockMoved {
+        /// Tag, branch or revision.
+        kind: &'static str,
+        /// The skill.
+        skill: String,
+        /// The reference.
+        name: String,
+        /// The commit that is locked.
+        old: String,
+        /// The commit that it names now.
+        new: String,
+    },
+    /// The files are not those that were locked.
+    #[error(
+        "the files of {skill} at {commit} are not those that were locked: {found} instead of {expected}"
+    )]
+    LockBundle {
+        /// The skill.
+        skill: String,
+        /// The commit.
+        commit: String,
+        /// The digest of the files.
+        found: String,
+        /// The digest that is locked.
+        expected: String,
+    },
     /// Something of the user's is in the way.
     #[error("{path} exists and was not made by csk")]
     Foreign {
@@ -71,6 +114,12 @@ impl SkillError {
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
             }
+            Self::NotLocked { .. } => Some("run `csk lock`, and commit Skillfile.lock".to_owned()),
+            Self::LockedAbsent { .. } => Some("run `csk update`, which fetches".to_owned()),
+            Self::LockMoved { .. } => Some(
+                "ask the skill's author why; `csk lock --upgrade` takes the new commit".to_owned(),
+            ),
+            Self::LockBundle { .. } => Some("do not use it before you know why".to_owned()),
             Self::MovedTag { .. } => {
                 Some("ask the skill's author why, or install without --strict-tags".to_owned())
             }
@@ -95,6 +144,7 @@ pub struct Resolved {
 #[derive(Debug, Default)]
 pub struct Resolution {
     commits: BTreeMap<(Identifier, Reference), Result<Commit, SkillError>>,
+    findings: BTreeMap<(Identifier, Reference, Commit), Finding>,
 }
 
 impl Resolution {
@@ -112,6 +162,13 @@ impl Resolution {
         }
         Resolved { declaration: declaration.clone(), commit }
     }
+
+    /// Returns how a locked commit stands to what the declaration resolved to; none if the repository cannot
+    /// be read.
+    pub(super) fn finding(&self, declaration: &Declaration, locked: &Locked) -> Option<Finding> {
+        let (source, reference) = (declaration.source.clone(), declaration.reference.clone());
+        self.findings.get(&(source, reference, locked.commit.clone())).cloned()
+    }
 }
 
 /// Resolves every declaration of `targets` against the repositories under `skills_root`.
@@ -122,27 +179,67 @@ pub fn resolve(
     targets: &[Target],
     failed: &BTreeMap<Identifier, SkillError>,
 ) -> Resolution {
-    let mut wanted: BTreeMap<Identifier, Vec<Reference>> = BTreeMap::new();
-    for declaration in targets.iter().flat_map(|target| &target.skills) {
-        let references = wanted.entry(declaration.source.clone()).or_default();
-        if !references.contains(&declaration.reference) {
-            references.push(declaration.reference.clone());
+    let mut wanted: BTreeMap<Identifier, Wanted> = BTreeMap::new();
+    for target in targets {
+        for declaration in &target.skills {
+            let references = wanted.entry(declaration.source.clone()).or_default();
+            let locked = references.entry(declaration.reference.clone()).or_default();
+            let lock = target.lock.as_ref().and_then(|lock| lock.get(declaration));
+            locked.extend(lock.map(|locked| locked.commit.clone()));
         }
     }
-    let resolve_source = |(source, references): (Identifier, Vec<Reference>)| -> Vec<_> {
+    let resolve_source = |(source, references): (Identifier, Wanted)| -> Resolution {
         let repository = match failed.get(&source) {
             Some(error) => Err(error.clone()),
             None => Repository::open(&skills_root.join(source.as_str())).map_err(SkillError::from),
         };
-        let resolve = |reference: Reference| {
+        let mut resolution = Resolution::default();
+        for (reference, locked) in references {
             let commit = match &repository {
                 Ok(repository) => repository.resolve(&reference).map_err(SkillError::from),
                 Err(error) => Err(error.clone()),
             };
-            ((source.clone(), reference), commit)
-        };
-        references.into_iter().map(resolve).collect()
+            for old in locked {
+                let key = (source.clone(), reference.clone(), old.clone());
+                let found = repository
+                    .as_ref()
+                    .ok()
+                    .map(|repository| finding(repository, &reference, &old, commit.as_ref().ok()));
+                resolution.findings.extend(found.map(|found| (key, found)));
+            }
+            resolution.commits.insert((source.clone(), reference), commit);
+        }
+        resolution
     };
-    let commits = wanted.into_par_iter().flat_map_iter(resolve_source).collect();
-    Resolution { commits }
+    let merge = |mut one: Resolution, other: Resolution| {
+        one.commits.extend(other.commits);
+        one.findings.extend(other.findings);
+        one
+    };
+    wanted.into_par_iter().map(resolve_source).reduce(Resolution::default, merge)
+}
+
+/// The references of a repository that are wanted, each with the commits that are locked for it.
+type Wanted = BTreeMap<Reference, BTreeSet<Commit>>;
+
+fn finding(
+    repository: &Repository,
+    reference: &Reference,
+    locked: &Commit,
+    now: Option<&Commit>,
+) -> Finding {
+    if !repository.has(locked) {
+        return Finding::Absent;
+    }
+    match now {
+        Some(now) if now == locked => Finding::Fine,
+        // A branch is there to go on; anything else names one commit for good.
+        Some(now)
+            if reference.kind == RefKind::Branch
+                && repository.comes_from(now, locked).unwrap_or(false) =>
+        {
+            Finding::Fine
+        }
+        other => Finding::Moved(other.cloned()),
+    }
 }

@@ -14,11 +14,12 @@ use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
+use super::relock::{Upgrade, follow};
 use super::shims::{Files, plan_shims};
 use super::sources::{check_root, clone_missing};
 use super::{
-    BIN, Cache, Consumers, Keep, Observed, Plan, Prepared, ProjectError, ProjectReport, Resolution,
-    RuntimeState, Seen, SkillError, Sources, Store, Tags, Target, apply, collect,
+    BIN, Cache, Consumers, Keep, LockUse, Observed, Plan, Prepared, ProjectError, ProjectReport,
+    Resolution, RuntimeState, Seen, SkillError, Sources, Store, Tags, Target, apply, collect,
     finish_interrupted, observe, plan, prepare, report, resolve,
 };
 use crate::{Agents, Commit, Declaration, LocalSources, Progress, Work};
@@ -55,6 +56,19 @@ pub struct Options {
     pub mode: Mode,
     /// Whether missing ignore entries are added.
     pub ignore: Ignore,
+    /// How locks are used.
+    pub lock: LockUse,
+    /// Whether repositories that are missing are cloned.
+    pub network: Network,
+}
+
+/// Whether the network may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Yes.
+    Allowed,
+    /// No.
+    Refused,
 }
 
 /// Whether anything is written.
@@ -97,9 +111,9 @@ pub fn install(
     progress: &dyn Progress,
 ) -> Result<Vec<ProjectReport>, RunError> {
     check_root(environment, targets)?;
-    let failed = match options.mode {
-        Mode::Apply => clone_missing(environment, targets, progress),
-        Mode::DryRun => BTreeMap::new(),
+    let failed = match (options.mode, options.network) {
+        (Mode::Apply, Network::Allowed) => clone_missing(environment, targets, progress),
+        (Mode::DryRun, _) | (_, Network::Refused) => BTreeMap::new(),
     };
     // A dry run writes nothing, a lock neither.
     let _lock = match options.mode {
@@ -119,7 +133,13 @@ pub fn install(
             let is_busy = planned.as_ref().is_ok_and(|planned| !planned.plan.is_empty());
             let work = Work::Project { alias: &target.alias };
             let _running = is_busy.then(|| progress.begin(work));
-            project(environment, target, planned, options.mode)
+            let mut report = project(environment, target, planned, options.mode);
+            match (options.mode, options.lock) {
+                (Mode::DryRun, _) | (_, LockUse::Require) => {}
+                (_, LockUse::Follow) => follow(environment, target, &mut report, &Upgrade::Needed),
+                (_, LockUse::Refresh) => follow(environment, target, &mut report, &Upgrade::All),
+            }
+            report
         })
         .collect();
     if options.mode == Mode::Apply {
@@ -197,9 +217,25 @@ fn look(
     }
     let seen = Seen::load(&environment.home, &target.root);
     let observed = observe(target, &environment.agents, store, seen).map_err(files)?;
-    let tags = options.map_or(Tags::MayMove, |options| options.tags);
-    let plan = plan(target, resolution, &observed, tags);
+    let usage =
+        options.map_or((Tags::MayMove, LockUse::Follow), |options| (options.tags, options.lock));
+    check_lock(target, usage.1)?;
+    let plan = plan(target, resolution, &observed, usage);
     Ok(Planned { plan, observed, ignored: Vec::new(), files: Files::new() })
+}
+
+/// Checks a lock that must be there: nothing may be locked that is not declared. What is declared and not
+/// locked is told skill by skill.
+fn check_lock(target: &Target, usage: LockUse) -> Result<(), ProjectError> {
+    if usage != LockUse::Require {
+        return Ok(());
+    }
+    let lock = target.lock.as_ref().ok_or(ProjectError::NoLock)?;
+    let is_declared = |name: &Identifier| target.skills.iter().any(|skill| skill.name == *name);
+    match lock.skills.keys().find(|name| !is_declared(name)) {
+        Some(name) => Err(ProjectError::Undeclared(name.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Adds to a plan what the new files say: warnings, errors, commands. Where something is to be written, git
@@ -220,6 +256,19 @@ fn complete(
         match found {
             None => {}
             Some(Ok(content)) => {
+                let locked = declaration.zip(target.lock.as_ref());
+                let locked = locked.and_then(|(declaration, lock)| lock.get(declaration));
+                if let Some(locked) = locked.filter(|_| group.is_locked)
+                    && locked.bundle != content.bundle
+                {
+                    group.refuse(SkillError::LockBundle {
+                        skill: group.name.to_string(),
+                        commit: locked.commit.as_str().to_owned(),
+                        found: content.bundle.to_string(),
+                        expected: locked.bundle.to_string(),
+                    });
+                    continue;
+                }
                 if group.install.is_some() {
                     group.warnings.extend(content.warnings.clone());
                 }
@@ -272,7 +321,7 @@ fn prepare_all(
     let sources = Sources {
         skills_root: &environment.skills_root,
         cache: &cache,
-        path: environment.path.as_deref(),
+        path: Some(environment.path.as_deref().unwrap_or_default()),
         except: &except,
     };
     let prepare_one = |(key, declaration): (Key, &Declaration)| {
@@ -353,6 +402,6 @@ fn project(
     };
     match applied {
         Err(error) => ProjectError::Files(error.to_string()).report(target, ignored),
-        Ok(applied) => report::project(target, &plan, ignored, &applied, &files),
+        Ok(applied) => report::project(target, &plan, ignored, (&applied, &files), mode),
     }
 }

@@ -53,6 +53,36 @@ impl Store {
         Self { home: home.clone(), folder, seen, states: Mutex::default() }
     }
 
+    /// Opens the store without anything that is remembered of it: every file is read.
+    pub fn unremembered(home: &AbsPath) -> Self {
+        let folder = home.join("runtime");
+        Self { home: home.clone(), folder, seen: Mutex::default(), states: Mutex::default() }
+    }
+
+    /// Returns what differs between the runtime of a skill's commit and what it should be, list included.
+    pub(super) fn differs(
+        &self,
+        skill: &Identifier,
+        commit: &str,
+        runtime: &Runtime,
+    ) -> Option<String> {
+        match self.state(skill, commit) {
+            RuntimeState::Missing => return Some("it is missing".to_owned()),
+            RuntimeState::Tampered(what) => return Some(what),
+            RuntimeState::Intact => {}
+        }
+        let path = RelPath::new(LIST).expect("it is a plain name");
+        let found =
+            Root::open(&self.place(skill, commit)).and_then(|root| root.read(&path, MAX_LIST));
+        let expected = list_of(skill, commit, runtime);
+        match (found, expected) {
+            (Ok(found), Ok(expected)) if found == expected.as_bytes() => None,
+            (Ok(_), Ok(_)) => Some("it is not that of its commit".to_owned()),
+            (Err(error), _) => Some(error.to_string()),
+            (_, Err(error)) => Some(error.to_string()),
+        }
+    }
+
     /// Returns the folder of all runtimes.
     pub fn folder(&self) -> &AbsPath {
         &self.folder

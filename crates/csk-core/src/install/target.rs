@@ -4,7 +4,7 @@ use skill::Identifier;
 use skill_fs::AbsPath;
 
 use crate::env_files::{Scope, env_ps1, env_sh};
-use crate::{AdapterMode, Agent, Declaration};
+use crate::{AdapterMode, Agent, Declaration, Lockfile};
 
 /// The folder of a project's skills.
 pub const SKILLS: &str = ".agents/skills";
@@ -30,6 +30,8 @@ pub struct Target {
     pub locale: Option<String>,
     /// The skills.
     pub skills: Vec<Declaration>,
+    /// What is locked, if the project has a lock.
+    pub lock: Option<Lockfile>,
 }
 
 impl Target {

@@ -2,14 +2,15 @@
 
 use csk_core::Config;
 use csk_core::install::{
-    Ignore, Mode, Options, Outcome, ProjectReport, SkillReport, Tags, install as run,
+    Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, SkillReport, Tags,
+    install as run,
 };
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::projects::{Selection, select};
+use crate::projects::{Selected, Selection, select};
 
 const AFTER: &str = "\
 Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository \
@@ -18,6 +19,8 @@ under skills_root is used as it is, and only one that is missing and has a `git`
 Reads:  config.json, Skillfile.json, the repositories under skills_root
 Writes: .agents/ and the folders of the agents in the project; with --fix-gitignore its .gitignore; \
 skills_root, for repositories that are cloned; csk's home, for its cache and lock
+A Skillfile.lock fixes the commits: they are installed whatever the references name now, which is told. Skills that \
+are new get added to it.
 What csk did not make it never changes or deletes. Edits of an installed skill are kept in .agents/backups/.
 
 Exit codes:
@@ -40,6 +43,12 @@ pub(crate) struct InstallArgs {
     pub(crate) selection: Selection,
     #[command(flatten)]
     pub(crate) flags: InstallFlags,
+    /// Fail unless Skillfile.lock matches Skillfile.json and what the references name
+    #[arg(long, env = "CSK_LOCKED", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    locked: bool,
+    /// As --locked and --offline together
+    #[arg(long, env = "CSK_FROZEN", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    frozen: bool,
 }
 
 /// The flags that `install` and `upgrade` share.
@@ -54,6 +63,9 @@ pub(crate) struct InstallFlags {
     /// Add missing entries to .gitignore
     #[arg(long)]
     fix_gitignore: bool,
+    /// Use no network: nothing is cloned
+    #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    pub(crate) offline: bool,
     /// Show every file that is written
     #[arg(long, short)]
     verbose: bool,
@@ -61,20 +73,31 @@ pub(crate) struct InstallFlags {
 
 pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> Result<u8, Failure> {
     let config = context.config()?;
-    install_into(context, &config, &args.selection, &args.flags)
+    let lock = if args.locked || args.frozen { LockUse::Require } else { LockUse::Follow };
+    let network = network(args.flags.offline || args.frozen);
+    let selected = select(context, &config, &args.selection)?;
+    install_into(context, &config, &selected, &args.flags, (lock, network))
+}
+
+/// Returns whether the network may be used.
+#[expect(clippy::fn_params_excessive_bools, reason = "it turns a flag into a word")]
+pub(crate) fn network(offline: bool) -> Network {
+    if offline { Network::Refused } else { Network::Allowed }
 }
 
 pub(crate) fn install_into(
     context: &mut Context,
     config: &Config,
-    selection: &Selection,
+    selected: &Selected,
     flags: &InstallFlags,
+    (lock, network): (LockUse, Network),
 ) -> Result<u8, Failure> {
-    let selected = select(context, config, selection)?;
     let options = Options {
         tags: if flags.strict_tags { Tags::Strict } else { Tags::MayMove },
         mode: if flags.dry_run { Mode::DryRun } else { Mode::Apply },
         ignore: if flags.fix_gitignore { Ignore::Fix } else { Ignore::Require },
+        lock,
+        network,
     };
     let environment = context.environment(config);
     let reports = run(&environment, &selected.targets, options, &Progress::default())?;

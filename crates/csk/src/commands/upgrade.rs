@@ -1,16 +1,17 @@
 //! `csk upgrade`: update, then install.
 
-use csk_core::install::repositories;
+use csk_core::install::{LockUse, repositories};
 use term::safe_line;
 
-use crate::commands::install::{InstallFlags, install_into};
+use crate::commands::install::{InstallFlags, install_into, network};
 use crate::commands::update::update_all;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::Selection;
+use crate::projects::{Selection, select};
 
 const AFTER: &str = "\
-Purpose: fetches all repositories of skills, then installs: this moves skills that follow a branch.
+Purpose: fetches all repositories of skills, then installs: this moves skills that follow a branch. \
+A Skillfile.lock is written anew.
 
 Reads and writes what `csk update` and `csk install` do. A repository that cannot be fetched is reported, and \
 what is on this machine is installed.
@@ -43,11 +44,13 @@ pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, F
             context.ui.out(&format!("{}: would be fetched (dry-run)\n", safe_line(name)))?;
         }
         0
-    } else if known.is_empty() {
+    } else if known.is_empty() || args.flags.offline {
         0
     } else {
         update_all(context, &config)?
     };
-    let installed = install_into(context, &config, &args.selection, &args.flags)?;
+    let selected = select(context, &config, &args.selection)?;
+    let usage = (LockUse::Refresh, network(args.flags.offline));
+    let installed = install_into(context, &config, &selected, &args.flags, usage)?;
     Ok(updated.max(installed))
 }

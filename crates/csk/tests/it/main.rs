@@ -10,6 +10,7 @@ mod hostile;
 mod install;
 mod kill;
 mod lessons;
+mod lock;
 mod progress;
 mod runtime;
 mod shells;

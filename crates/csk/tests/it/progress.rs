@@ -28,7 +28,8 @@ fn on_a_terminal(world: &World, arguments: &str, answers: &str) -> Option<String
         testkit::skip("a terminal", "there is no `script` to make one with");
         return None;
     }
-    let call = format!("{} {arguments}", env!("CARGO_BIN_EXE_csk"));
+    // A question that nobody answers ends the test, not the machine.
+    let call = format!("timeout 60 {} {arguments}", env!("CARGO_BIN_EXE_csk"));
     let mut child = world
         .env
         .command("script", &["--quiet", "--return", "--command", &call, "/dev/null"])
@@ -91,10 +92,12 @@ fn bootstrap_asks_on_a_terminal_and_asks_again() {
     let world = World::bare();
     let path = world.home().join(".cocoaskills/config.json");
     fs::remove_file(&path).unwrap();
-    let answers = "skills\nru\nclaud_code\nclaude_code, codex_cli\napp=nowhere\napp=app\n\n";
+    let answers = "skills\nru\nclaud_code\nclaude_code, codex_cli\napp=nowhere\napp=app\n\nwhat\nprint\n";
     let Some(shown) = on_a_terminal(&world, "bootstrap", answers) else { return };
     assert!(shown.contains("did you mean `claude_code`?"), "{shown}");
     assert!(shown.contains("nowhere does not exist"), "{shown}");
+    assert!(shown.contains("is none of print, install and skip"), "{shown}");
+    assert!(shown.contains("eval \"$(csk shell-init bash)\""), "{shown}");
     assert!(shown.ends_with("Some(0)"), "{shown}");
     let config = world.csk("config show").stdout;
     for expected in [

@@ -1,0 +1,82 @@
+//! What a lock means for a skill: its commit counts, whatever the reference names now.
+
+use super::{Resolution, SkillError, Target};
+use crate::{Commit, Declaration, Locked};
+
+/// How the lock of a project is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockUse {
+    /// Its commits are installed, and it is brought up to date with the Skillfile.
+    Follow,
+    /// It must be there and match the Skillfile and what the references name.
+    Require,
+    /// It is written anew with what the references name.
+    Refresh,
+}
+
+/// How a locked commit stands to what its reference names now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// It is that commit, or a branch went on from it.
+    Fine,
+    /// The reference names a commit that does not come from it, or none.
+    Moved(Option<Commit>),
+    /// The repository does not have it.
+    Absent,
+}
+
+/// The commit to install, and what to tell about it.
+pub(super) struct Choice {
+    pub(super) commit: Result<Commit, SkillError>,
+    pub(super) warning: Option<String>,
+    /// Whether the commit is that of the lock.
+    pub(super) is_locked: bool,
+}
+
+/// Chooses the commit of a declared skill.
+pub(super) fn choose(
+    target: &Target,
+    skill: &Declaration,
+    resolution: &Resolution,
+    usage: LockUse,
+) -> Choice {
+    let resolved = resolution.get(skill).commit;
+    let locked = target.lock.as_ref().and_then(|lock| lock.get(skill));
+    let free = |commit| Choice { commit, warning: None, is_locked: false };
+    let locked = match (locked, usage) {
+        (_, LockUse::Refresh) | (None, LockUse::Follow) => return free(resolved),
+        (None, LockUse::Require) => {
+            return free(Err(SkillError::NotLocked { skill: skill.name.to_string() }));
+        }
+        (Some(locked), LockUse::Follow | LockUse::Require) => locked,
+    };
+    // A repository that cannot be read says why.
+    let Some(finding) = resolution.finding(skill, locked) else { return free(resolved) };
+    let fixed = |warning| Choice { commit: Ok(locked.commit.clone()), warning, is_locked: true };
+    match finding {
+        Finding::Fine => fixed(None),
+        Finding::Absent => {
+            let commit = locked.commit.as_str().to_owned();
+            free(Err(SkillError::LockedAbsent { skill: skill.name.to_string(), commit }))
+        }
+        Finding::Moved(now) => {
+            let moved = moved(skill, locked, now.as_ref());
+            match usage {
+                LockUse::Require => free(Err(moved)),
+                LockUse::Follow | LockUse::Refresh => {
+                    fixed(Some(format!("{moved}; the locked commit is used")))
+                }
+            }
+        }
+    }
+}
+
+fn moved(skill: &Declaration, locked: &Locked, now: Option<&Commit>) -> SkillError {
+    SkillError::LockMoved {
+        kind: skill.reference.kind.as_str(),
+        skill: skill.name.to_string(),
+        name: skill.reference.name.clone(),
+        old: locked.commit.short().to_owned(),
+        new: now.map_or_else(|| "nothing".to_owned(), |now| now.short().to_owned()),
+    }
+}

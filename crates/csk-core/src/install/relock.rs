@@ -1,0 +1,197 @@
+//! Writes `Skillfile.lock`: by `csk lock`, and by installs that meet a lock which lacks something.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+use skill::Identifier;
+use skill_fs::{FsError, write_file};
+
+use super::locking::Finding;
+use super::sources::{check_root, clone_missing};
+use super::{
+    Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, RunError, SkillError,
+    Target, resolve,
+};
+use crate::{Commit, Declaration, LOCKFILE, Locked, Lockfile, Progress, Repository};
+
+/// Which skills are locked anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Upgrade {
+    /// Only those that are declared otherwise than they are locked.
+    Needed,
+    /// All.
+    All,
+    /// These as well.
+    Only(BTreeSet<Identifier>),
+}
+
+/// What became of a project's lock.
+#[derive(Debug)]
+pub struct LockReport {
+    /// The project's name in messages.
+    pub alias: String,
+    /// What became of each skill.
+    pub skills: Vec<(Identifier, LockChange)>,
+    /// Whether the file was written, or would be.
+    pub is_written: bool,
+    /// Why it could not be written.
+    pub error: Option<FsError>,
+}
+
+/// What became of a locked skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LockChange {
+    /// It is locked as before.
+    Kept(Commit),
+    /// It is new, or changed: the commit before, and now.
+    Locked(Option<Commit>, Commit),
+    /// It is not declared any more.
+    Dropped,
+    /// Nothing can be locked; what was locked before stays.
+    Failed(SkillError),
+}
+
+/// Locks every target and returns what became of each.
+pub fn lock(
+    environment: &Environment,
+    targets: &[Target],
+    upgrade: &Upgrade,
+    (mode, network): (Mode, Network),
+    progress: &dyn Progress,
+) -> Result<Vec<LockReport>, RunError> {
+    check_root(environment, targets)?;
+    let failed = match (mode, network) {
+        (Mode::Apply, Network::Allowed) => clone_missing(environment, targets, progress),
+        (Mode::DryRun, _) | (_, Network::Refused) => Default::default(),
+    };
+    let _lock = match mode {
+        Mode::Apply => Some(environment.lock()?),
+        Mode::DryRun => None,
+    };
+    let resolution = resolve(&environment.skills_root, targets, &failed);
+    let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
+    let locker = Locker { environment, resolution, cache: Cache::new(&environment.home, keep) };
+    Ok(targets.par_iter().map(|target| locker.lock(target, upgrade, mode)).collect())
+}
+
+struct Locker<'a> {
+    environment: &'a Environment,
+    resolution: Resolution,
+    cache: Cache,
+}
+
+impl Locker<'_> {
+    fn lock(&self, target: &Target, upgrade: &Upgrade, mode: Mode) -> LockReport {
+        let old = target.lock.clone().unwrap_or_default();
+        let mut new = Lockfile::default();
+        let mut skills = Vec::new();
+        for skill in &target.skills {
+            let before = old.skills.get(&skill.name);
+            let change = match self.entry(skill, &old, upgrade) {
+                Ok(locked) => {
+                    let commit = locked.commit.clone();
+                    let is_same = before == Some(&locked);
+                    new.skills.insert(skill.name.clone(), locked);
+                    let old_commit = before.map(|before| before.commit.clone());
+                    if is_same {
+                        LockChange::Kept(commit)
+                    } else {
+                        LockChange::Locked(old_commit, commit)
+                    }
+                }
+                Err(error) => {
+                    new.skills.extend(before.map(|before| (skill.name.clone(), before.clone())));
+                    LockChange::Failed(error)
+                }
+            };
+            skills.push((skill.name.clone(), change));
+        }
+        let is_declared = |name: &Identifier| target.skills.iter().any(|skill| skill.name == *name);
+        let dropped = old.skills.keys().filter(|name| !is_declared(name));
+        skills.extend(dropped.map(|name| (name.clone(), LockChange::Dropped)));
+        let is_written = target.lock.as_ref() != Some(&new);
+        let written = match mode {
+            Mode::Apply if is_written => write(target, &new),
+            Mode::Apply | Mode::DryRun => Ok(()),
+        };
+        LockReport { alias: target.alias.clone(), skills, is_written, error: written.err() }
+    }
+
+    fn entry(
+        &self,
+        skill: &Declaration,
+        old: &Lockfile,
+        upgrade: &Upgrade,
+    ) -> Result<Locked, SkillError> {
+        let is_upgraded = match upgrade {
+            Upgrade::Needed => false,
+            Upgrade::All => true,
+            Upgrade::Only(names) => names.contains(&skill.name),
+        };
+        if let Some(locked) = old.get(skill).filter(|_| !is_upgraded) {
+            return match self.resolution.finding(skill, locked) {
+                Some(Finding::Absent) => Err(SkillError::LockedAbsent {
+                    skill: skill.name.to_string(),
+                    commit: locked.commit.as_str().to_owned(),
+                }),
+                _ => Ok(locked.clone()),
+            };
+        }
+        let commit = self.resolution.get(skill).commit?;
+        locked(self.environment, &self.cache, skill, commit)
+    }
+}
+
+/// Returns what is locked of a skill at a commit.
+fn locked(
+    environment: &Environment,
+    cache: &Cache,
+    skill: &Declaration,
+    commit: Commit,
+) -> Result<Locked, SkillError> {
+    let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))?;
+    let tree = repository.tree(&commit)?;
+    let bundle = cache.snapshot(&skill.source, &repository, &tree)?.bundle_digest()?;
+    Ok(Locked {
+        source: skill.source.clone(),
+        git: skill.git.clone(),
+        reference: skill.reference.clone(),
+        commit,
+        tree,
+        bundle,
+    })
+}
+
+fn write(target: &Target, lock: &Lockfile) -> Result<(), FsError> {
+    write_file(&target.root.join(LOCKFILE), lock.to_json().as_bytes()).map(|_| ())
+}
+
+/// Brings the lock of a project that was installed up to date: what is new is added, what is not declared any
+/// more goes. A skill that failed keeps its entry.
+pub(super) fn follow(
+    environment: &Environment,
+    target: &Target,
+    report: &mut ProjectReport,
+    upgrade: &Upgrade,
+) {
+    let Some(old) = target.lock.as_ref().filter(|_| report.error.is_none()) else { return };
+    let cache = Cache::new(&environment.home, Keep::New);
+    let mut new = Lockfile::default();
+    for skill in &target.skills {
+        let done = report.skills.iter().find(|done| done.name == skill.name);
+        let commit = done.filter(|done| !done.has_failed()).and_then(|done| done.commit.clone());
+        let kept = old.get(skill).filter(|_| *upgrade == Upgrade::Needed).cloned();
+        let same = || old.get(skill).filter(|old| Some(&old.commit) == commit.as_ref()).cloned();
+        let fresh = || locked(environment, &cache, skill, commit.clone()?).ok();
+        let entry = kept.or_else(same).or_else(fresh);
+        let entry = entry.or_else(|| old.skills.get(&skill.name).cloned());
+        new.skills.extend(entry.map(|entry| (skill.name.clone(), entry)));
+    }
+    if new == *old {
+        return;
+    }
+    match write(target, &new) {
+        Ok(()) => report.changes.push(format!("write {LOCKFILE}")),
+        Err(error) => report.warnings.push(error.to_string()),
+    }
+}

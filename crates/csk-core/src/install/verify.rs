@@ -1,0 +1,180 @@
+//! Proves that what is on disk is what the repositories, the markers and the lock say, byte for byte.
+//!
+//! Nothing that csk remembers is believed: every file is read, and every skill is built again from git's own
+//! objects.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use skill::{Identifier, Marker};
+
+use super::gate::check_links;
+use super::shims::{Files, plan_shims};
+use super::{
+    Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError, Seen,
+    Sources, Store, Tags, Target, observe, plan, prepare, resolve,
+};
+use crate::{Commit, Declaration};
+
+/// What was found of one project.
+#[derive(Debug)]
+pub struct Verification {
+    /// What differs, by skill; a skill without differences has an empty list.
+    pub skills: Vec<(Identifier, Vec<String>)>,
+    /// What differs in the project itself.
+    pub problems: Vec<String>,
+}
+
+impl Verification {
+    /// Returns true if nothing differs.
+    pub fn is_good(&self) -> bool {
+        self.problems.is_empty() && self.skills.iter().all(|(_, problems)| problems.is_empty())
+    }
+}
+
+/// Checks every target, and changes nothing.
+pub fn verify(
+    environment: &Environment,
+    targets: &[Target],
+) -> Vec<Result<Verification, ProjectError>> {
+    targets.par_iter().map(|target| project(environment, target)).collect()
+}
+
+fn project(environment: &Environment, target: &Target) -> Result<Verification, ProjectError> {
+    check_links(target)?;
+    let store = Store::unremembered(&environment.home);
+    let observed = observe(target, &environment.agents, &store, Seen::default())
+        .map_err(|error| ProjectError::Files(error.to_string()))?;
+    let resolution =
+        resolve(&environment.skills_root, std::slice::from_ref(target), &BTreeMap::new());
+    let mut plan = plan(target, &resolution, &observed, (Tags::MayMove, LockUse::Follow));
+    plan_shims(target, &mut plan, &observed, &Files::new(), &store)?;
+    let mut problems: Vec<String> =
+        plan.env.iter().map(|file| format!("{} is missing or wrong", file.path)).collect();
+    let gone = plan.shims.iter().filter(|shim| shim.target.is_none());
+    problems.extend(gone.map(|shim| format!("the command {} belongs to no skill", shim.command)));
+    problems.extend(
+        plan.removals.iter().map(|group| format!("{} is not declared any more", group.name)),
+    );
+    let checker = Checker { environment, target, observed: &observed, store: &store };
+    let check = |(skill, group): (&Declaration, &super::Group)| {
+        let mut problems = checker.skill(skill);
+        if let Some(error) = &group.error {
+            problems.push(error.to_string());
+        }
+        match &group.label {
+            Label::ContentDrift(Some(what)) => problems.push(what.clone()),
+            Label::UpdateAvailable => problems.push("another version is wanted".to_owned()),
+            Label::Missing
+            | Label::ContentDrift(None)
+            | Label::UpToDate
+            | Label::Removed
+            | Label::Error => {}
+        }
+        (skill.name.clone(), problems)
+    };
+    let skills = target.skills.par_iter().zip(&plan.skills).map(check).collect();
+    Ok(Verification { skills, problems })
+}
+
+struct Checker<'a> {
+    environment: &'a Environment,
+    target: &'a Target,
+    observed: &'a Observed,
+    store: &'a Store,
+}
+
+impl Checker<'_> {
+    fn skill(&self, skill: &Declaration) -> Vec<String> {
+        match self.observed.contexts.get(&skill.name) {
+            None | Some(ContextState::Missing) => vec!["it is not installed".to_owned()],
+            Some(ContextState::Foreign) => vec!["it was not installed by csk".to_owned()],
+            Some(ContextState::Newer(why) | ContextState::Broken(why)) => vec![why.clone()],
+            Some(ContextState::Installed { marker, content, .. }) => {
+                let mut problems = Vec::new();
+                match self.rebuild(skill, marker) {
+                    Ok(built) => self.compare(marker, &built, content, &mut problems),
+                    Err(why) => problems.push(why),
+                }
+                self.lock(skill, marker, &mut problems);
+                problems
+            }
+        }
+    }
+
+    /// Builds the skill at the commit that its marker names, from git's objects alone.
+    fn rebuild(&self, skill: &Declaration, marker: &Marker) -> Result<Prepared, String> {
+        let commit = Commit::new(&marker.commit)
+            .ok_or_else(|| format!("its marker names `{}`, which is no commit", marker.commit))?;
+        let sources = Sources {
+            skills_root: &self.environment.skills_root,
+            cache: &Cache::new(&self.environment.home, Keep::Unused),
+            path: None,
+            except: &[],
+        };
+        let declaration = Declaration { source: marker.source.clone(), ..skill.clone() };
+        prepare(&sources, &declaration, &commit, marker.locale.as_deref())
+            .map_err(|error| format!("it cannot be built again: {error}"))
+    }
+
+    fn compare(
+        &self,
+        marker: &Marker,
+        built: &Prepared,
+        found: &skill_fs::Digests,
+        problems: &mut Vec<String>,
+    ) {
+        let mut check = |is_good: bool, what: &str| {
+            if !is_good {
+                problems.push(what.to_owned());
+            }
+        };
+        check(found.content == built.content, "its files are not those of its commit");
+        check(
+            found.bundle == built.context,
+            "modes, links or files differ from those of its commit",
+        );
+        check(
+            marker.content_sha256 == built.content,
+            "its marker has another digest of its content",
+        );
+        let is_same =
+            |recorded: Option<skill::Digest>, built| recorded.is_none_or(|it| it == built);
+        check(
+            is_same(marker.context_sha256, built.context),
+            "its marker has another digest of its files",
+        );
+        check(
+            is_same(marker.bundle_sha256, built.bundle),
+            "its marker has another digest of its bundle",
+        );
+        let commands = built.runtime.as_ref().map(|runtime| &runtime.commands);
+        check(
+            commands.map_or(marker.command_paths.is_empty(), |commands| {
+                *commands == marker.command_paths
+            }),
+            "its marker names other commands",
+        );
+        if let Some(runtime) = &built.runtime
+            && let Some(what) = self.store.differs(&marker.name, &marker.commit, runtime)
+        {
+            problems.push(format!("its runtime differs: {what}"));
+        }
+    }
+
+    fn lock(&self, skill: &Declaration, marker: &Marker, problems: &mut Vec<String>) {
+        let Some(lock) = &self.target.lock else { return };
+        match lock.get(skill) {
+            None => problems.push("it is not locked as it is declared".to_owned()),
+            Some(locked) if locked.commit.as_str() != marker.commit => problems.push(format!(
+                "the lock says {}, installed is {}",
+                locked.commit.short(),
+                marker.commit.get(..7).unwrap_or(&marker.commit)
+            )),
+            Some(locked) if marker.bundle_sha256.is_some_and(|bundle| bundle != locked.bundle) => {
+                problems.push("the lock has another digest of its bundle".to_owned());
+            }
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `csk lock`: writes Skillfile.lock.
+
+use std::collections::BTreeSet;
+
+use csk_core::LOCKFILE;
+use csk_core::install::{LockChange, LockReport, Mode, Upgrade, lock as lock_all};
+use skill::Identifier;
+use term::safe_line;
+
+use crate::commands::install::network;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::projects::{Selection, select};
+
+const AFTER: &str = "\
+Purpose: writes Skillfile.lock: for each declared skill the commit that its reference names, and the digest of its files. \
+From then on installs use these commits. Skills that are locked as they are declared stay at their commit unless \
+--upgrade names them, or names none. Nothing is fetched: `csk update` does that.
+
+Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
+Writes: Skillfile.lock; skills_root, for repositories that are cloned; csk's cache
+
+Keys of Skillfile.lock: schema_version, skills: {NAME: {source, git, ref_kind, ref, commit, tree, bundle_sha256}}.
+
+Exit codes:
+  0  done
+  1  a skill cannot be locked; what was locked of it before stays
+  2  usage or configuration, or the one target's file is malformed
+  3  another csk holds the lock
+
+Examples:
+  csk lock
+  csk lock --upgrade
+  csk lock --upgrade pdf review --dry-run";
+
+/// Write the commits of a project's skills to Skillfile.lock
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct LockArgs {
+    /// A project: its alias, or a path in it [default: the project here, else all configured ones]
+    #[arg(long = "project", value_name = "TARGET")]
+    target: Option<String>,
+    /// All configured projects
+    #[arg(long, conflicts_with = "target")]
+    all: bool,
+    /// Take what the references name now, for these skills or for all
+    #[arg(long, num_args = 0.., value_name = "SKILL")]
+    upgrade: Option<Vec<String>>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Use no network: nothing is cloned
+    #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    offline: bool,
+}
+
+pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let selection = Selection { target: args.target.clone(), all: args.all };
+    let selected = select(context, &config, &selection)?;
+    let declared: BTreeSet<&Identifier> = selected
+        .targets
+        .iter()
+        .flat_map(|target| &target.skills)
+        .map(|skill| &skill.name)
+        .collect();
+    let upgrade = match &args.upgrade {
+        None => Upgrade::Needed,
+        Some(names) if names.is_empty() => Upgrade::All,
+        Some(names) => {
+            let mut found = BTreeSet::new();
+            for name in names {
+                let known = declared.iter().find(|declared| declared.as_str() == name);
+                found.insert((*known.ok_or_else(|| unknown(name, &declared))?).clone());
+            }
+            Upgrade::Only(found)
+        }
+    };
+    let mode = if args.dry_run { Mode::DryRun } else { Mode::Apply };
+    let environment = context.environment(&config);
+    let how = (mode, network(args.offline));
+    let reports = lock_all(&environment, &selected.targets, &upgrade, how, &Progress::default())?;
+    let mut failed = selected.failed;
+    for report in &reports {
+        failed |= tell(context, report, mode)?;
+    }
+    Ok(u8::from(failed))
+}
+
+fn unknown(name: &str, declared: &BTreeSet<&Identifier>) -> Failure {
+    let failure = Failure::usage(format!("there is no skill `{name}` in Skillfile.json"));
+    match skill::nearest(name, declared.iter().map(|name| name.as_str())) {
+        Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}
+
+/// Tells what became of a lock; returns true if something failed.
+fn tell(context: &mut Context, report: &LockReport, mode: Mode) -> Result<bool, Failure> {
+    let alias = safe_line(&report.alias).into_owned();
+    let mut failed = false;
+    for (name, change) in &report.skills {
+        let line = match change {
+            LockChange::Kept(commit) => format!("{} unchanged", commit.short()),
+            LockChange::Locked(None, commit) => format!("{} locked", commit.short()),
+            LockChange::Locked(Some(old), commit) if old == commit => {
+                format!("{} locked", commit.short())
+            }
+            LockChange::Locked(Some(old), commit) => {
+                format!("{} -> {} locked", old.short(), commit.short())
+            }
+            LockChange::Dropped => "dropped".to_owned(),
+            LockChange::Failed(error) => {
+                failed = true;
+                let hint = error.hint().map_or_else(String::new, |hint| {
+                    format!("{alias}: hint: {}\n", safe_line(&hint))
+                });
+                let message = safe_line(&error.to_string()).into_owned();
+                context.ui.error(&format!("{alias}: {name}: {message}\n{hint}"))?;
+                continue;
+            }
+        };
+        context.ui.out(&format!("{alias}: {name} {line}\n"))?;
+    }
+    if let Some(error) = &report.error {
+        context.ui.error(&format!("{alias}: {}\n", safe_line(&error.to_string())))?;
+        return Ok(true);
+    }
+    if mode == Mode::DryRun && report.is_written {
+        context.ui.out(&format!("{alias}: {LOCKFILE} would be written (dry-run)\n"))?;
+    }
+    Ok(failed)
+}
