@@ -193,6 +193,23 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitE
     }
 }
 
+/// Returns true if `root` is in a work tree.
+pub fn work_tree(root: &AbsPath) -> Result<bool, GitError> {
+    exclude_file(root).map(|file| file.is_some())
+}
+
+/// Returns the file of ignore rules that is this machine's alone; none outside a work tree.
+pub fn exclude_file(root: &AbsPath) -> Result<Option<AbsPath>, GitError> {
+    let mut git = git_around(root);
+    git.args(["rev-parse", "--git-path", "info/exclude"]);
+    let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
+    if output.status.success() {
+        return Ok(Some(root.join(String::from_utf8_lossy(&output.stdout).trim_end())));
+    }
+    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if words.contains("not a git repository") { Ok(None) } else { Err(GitError::Failed(words)) }
+}
+
 /// Returns the first file below `folder` that git has in the work tree at `root`; none outside a work tree.
 pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
     let mut git = git_around(root);

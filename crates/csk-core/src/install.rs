@@ -6,9 +6,11 @@
 
 mod apply;
 mod cache;
+mod cache_size;
 mod consumers;
 mod gate;
 mod gc;
+mod inspect;
 mod journal;
 mod locking;
 mod observe;
@@ -28,8 +30,10 @@ mod write;
 
 pub use apply::{Applied, apply};
 pub use cache::{Cache, Keep};
+pub use cache_size::{CacheSize, cache_folder, cache_size, clean_cache};
 pub use consumers::Consumers;
 pub use gc::{Garbage, collect};
+pub use inspect::{Inspection, inspect};
 pub use journal::finish_interrupted;
 pub use locking::LockUse;
 pub use observe::{AdapterState, ContextState, Observed, observe};

@@ -19,6 +19,7 @@ mod repository;
 mod runtime;
 mod schema;
 mod skillfile;
+mod skillfile_edit;
 mod snapshot;
 mod sys;
 mod text;
@@ -28,7 +29,10 @@ pub use agents::{Agent, Agents};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{ContextError, context};
 pub use env_files::{Scope, env_ps1, env_sh};
-pub use git::{Fetched, GitError, LocalSources, TIME_LIMIT, clone, fetch, not_ignored, origin};
+pub use git::{
+    Fetched, GitError, LocalSources, TIME_LIMIT, clone, exclude_file, fetch, not_ignored, origin,
+    work_tree,
+};
 pub use ledger::{LEDGER_FILE, Ledger};
 pub use locale::{LocaleError, Rendered, render};
 pub use lockfile::{LOCKFILE, Locked, Lockfile};
@@ -38,6 +42,7 @@ pub use repository::{Commit, Repository, SourceError};
 pub use runtime::{Platform, Runtime, RuntimeError, manifest, runtime};
 pub use schema::schemas;
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
+pub use skillfile_edit::{remove_skill, set_skill};
 pub use snapshot::{Content, File, FileKind, Snapshot, bundle_digest, content_digest};
 pub use text::read_text;
 

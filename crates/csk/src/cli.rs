@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use term::{ColorChoice, Ui, tell_usage};
 
 use crate::commands::{
-    bootstrap, config, exec, gc, install, list, lock, project, shell_init, skill, status, update,
-    upgrade, verify,
+    add, bootstrap, cache, config, exec, gc, global, init, install, list, lock, project,
+    shell_init, skill, status, update, upgrade, verify,
 };
 use crate::context::Context;
 use crate::failure::Failure;
@@ -57,6 +57,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Bootstrap(bootstrap::BootstrapArgs),
+    Init(init::InitArgs),
+    Add(add::AddArgs),
+    Remove(add::RemoveArgs),
     Install(install::InstallArgs),
     Update(update::UpdateArgs),
     Upgrade(upgrade::UpgradeArgs),
@@ -64,7 +67,9 @@ enum Command {
     List(list::ListArgs),
     Lock(lock::LockArgs),
     Verify(verify::VerifyArgs),
+    Global(global::GlobalArgs),
     Gc(gc::GcArgs),
+    Cache(cache::CacheArgs),
     Exec(exec::ExecArgs),
     ShellInit(shell_init::ShellInitArgs),
     Project(project::ProjectArgs),
@@ -89,6 +94,11 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
     let mut context = Context::read(Ui::new(color))?;
     let code = match command {
         Command::Bootstrap(args) => bootstrap::bootstrap(&mut context, args)?,
+        Command::Init(args) => init::init(&mut context, args)?,
+        Command::Add(args) => add::add(&mut context, args)?,
+        Command::Remove(args) => add::remove(&mut context, args)?,
+        Command::Global(args) => global::global(&mut context, args)?,
+        Command::Cache(args) => cache::cache(&mut context, args)?,
         Command::Install(args) => install::install(&mut context, args)?,
         Command::Update(args) => update::update(&mut context, args)?,
         Command::Upgrade(args) => upgrade::upgrade(&mut context, args)?,

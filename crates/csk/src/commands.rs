@@ -1,9 +1,13 @@
 //! One file a command, named as the user types it.
 
+pub(crate) mod add;
 pub(crate) mod bootstrap;
+pub(crate) mod cache;
 pub(crate) mod config;
 pub(crate) mod exec;
 pub(crate) mod gc;
+pub(crate) mod global;
+pub(crate) mod init;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod lock;

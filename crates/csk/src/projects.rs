@@ -183,7 +183,7 @@ fn unreadable(path: &AbsPath, why: &str) -> Read {
     Read::Bad { text: String::new(), problems: problem.into_iter().collect() }
 }
 
-fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
+pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
     let pattern = config.worktree_alias_pattern.as_deref();
     let named = || checkout(&place.root, file.project_alias.as_ref(), pattern).checkout_alias;
     let alias = place.alias.as_ref().map_or_else(named, Identifier::to_string);

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 
 use skill::{Identifier, MARKER_FILE};
-use skill_fs::{AbsPath, FsError, Root};
+use skill_fs::{AbsPath, FsError, Root, write_file};
 
 use super::journal::remove_tree;
 use super::observe::read_marker;
@@ -23,6 +23,19 @@ pub struct Garbage {
     pub runtimes: Vec<String>,
     /// Folders that have nothing installed any more.
     pub consumers: Vec<AbsPath>,
+}
+
+/// Made before a change, removed when all garbage is: an install that was killed in between is noticed.
+const PENDING: &str = ".gc-pending";
+
+/// Notes that there is going to be garbage.
+pub(super) fn announce_garbage(home: &AbsPath) -> Result<(), FsError> {
+    write_file(&home.join(PENDING), b"").map(|_| ())
+}
+
+/// Returns true if there may be garbage that nobody has collected.
+pub(super) fn has_garbage(home: &AbsPath) -> bool {
+    fs::symlink_metadata(home.join(PENDING).as_path()).is_ok()
 }
 
 /// Finds what nobody uses and, unless it is a dry run, removes it. `projects` are the configured ones. The
@@ -58,8 +71,12 @@ pub fn collect(home: &AbsPath, projects: &[AbsPath], mode: Mode) -> Result<Garba
             let _ = fs::remove_dir(folder.as_path());
         }
     }
-    if mode == Mode::Apply && !garbage.consumers.is_empty() {
-        kept.write(home)?;
+    if mode == Mode::Apply {
+        if !garbage.consumers.is_empty() {
+            kept.write(home)?;
+        }
+        // Where it stays, the next run looks once more.
+        let _ = fs::remove_file(home.join(PENDING).as_path());
     }
     Ok(garbage)
 }

@@ -7,7 +7,7 @@ use skill::Identifier;
 use skill_fs::{FsError, write_file};
 
 use super::locking::Finding;
-use super::sources::{check_root, clone_missing};
+use super::sources::{check_root, clone_missing, declared};
 use super::{
     Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, RunError, SkillError,
     Target, resolve,
@@ -61,7 +61,7 @@ pub fn lock(
 ) -> Result<Vec<LockReport>, RunError> {
     check_root(environment, targets)?;
     let failed = match (mode, network) {
-        (Mode::Apply, Network::Allowed) => clone_missing(environment, targets, progress),
+        (Mode::Apply, Network::Allowed) => clone_missing(environment, declared(targets), progress),
         (Mode::DryRun, _) | (_, Network::Refused) => Default::default(),
     };
     let _lock = match mode {

@@ -125,13 +125,6 @@ impl ProjectReport {
     pub fn makes_commands(&self) -> bool {
         self.skills.iter().any(|skill| skill.makes_commands && !skill.has_failed())
     }
-
-    /// Returns true if something was changed, or would be.
-    pub fn has_changes(&self) -> bool {
-        let is_changed =
-            |skill: &SkillReport| matches!(skill.outcome, Outcome::Installed | Outcome::Removed);
-        !self.changes.is_empty() || self.skills.iter().any(is_changed)
-    }
 }
 
 impl SkillReport {

@@ -14,9 +14,10 @@ use skill::Identifier;
 use skill_fs::{AbsPath, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
+use super::gc::{announce_garbage, has_garbage};
 use super::relock::{Upgrade, follow};
 use super::shims::{Files, plan_shims};
-use super::sources::{check_root, clone_missing};
+use super::sources::{check_root, clone_missing, declared};
 use super::{
     BIN, Cache, Consumers, Keep, LockUse, Observed, Plan, Prepared, ProjectError, ProjectReport,
     Resolution, RuntimeState, Seen, SkillError, Sources, Store, Tags, Target, apply, collect,
@@ -112,7 +113,7 @@ pub fn install(
 ) -> Result<Vec<ProjectReport>, RunError> {
     check_root(environment, targets)?;
     let failed = match (options.mode, options.network) {
-        (Mode::Apply, Network::Allowed) => clone_missing(environment, targets, progress),
+        (Mode::Apply, Network::Allowed) => clone_missing(environment, declared(targets), progress),
         (Mode::DryRun, _) | (_, Network::Refused) => BTreeMap::new(),
     };
     // A dry run writes nothing, a lock neither.
@@ -124,6 +125,9 @@ pub fn install(
     let mut plans = plan_all(environment, targets, &store, &failed, Some(options));
     if options.mode == Mode::Apply {
         note_consumers(environment, targets, &plans)?;
+        if plans.iter().flatten().any(|planned| !planned.plan.is_empty()) {
+            announce_garbage(&environment.home)?;
+        }
         put_runtimes(&store, &mut plans);
     }
     let work: Vec<_> = targets.iter().zip(plans).collect();
@@ -144,8 +148,8 @@ pub fn install(
         .collect();
     if options.mode == Mode::Apply {
         store.save();
-        // Only a change can leave something that nobody uses.
-        if reports.iter().any(ProjectReport::has_changes) {
+        // Only a change can leave something that nobody uses: this one, or one that was killed.
+        if has_garbage(&environment.home) {
             collect(&environment.home, &environment.projects, Mode::Apply)?;
         }
     }

@@ -69,14 +69,19 @@ pub fn update(
     Ok(at_once(|| names.into_par_iter().map(fetch_one).collect()))
 }
 
+/// Returns every declared skill.
+pub(super) fn declared(targets: &[Target]) -> impl Iterator<Item = &Declaration> {
+    targets.iter().flat_map(|target| &target.skills)
+}
+
 /// Clones repositories that are declared with a URL and not there; returns the ones that failed.
-pub(super) fn clone_missing(
+pub(super) fn clone_missing<'a>(
     environment: &Environment,
-    targets: &[Target],
+    skills: impl IntoIterator<Item = &'a Declaration>,
     progress: &dyn Progress,
 ) -> BTreeMap<Identifier, SkillError> {
     let mut missing: BTreeMap<&Identifier, (&Declaration, &str)> = BTreeMap::new();
-    for skill in targets.iter().flat_map(|target| &target.skills) {
+    for skill in skills {
         let place = environment.skills_root.join(skill.source.as_str());
         if let Some(url) = skill.git.as_deref().filter(|_| !place.as_path().exists()) {
             missing.entry(&skill.source).or_insert((skill, url));

@@ -1,12 +1,13 @@
 //! `csk status`: what is installed against what is declared.
 
+use csk_core::Config;
 use csk_core::install::{Group, Label, Plan, Target, status as look};
 use serde_json::{Value, json};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selection, select};
+use crate::projects::{Selected, Selection, select};
 
 const AFTER: &str = "\
 Purpose: compares each project with its Skillfile.json, file by file, and changes nothing.
@@ -38,6 +39,13 @@ Examples:
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    flags: StatusFlags,
+}
+
+/// The flags of every status.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusFlags {
     /// Fail unless everything is up to date
     #[arg(long)]
     check: bool,
@@ -49,7 +57,16 @@ pub(crate) struct StatusArgs {
 pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Failure> {
     let config = context.config()?;
     let selected = select(context, &config, &args.selection)?;
-    let environment = context.environment(&config);
+    show_status(context, &config, &selected, &args.flags)
+}
+
+pub(crate) fn show_status(
+    context: &mut Context,
+    config: &Config,
+    selected: &Selected,
+    args: &StatusFlags,
+) -> Result<u8, Failure> {
+    let environment = context.environment(config);
     let mut is_current = !selected.failed;
     let mut failed = selected.failed;
     let mut projects = Vec::new();

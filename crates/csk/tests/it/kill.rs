@@ -35,14 +35,15 @@ fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
         );
     }
     for name in ["changed", "gone", "kept", "fresh"] {
-        let repo = world.repo(name, &SKILL.replace("name: pdf", &format!("name: {name}")));
+        let repo = world.repo(name, &with_command(name));
         repo.git("tag v1");
-        repo.commit("//- /references/guide.md\nNew guide.\n//- /references/more.md\nMore.\n");
+        repo.commit("//- /references/guide.md\nNew guide.\n//- /references/more.md\nMore.\n//- /scripts/side\nv2\n");
         repo.git("tag v2");
     }
     let skill = |name: &str, tag: &str| format!(r#"{{"name": "{name}", "tag": "{tag}"}}"#);
     world.skillfile(&[skill("changed", "v1"), skill("gone", "v1"), skill("kept", "v1")].join(","));
     world.install();
+    world.program("app/.agents/bin/mine", "mine");
     world.env.write("app/.agents/skills/mine/SKILL.md", b"mine");
     world.env.write("app/.claude/skills/mine/SKILL.md", b"mine");
     world.skillfile(&[skill("changed", "v2"), skill("kept", "v1"), skill("fresh", "v2")].join(","));
@@ -83,6 +84,18 @@ fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
     assert!(kills > 40, "only {kills} changes were killed at");
 }
 
+/// A skill with a command, whose runtime says which version it is.
+fn with_command(name: &str) -> String {
+    let skill = SKILL.replace("name: pdf", &format!("name: {name}"));
+    let manifest = format!(
+        r#"{{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {{"{name}": {{"type": "script", "unix_path": "scripts/run"}}}}}}"#
+    );
+    let script = "#!/bin/sh\ncat \"$(dirname \"$(readlink -f \"$0\")\")/side\"\n";
+    format!(
+        "{skill}//- /scripts/run\n{script}//- /scripts/side\nv1\n//- /csk-skill.json\n{manifest}\n"
+    )
+}
+
 fn check_after_kill(world: &World, number: &str) {
     // Whole before anything is mended: the marker's version and no other.
     for (name, versions) in [
@@ -112,6 +125,14 @@ fn check_after_kill(world: &World, number: &str) {
                 version == "v2",
                 "kill {number}: {name}"
             );
+            // Its command is there, whole, in one of the two versions; a fresh one may still be on its way.
+            let run = world.env.run_args("sh", &["-c", &format!("app/.agents/bin/{name}")]);
+            let is_whole = run.stdout == "v1\n" || run.stdout == "v2\n";
+            assert!(
+                is_whole || name == "fresh" || name == "gone",
+                "kill {number}: {name}: {}",
+                run.stderr
+            );
         }
     }
     let run = world.csk("install app");
@@ -121,13 +142,22 @@ fn check_after_kill(world: &World, number: &str) {
     for left in [
         ".agents/.csk-stage",
         ".agents/.csk-journal.json",
+        "../../home/.cocoaskills/runtime/gone",
         ".agents/skills/gone",
         ".claude/skills/gone",
     ] {
         assert!(fs::symlink_metadata(world.app(left)).is_err(), "kill {number}: {left} is left");
     }
+    for (name, version) in [("changed", "v2\n"), ("kept", "v1\n"), ("fresh", "v2\n")] {
+        let run = world.env.run(&format!("app/.agents/bin/{name}"), "");
+        assert_eq!(run.stdout, version, "kill {number}: {name}: {}", run.stderr);
+    }
+    assert!(!world.app(".agents/bin/gone").exists(), "kill {number}");
+    let run = world.csk("verify app");
+    assert_eq!(run.code, Some(0), "kill {number}: {}", run.stderr);
     assert!(!world.app(".agents/backups").exists(), "kill {number}: nothing was edited");
-    for mine in [".agents/skills/mine/SKILL.md", ".claude/skills/mine/SKILL.md"] {
+    for mine in [".agents/skills/mine/SKILL.md", ".claude/skills/mine/SKILL.md", ".agents/bin/mine"]
+    {
         assert_eq!(world.read(world.app(mine)), "mine", "kill {number}");
     }
 }

@@ -6,6 +6,8 @@
 mod adapters;
 mod bad_input;
 mod commands;
+mod editing;
+mod global;
 mod hostile;
 mod install;
 mod kill;

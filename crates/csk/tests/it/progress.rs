@@ -29,7 +29,7 @@ fn on_a_terminal(world: &World, arguments: &str, answers: &str) -> Option<String
         return None;
     }
     // A question that nobody answers ends the test, not the machine.
-    let call = format!("timeout 60 {} {arguments}", env!("CARGO_BIN_EXE_csk"));
+    let call = format!("timeout --foreground 60 {} {arguments}", env!("CARGO_BIN_EXE_csk"));
     let mut child = world
         .env
         .command("script", &["--quiet", "--return", "--command", &call, "/dev/null"])
@@ -92,7 +92,8 @@ fn bootstrap_asks_on_a_terminal_and_asks_again() {
     let world = World::bare();
     let path = world.home().join(".cocoaskills/config.json");
     fs::remove_file(&path).unwrap();
-    let answers = "skills\nru\nclaud_code\nclaude_code, codex_cli\napp=nowhere\napp=app\n\nwhat\nprint\n";
+    let answers =
+        "skills\nru\nclaud_code\nclaude_code, codex_cli\napp=nowhere\napp=app\n\nwhat\nprint\n";
     let Some(shown) = on_a_terminal(&world, "bootstrap", answers) else { return };
     assert!(shown.contains("did you mean `claude_code`?"), "{shown}");
     assert!(shown.contains("nowhere does not exist"), "{shown}");

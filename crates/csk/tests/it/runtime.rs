@@ -488,3 +488,42 @@ fn a_broken_list_of_consumers_stops_the_collection() {
     assert!(world.runtime("review").exists());
     assert_eq!(world.read(&list), "[");
 }
+
+/// Ten csk at once, each in a project of its own, switching versions for a while: nothing is lost, and nobody is
+/// told a lie.
+#[test]
+fn ten_csk_at_once_lose_nothing() {
+    let world = review_world();
+    world.commit("review", "//- /scripts/helper.py\ndef hello():\n    return 'new'\n");
+    world.git("skills/review", "tag v2");
+    for number in 0..10 {
+        world.env.write(&format!("p{number}/Skillfile.json"), b"");
+    }
+    let program = env!("CARGO_BIN_EXE_csk");
+    let script = format!(
+        r#"cd $1; end=$(( $(date +%s) + 4 )); n=0
+        while [ $(date +%s) -lt $end ]; do
+            n=$((n + 1)); tag=v$((n % 2 + 1))
+            printf '{{"schema_version": 1, "skills": [{{"name": "review", "tag": "%s"}}]}}' $tag > Skillfile.json
+            {program} install . > out 2>&1 || {{ echo "exit $?"; cat out; exit 1; }}
+            said=$(.agents/bin/mr) || exit 1
+            case $tag in v1) want='hello from the side' ;; v2) want=new ;; esac
+            [ "$said" = "$want" ] || {{ echo "$said instead of $want"; exit 1; }}
+        done; echo done $n"#
+    );
+    let mut children = Vec::new();
+    for number in 0..10 {
+        let mut command = world.env.command("sh", &["-c", &script, "sh", &format!("p{number}")]);
+        children.push(command.stdout(std::process::Stdio::piped()).spawn().unwrap());
+    }
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.starts_with("done"), "{said}");
+    }
+    for number in 0..10 {
+        assert_eq!(world.csk(&format!("verify p{number}")).code, Some(0));
+    }
+    // No more than the two versions that are in use.
+    assert!(fs::read_dir(world.store().join("review")).unwrap().count() <= 2);
+}

@@ -1,0 +1,62 @@
+//! A look at a skill before it is declared: what it brings, what it needs, what it says it may do.
+
+use std::ffi::OsStr;
+
+use skill::{CommandKind, Manifest};
+
+use super::sources::clone_missing;
+use super::{Cache, Environment, Keep, MissingCommand, Network, SkillError, Sources, prepare};
+use crate::which::find_program;
+use crate::{Commit, Declaration, Progress, Repository};
+
+/// What a skill is like.
+#[derive(Debug)]
+pub struct Inspection {
+    /// The commit that its reference names.
+    pub commit: Commit,
+    /// What it declares about its commands.
+    pub manifest: Option<Manifest>,
+    /// Programs that it needs and the system does not have.
+    pub missing: Vec<MissingCommand>,
+    /// What to tell of its format.
+    pub warnings: Vec<String>,
+}
+
+/// Looks at a skill; its repository is cloned where it is missing and that is allowed.
+pub fn inspect(
+    environment: &Environment,
+    skill: &Declaration,
+    network: Network,
+    progress: &dyn Progress,
+) -> Result<Inspection, SkillError> {
+    if network == Network::Allowed
+        && let Some((_, error)) = clone_missing(environment, [skill], progress).into_iter().next()
+    {
+        return Err(error);
+    }
+    let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))?;
+    let commit = repository.resolve(&skill.reference)?;
+    let sources = Sources {
+        skills_root: &environment.skills_root,
+        cache: &Cache::new(&environment.home, Keep::Nothing),
+        path: None,
+        except: &[],
+    };
+    let prepared = prepare(&sources, skill, &commit, None)?;
+    let path: &OsStr = environment.path.as_deref().unwrap_or_default();
+    let commands = prepared.manifest.iter().flat_map(|manifest| &manifest.commands);
+    let missing = commands.filter_map(|command| match &command.kind {
+        CommandKind::System { program, hint }
+            if find_program(program, Some(path), &[]).is_none() =>
+        {
+            Some(MissingCommand { program: program.clone(), hint: hint.clone() })
+        }
+        CommandKind::System { .. } | CommandKind::Script { .. } => None,
+    });
+    Ok(Inspection {
+        commit,
+        missing: missing.collect(),
+        warnings: prepared.warnings,
+        manifest: prepared.manifest,
+    })
+}

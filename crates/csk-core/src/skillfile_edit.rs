@@ -1,0 +1,121 @@
+//! Edits a Skillfile in place: what is not asked to change stays as the user wrote it, to the byte.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
+use skill::Identifier;
+
+use crate::Declaration;
+
+/// Returns the file with `declaration` in it, in the place of an older one of that name or at the end. None if
+/// it is not a Skillfile.
+pub fn set_skill(text: &str, declaration: &Declaration) -> Option<String> {
+    let root = parse(text)?;
+    let skills = skills(&root)?;
+    let fields = fields(declaration);
+    match find(&skills, &declaration.name) {
+        None => {
+            let object = fields
+                .into_iter()
+                .filter_map(|(key, value)| Some((key.to_owned(), CstInputValue::String(value?))));
+            skills.append(CstInputValue::Object(object.collect()));
+        }
+        Some(object) => {
+            for (key, value) in fields {
+                match (object.get(key), value) {
+                    (Some(found), Some(value)) => found.set_value(CstInputValue::String(value)),
+                    (Some(found), None) => found.remove(),
+                    (None, Some(value)) => {
+                        object.append(key, CstInputValue::String(value));
+                    }
+                    (None, None) => {}
+                }
+            }
+        }
+    }
+    Some(root.to_string())
+}
+
+/// Returns the file without the skill `name`; none if it is not there.
+pub fn remove_skill(text: &str, name: &Identifier) -> Option<String> {
+    let root = parse(text)?;
+    find(&skills(&root)?, name)?.remove();
+    Some(root.to_string())
+}
+
+fn parse(text: &str) -> Option<CstRootNode> {
+    CstRootNode::parse(text, &ParseOptions::default()).ok()
+}
+
+fn skills(root: &CstRootNode) -> Option<CstArray> {
+    root.object_value()?.array_value("skills")
+}
+
+fn find(skills: &CstArray, name: &Identifier) -> Option<CstObject> {
+    skills.elements().into_iter().filter_map(|element| element.as_object()).find(|object| {
+        let value = object.get("name").and_then(|property| property.value()?.as_string_lit());
+        value.is_some_and(|text| text.decoded_value().is_ok_and(|text| text == name.as_str()))
+    })
+}
+
+fn fields(declaration: &Declaration) -> [(&'static str, Option<String>); 6] {
+    let reference = |key: &str| {
+        let is_it = declaration.reference.kind.as_str() == key;
+        is_it.then(|| declaration.reference.name.clone())
+    };
+    let source = Some(declaration.source.to_string());
+    [
+        ("name", Some(declaration.name.to_string())),
+        ("source", source.filter(|source| *source != declaration.name.as_str())),
+        ("git", declaration.git.clone()),
+        ("tag", reference("tag")),
+        ("branch", reference("branch")),
+        ("revision", reference("revision")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use skill::RefKind;
+
+    use super::*;
+    use crate::Reference;
+
+    fn declaration(name: &str, kind: RefKind, reference: &str) -> Declaration {
+        let name = Identifier::new(name).unwrap();
+        let reference = Reference { kind, name: reference.into() };
+        Declaration { source: name.clone(), name, git: None, reference }
+    }
+
+    #[test]
+    fn only_what_is_asked_for_changes() {
+        let text = "{\n    \"skills\": [\n        {\"name\":\"a\",   \"tag\": \"v1\"},\n        { \"tag\": \"v1\", \"name\": \"b\", \"note\": 1 }\n    ],\n    \"schema_version\": 1\n}\n";
+        let added = set_skill(text, &declaration("c", RefKind::Tag, "v3")).unwrap();
+        assert!(added.starts_with(&text[..text.find("v1\", \"name\": \"b\"").unwrap()]), "{added}");
+        assert!(added.ends_with("    ],\n    \"schema_version\": 1\n}\n"), "{added}");
+        assert!(added.contains("\"name\": \"c\""), "{added}");
+        assert_eq!(remove_skill(&added, &Identifier::new("c").unwrap()).unwrap(), text);
+        let moved = set_skill(text, &declaration("b", RefKind::Branch, "main")).unwrap();
+        assert!(moved.contains("\"note\": 1") && moved.contains("\"branch\": \"main\""), "{moved}");
+        assert!(!moved.contains("\"tag\": \"v1\", \"name\": \"b\""), "{moved}");
+        let same = set_skill(text, &declaration("a", RefKind::Tag, "v1")).unwrap();
+        assert_eq!(same, text, "what is declared already is not touched");
+    }
+
+    #[test]
+    fn any_file_that_is_a_skillfile_can_be_edited() {
+        for text in [
+            "{\"schema_version\": 1, \"skills\": []}",
+            "{\r\n\t\"schema_version\": 1,\r\n\t\"skills\": []\r\n}\r\n",
+            "{\"schema_version\": 1, \"skills\": [{\"name\": \"a\", \"tag\": \"1\"}]}",
+        ] {
+            let added = set_skill(text, &declaration("b", RefKind::Tag, "v1")).unwrap();
+            serde_json::from_str::<serde_json::Value>(&added).unwrap_or_else(|_| panic!("{added}"));
+            let name = Identifier::new("b").unwrap();
+            let removed = remove_skill(&added, &name).unwrap();
+            let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            assert_eq!(value(&removed), value(text), "{removed}");
+            assert_eq!(remove_skill(&removed, &name), None);
+        }
+        assert_eq!(set_skill("[]", &declaration("b", RefKind::Tag, "v1")), None);
+    }
+}

@@ -1,0 +1,289 @@
+//! `csk add` and `csk remove`: edit Skillfile.json in place.
+
+use csk_core::install::{Inspection, inspect};
+use csk_core::project::find_root;
+use csk_core::{
+    AbsPath, Config, Declaration, Reference, SKILLFILE, Skillfile, read_text, remove_skill,
+    set_skill, work_tree, write_file,
+};
+use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, nearest};
+use term::safe_line;
+
+use crate::commands::install::network;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::projects::{Read, Selection, places, read_skillfile};
+
+const ADD: &str = "\
+Purpose: declares a skill in Skillfile.json, or declares it otherwise than before. The rest of the file stays as you wrote \
+it. The repository is cloned if it is missing; the reference must be in it. What the skill brings, needs and says that it \
+may do is shown. Nothing is installed: `csk install` does that.
+
+Reads:  config.json, Skillfile.json, the skill's repository
+Writes: Skillfile.json; skills_root, if the repository is cloned
+
+Exit codes:
+  0  done
+  2  usage or configuration; there is no Skillfile.json, it is malformed, or the skill cannot be had
+
+Examples:
+  csk add pdf --git https://example.com/skill-pdf.git --tag v1.2.0
+  csk add review --source skill-review --branch main";
+
+const REMOVE: &str = "\
+Purpose: takes a skill out of Skillfile.json. The rest of the file stays as you wrote it. `csk install` then removes what is \
+installed of it.
+
+Reads:  config.json, Skillfile.json
+Writes: Skillfile.json
+
+Exit codes:
+  0  done
+  2  usage or configuration, or the skill is not declared
+
+Examples:
+  csk remove pdf";
+
+/// Declare a skill in Skillfile.json
+#[derive(Debug, clap::Args)]
+#[command(after_help = ADD)]
+pub(crate) struct AddArgs {
+    /// What to call the skill
+    name: String,
+    #[command(flatten)]
+    pub(crate) skill: SkillFlags,
+    /// A project: its alias, or a path in it [default: the project here]
+    #[arg(long, value_name = "TARGET")]
+    project: Option<String>,
+}
+
+/// Where a skill comes from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SkillFlags {
+    /// Where to clone its repository from
+    #[arg(long, value_name = "URL")]
+    git: Option<String>,
+    /// Its repository under skills_root, where the name differs
+    #[arg(long, value_name = "NAME")]
+    source: Option<String>,
+    #[command(flatten)]
+    reference: ReferenceFlags,
+    /// Show it and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Use no network: nothing is cloned
+    #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    offline: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct ReferenceFlags {
+    /// The tag to use
+    #[arg(long)]
+    tag: Option<String>,
+    /// The branch to follow
+    #[arg(long)]
+    branch: Option<String>,
+    /// The commit to use
+    #[arg(long)]
+    revision: Option<String>,
+}
+
+/// Take a skill out of Skillfile.json
+#[derive(Debug, clap::Args)]
+#[command(after_help = REMOVE)]
+pub(crate) struct RemoveArgs {
+    /// The skill
+    name: String,
+    /// A project: its alias, or a path in it [default: the project here]
+    #[arg(long, value_name = "TARGET")]
+    project: Option<String>,
+}
+
+pub(crate) fn add(context: &mut Context, args: &AddArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let root = project_root(context, &config, args.project.as_deref())?;
+    if !work_tree(&root).map_err(|error| Failure::usage(error.to_string()))? {
+        return Err(Failure::usage(format!("{root} is not inside a git repository")));
+    }
+    add_to(context, &config, &root, &args.name, &args.skill)
+}
+
+/// Declares a skill in the Skillfile at `root`.
+pub(crate) fn add_to(
+    context: &mut Context,
+    config: &Config,
+    root: &AbsPath,
+    name: &str,
+    flags: &SkillFlags,
+) -> Result<u8, Failure> {
+    let path = root.join(SKILLFILE);
+    let (text, _) = good_file(root, config)?;
+    let declaration = declaration(name, flags)?;
+    let new = set_skill(&text, &declaration)
+        .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+    // What was made must be a Skillfile: a reference that no git knows is refused here, with its place.
+    if let (None, problems) = Skillfile::parse(path.as_str(), &new, &config.agents) {
+        return Err(Failure::File { text: new, problems });
+    }
+    let environment = context.environment(config);
+    let found = inspect(&environment, &declaration, network(flags.offline), &Progress::default())
+        .map_err(|error| {
+        let failure = Failure::usage(format!("{}: {error}", declaration.name));
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })?;
+    let word = if flags.dry_run { "would be declared (dry-run)" } else { "declared" };
+    if !flags.dry_run {
+        write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    let reference = &declaration.reference;
+    context.ui.out(&format!(
+        "{} {} {} {} {word}\n",
+        declaration.name,
+        reference.kind.as_str(),
+        safe_line(&reference.name),
+        found.commit.short()
+    ))?;
+    for line in describe(&found) {
+        context.ui.out(&format!("  {}\n", safe_line(&line)))?;
+    }
+    for warning in &found.warnings {
+        context.ui.error(&format!("warning: {}: {}\n", declaration.name, safe_line(warning)))?;
+    }
+    Ok(0)
+}
+
+pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let root = project_root(context, &config, args.project.as_deref())?;
+    remove_from(context, &config, &root, &args.name)
+}
+
+/// Takes a skill out of the Skillfile at `root`.
+pub(crate) fn remove_from(
+    context: &mut Context,
+    config: &Config,
+    root: &AbsPath,
+    name: &str,
+) -> Result<u8, Failure> {
+    let (text, file) = good_file(root, config)?;
+    let known = file.skills.iter().map(|skill| &skill.name);
+    let Some(name) = known.clone().find(|known| known.as_str() == name) else {
+        let failure = Failure::usage(format!("the skill `{name}` is not declared"));
+        return Err(match nearest(name, known.map(Identifier::as_str)) {
+            Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+            None => failure,
+        });
+    };
+    let path = root.join(SKILLFILE);
+    let new = remove_skill(&text, name)
+        .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+    write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
+    context.ui.out(&format!("{name} not declared any more; `csk install` removes it\n"))?;
+    Ok(0)
+}
+
+fn project_root(
+    context: &Context,
+    config: &Config,
+    target: Option<&str>,
+) -> Result<AbsPath, Failure> {
+    let Some(target) = target else {
+        return find_root(&context.cwd).ok_or_else(|| {
+            Failure::usage(format!("{SKILLFILE} not found in or above {}", context.cwd))
+                .with_hint("run `csk init` to make one")
+        });
+    };
+    let selection = Selection { target: Some(target.to_owned()), all: false };
+    let place = places(context, config, &selection)?.pop();
+    place
+        .map(|place| place.root)
+        .ok_or_else(|| Failure::usage(format!("there is no project `{target}`")))
+}
+
+/// Reads a Skillfile that must be good, with its text.
+fn good_file(root: &AbsPath, config: &Config) -> Result<(String, Skillfile), Failure> {
+    let path = root.join(SKILLFILE);
+    match read_skillfile(root, config) {
+        Read::Good { file, .. } => {
+            let text = read_text(&path).map_err(|error| Failure::usage(error.to_string()))?;
+            Ok((text.unwrap_or_default(), file))
+        }
+        Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
+            .with_hint("run `csk init` to make one")),
+        Read::Bad { text, problems } => Err(Failure::File { text, problems }),
+    }
+}
+
+fn declaration(name: &str, flags: &SkillFlags) -> Result<Declaration, Failure> {
+    let identifier = |text: &str| {
+        Identifier::new(text)
+            .map_err(|error| Failure::usage(format!("`{text}` is not a name: {error}")))
+    };
+    let name = identifier(name)?;
+    let given = &flags.reference;
+    let reference = [
+        (RefKind::Tag, &given.tag),
+        (RefKind::Branch, &given.branch),
+        (RefKind::Revision, &given.revision),
+    ]
+    .into_iter()
+    .find_map(|(kind, name)| Some(Reference { kind, name: name.clone()? }));
+    Ok(Declaration {
+        source: flags.source.as_deref().map_or_else(|| Ok(name.clone()), identifier)?,
+        git: flags.git.clone(),
+        reference: reference
+            .ok_or_else(|| Failure::usage("a tag, branch or revision is missing"))?,
+        name,
+    })
+}
+
+/// Returns what a skill brings, needs and says that it may do.
+fn describe(found: &Inspection) -> Vec<String> {
+    let mut lines = Vec::new();
+    let names = |manifest: &Manifest, is_script: fn(&CommandKind) -> bool| -> Vec<String> {
+        let commands = manifest.commands.iter().filter(|command| is_script(&command.kind));
+        commands.map(|command| command.name.to_string()).collect()
+    };
+    if let Some(manifest) = &found.manifest {
+        let brings = names(manifest, |kind| matches!(kind, CommandKind::Script { .. }));
+        if !brings.is_empty() {
+            lines.push(format!("brings the commands {}", brings.join(", ")));
+        }
+        let needs = names(manifest, |kind| matches!(kind, CommandKind::System { .. }));
+        if !needs.is_empty() {
+            lines.push(format!("needs the programs {}", needs.join(", ")));
+        }
+    }
+    for missing in &found.missing {
+        let hint = missing.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
+        lines.push(format!("{} is not on PATH{hint}", missing.program));
+    }
+    match found.manifest.as_ref().and_then(|manifest| manifest.capabilities.as_ref()) {
+        None => lines.push("declares no capabilities: unknown, may do anything".to_owned()),
+        Some(capabilities) => lines.extend(capability_lines(capabilities)),
+    }
+    lines
+}
+
+fn capability_lines(capabilities: &DeclaredCapabilities) -> Vec<String> {
+    let value = capabilities.to_json();
+    let shown = |key: &str| match &value[key] {
+        serde_json::Value::Null => "unknown".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(serde_json::Value::as_str).collect();
+            if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+        }
+        other => other.to_string(),
+    };
+    ["network", "filesystem", "exec", "secrets", "env_read", "prompt_scope"]
+        .iter()
+        .map(|key| format!("{key}: {}", shown(key)))
+        .collect()
+}

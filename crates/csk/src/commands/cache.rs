@@ -1,0 +1,109 @@
+//! `csk cache`: the cache of snapshots.
+
+use std::time::Duration;
+
+use csk_core::install::{cache_folder, cache_size, clean_cache};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+const GROUP: &str = "\
+Purpose: csk keeps the files of commits that it has installed, so that they need not be read from git again. All of it \
+may be deleted at any time.
+
+Exit codes: 0 done, 2 usage, or the cache cannot be read, 3 another csk holds the lock.
+
+Examples:
+  csk cache size
+  csk cache clean --older-than 30";
+
+const DIR: &str = "\
+Purpose: prints where the cache is.
+
+Reads:  nothing
+Writes: nothing
+
+Exit codes:
+  0  done
+
+Examples:
+  csk cache dir";
+
+const SIZE: &str = "\
+Purpose: prints how many snapshots there are, and how many bytes are in them.
+
+Reads:  the cache
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  the cache cannot be read
+
+Examples:
+  csk cache size";
+
+const CLEAN: &str = "\
+Purpose: removes snapshots, all or those that were made some days ago. Installed skills are not touched.
+
+Reads:  the cache
+Writes: the cache
+
+Exit codes:
+  0  done
+  2  the cache cannot be written
+  3  another csk holds the lock
+
+Examples:
+  csk cache clean
+  csk cache clean --older-than 30";
+
+/// Show or empty the cache of snapshots
+#[derive(Debug, clap::Args)]
+#[command(after_help = GROUP)]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    command: CacheCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum CacheCommand {
+    /// Print where the cache is
+    #[command(after_help = DIR)]
+    Dir,
+    /// Print how large it is
+    #[command(after_help = SIZE)]
+    Size,
+    /// Remove snapshots
+    #[command(after_help = CLEAN)]
+    Clean {
+        /// Only those that were made at least so many days ago
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+    },
+}
+
+pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> Result<u8, Failure> {
+    let failed = |error: csk_core::FsError| Failure::usage(error.to_string());
+    match args.command {
+        CacheCommand::Dir => {
+            let folder = cache_folder(&context.home);
+            context.ui.out(&format!("{}\n", safe_line(folder.as_str())))?;
+        }
+        CacheCommand::Size => {
+            let size = cache_size(&context.home).map_err(failed)?;
+            let count =
+                term::counted(usize::try_from(size.snapshots).unwrap_or(usize::MAX), "snapshot");
+            context.ui.out(&format!("{count}, {} bytes\n", size.bytes))?;
+        }
+        CacheCommand::Clean { older_than } => {
+            let _lock = context.lock()?;
+            let age = older_than.map(|days| Duration::from_secs(u64::from(days) * 86_400));
+            let size = clean_cache(&context.home, age).map_err(failed)?;
+            let count =
+                term::counted(usize::try_from(size.snapshots).unwrap_or(usize::MAX), "snapshot");
+            context.ui.out(&format!("removed {count}, {} bytes\n", size.bytes))?;
+        }
+    }
+    Ok(0)
+}

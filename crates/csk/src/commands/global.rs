@@ -1,0 +1,155 @@
+//! `csk global`: the user's own skills, for all that the user does.
+
+#![expect(clippy::disallowed_methods, reason = "makes the folder of the global scope")]
+
+use csk_core::install::{LockUse, Target};
+use csk_core::{AbsPath, Config, SKILLFILE, Scope, Skillfile, read_text, write_file};
+use term::safe_line;
+
+use crate::commands::add::{SkillFlags, add_to, remove_from};
+use crate::commands::install::{InstallFlags, install_into, network};
+use crate::commands::status::{StatusFlags, show_status};
+use crate::commands::update::update_all;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Place, Read, Selected, read_skillfile, target};
+
+const AFTER: &str = "\
+Purpose: skills that are the user's own and not one project's. They are declared in global/Skillfile.json below csk's home, \
+installed beside it, and linked into the folders in your home that agents read. Their commands are on PATH everywhere with \
+the shell hook; a project's commands of the same name come first. The subcommands do what the commands of the same name do \
+for a project.
+
+Reads:  config.json, global/Skillfile.json, the repositories under skills_root
+Writes: global/ in csk's home, and the folders of the agents in your home
+
+Exit codes: as the commands of the same name
+
+Examples:
+  csk global init
+  csk global add pdf --git https://example.com/skill-pdf.git --tag v1.2.0
+  csk global install
+  csk global status --check";
+
+/// Skills of your own, for all that you do
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct GlobalArgs {
+    #[command(subcommand)]
+    command: GlobalCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum GlobalCommand {
+    /// Make an empty global/Skillfile.json
+    Init,
+    /// Declare a skill
+    Add {
+        /// What to call the skill
+        name: String,
+        #[command(flatten)]
+        skill: SkillFlags,
+    },
+    /// Take a skill out
+    Remove {
+        /// The skill
+        name: String,
+    },
+    /// List the declared skills
+    List,
+    /// Show whether everything is installed as declared
+    Status {
+        #[command(flatten)]
+        flags: StatusFlags,
+    },
+    /// Install the declared skills
+    Install {
+        #[command(flatten)]
+        flags: InstallFlags,
+    },
+    /// Fetch the repositories of all skills
+    Update,
+    /// Fetch the repositories of all skills, then install
+    Upgrade {
+        #[command(flatten)]
+        flags: InstallFlags,
+    },
+}
+
+pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let root = context.home.join("global");
+    match &args.command {
+        GlobalCommand::Init => init(context, &root),
+        GlobalCommand::Add { name, skill } => {
+            init(context, &root)?;
+            add_to(context, &config, &root, name, skill)
+        }
+        GlobalCommand::Remove { name } => remove_from(context, &config, &root, name),
+        GlobalCommand::List => list(context, &config, root),
+        GlobalCommand::Status { flags } => {
+            let selected = selected(context, &config, root)?;
+            show_status(context, &config, &selected, flags)
+        }
+        GlobalCommand::Install { flags } => {
+            let selected = selected(context, &config, root)?;
+            let usage = (LockUse::Follow, network(flags.offline));
+            install_into(context, &config, &selected, flags, usage)
+        }
+        GlobalCommand::Update => update_all(context, &config),
+        GlobalCommand::Upgrade { flags } => {
+            let updated =
+                if flags.dry_run || flags.offline { 0 } else { update_all(context, &config)? };
+            let selected = selected(context, &config, root)?;
+            let usage = (LockUse::Refresh, network(flags.offline));
+            Ok(updated.max(install_into(context, &config, &selected, flags, usage)?))
+        }
+    }
+}
+
+fn init(context: &mut Context, root: &AbsPath) -> Result<u8, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let path = root.join(SKILLFILE);
+    if read_text(&path).map_err(|error| failed(&error))?.is_some() {
+        return Ok(0);
+    }
+    std::fs::create_dir_all(root.as_path()).map_err(|error| failed(&error))?;
+    write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
+    context.ui.out(&format!("made {}\n", safe_line(path.as_str())))?;
+    Ok(0)
+}
+
+fn list(context: &mut Context, config: &Config, root: AbsPath) -> Result<u8, Failure> {
+    for target in selected(context, config, root)?.targets {
+        for skill in &target.skills {
+            let reference = &skill.reference;
+            let line = format!("{} {} {}", skill.name, reference.kind.as_str(), reference.name);
+            context.ui.out(&format!("{}\n", safe_line(&line)))?;
+        }
+    }
+    Ok(0)
+}
+
+/// Returns the global scope as the one target.
+fn selected(context: &Context, config: &Config, root: AbsPath) -> Result<Selected, Failure> {
+    let Some(home) = context.user_home.clone() else {
+        return Err(Failure::usage("HOME is not set, and agents look for global skills there"));
+    };
+    let path = root.join(SKILLFILE);
+    match read_skillfile(&root, config) {
+        Read::Good { file, lock, .. } => {
+            let place = Place { alias: None, root, agents: Vec::new() };
+            let target = Target {
+                alias: "global".to_owned(),
+                scope: Scope::Global,
+                adapter_base: home,
+                lock,
+                ..target(&place, file, config)
+            };
+            Ok(Selected { targets: vec![target], failed: false })
+        }
+        Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
+            .with_hint("run `csk global init` to make it")),
+        Read::Bad { text, problems } => Err(Failure::File { text, problems }),
+    }
+}

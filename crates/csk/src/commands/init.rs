@@ -1,0 +1,80 @@
+//! `csk init`: makes a project ready for skills.
+
+use csk_core::{AbsPath, SKILLFILE, Skillfile, exclude_file, read_text, write_file};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::clean;
+
+const AFTER: &str = "\
+Purpose: makes a folder of a git repository ready for skills: an empty Skillfile.json, if there is none, and entries that \
+keep git from seeing what csk installs. They go into .git/info/exclude, which is yours alone; with --gitignore into \
+.gitignore, which others get as well. What is there already stays as it is.
+
+Reads:  config.json
+Writes: Skillfile.json, .git/info/exclude or .gitignore
+
+Exit codes:
+  0  done
+  2  usage or configuration, or the folder is not inside a git repository
+
+Examples:
+  csk init
+  csk init ../demo-app --gitignore";
+
+/// Make a folder ready for skills
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct InitArgs {
+    /// The folder
+    #[arg(default_value = ".")]
+    path: String,
+    /// Write the ignore entries to .gitignore
+    #[arg(long)]
+    gitignore: bool,
+}
+
+pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let root = clean(&context.cwd.join(&args.path));
+    if !root.as_path().is_dir() {
+        return Err(Failure::usage(format!("the folder {root} does not exist")));
+    }
+    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let exclude = exclude_file(&root).map_err(|error| failed(&error))?;
+    let exclude =
+        exclude.ok_or_else(|| Failure::usage(format!("{root} is not inside a git repository")))?;
+    let path = root.join(SKILLFILE);
+    if read_text(&path).map_err(|error| failed(&error))?.is_none() {
+        write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
+        context.ui.out(&format!("made {}\n", safe_line(path.as_str())))?;
+    }
+    let agents = config.default_agents.iter().filter_map(|id| config.agents.find(id));
+    let folders = agents.filter_map(|agent| agent.adapter).map(|folder| format!("{folder}/"));
+    let mut entries: Vec<String> = std::iter::once(".agents/".to_owned()).chain(folders).collect();
+    entries.dedup();
+    let file = if args.gitignore { root.join(".gitignore") } else { exclude };
+    ignore(context, &file, &entries)?;
+    Ok(0)
+}
+
+/// Adds what is missing of `entries` to the end of a file of ignore rules.
+fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let old = read_text(file).map_err(|error| failed(&error))?.unwrap_or_default();
+    let missing: Vec<&str> = entries
+        .iter()
+        .map(String::as_str)
+        .filter(|entry| !old.lines().any(|line| line.trim() == *entry))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{old}{gap}# CocoaSkill\n{}\n", missing.join("\n"));
+    write_file(file, text.as_bytes()).map_err(|error| failed(&error))?;
+    let shown = safe_line(file.as_str()).into_owned();
+    context.ui.out(&format!("added {} to {shown}\n", missing.join(" ")))?;
+    Ok(())
+}
