@@ -13,6 +13,10 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("skillfile", skillfile()),
         ("install-marker", marker()),
         ("managed", ledger()),
+        ("csk-skill", manifest()),
+        ("skillfile-lock", lock()),
+        ("consumers", consumers()),
+        ("csk-verify", verify()),
         ("csk-status", status()),
         ("csk-list", list()),
     ]
@@ -133,6 +137,156 @@ fn marker() -> Value {
             "capabilities": { "type": ["object", "null"] },
             "installed_at": text(),
             "files": texts(),
+        }),
+    )
+}
+
+/// `csk-skill.json`: version 1 ignores what it does not know, 2 and 3 refuse it.
+fn manifest() -> Value {
+    let path = json!({ "type": "string", "pattern": r"^(?![A-Za-z]:)(?!/)(?!.*//)(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$" });
+    let reserved = [
+        "bash",
+        "cat",
+        "cp",
+        "csk",
+        "env",
+        "git",
+        "ls",
+        "mv",
+        "node",
+        "openskills",
+        "python",
+        "python3",
+        "rm",
+        "sh",
+        "ssh",
+        "sudo",
+    ];
+    let script = |strict: bool| {
+        let mut value = json!({
+            "required": ["type"],
+            "properties": { "type": { "const": "script" }, "unix_path": path, "win_path": path },
+            "anyOf": [{ "required": ["unix_path"] }, { "required": ["win_path"] }],
+        });
+        if strict {
+            value["additionalProperties"] = false.into();
+        }
+        value
+    };
+    let system = |strict: bool| {
+        let mut value = json!({
+            "required": ["type", "command"],
+            "properties": {
+                "type": { "const": "system" },
+                "command": { "type": "string", "pattern": r"^[^-/\\\x00-\x1f][^/\\\x00-\x1f]*$" },
+                "hint": { "type": "string" },
+            },
+        });
+        if strict {
+            value["additionalProperties"] = false.into();
+        }
+        value
+    };
+    let commands = |strict: bool| {
+        let name = json!({ "pattern": IDENTIFIER });
+        json!({
+            "type": "object",
+            "propertyNames": name,
+            "additionalProperties": { "type": "object", "oneOf": [script(strict), system(strict)] },
+            "not": { "anyOf": reserved.map(|name| json!({ "required": [name], "properties": { name: { "properties": { "type": { "const": "script" } }, "required": ["type"] } } })) },
+        })
+    };
+    let list =
+        |item: Value| json!({ "anyOf": [{ "const": "none" }, { "type": "array", "items": item }] });
+    let line = json!({ "type": "string", "pattern": r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$" });
+    let capabilities = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "network": list(json!({ "type": "string", "pattern": r"^(?:\*\.[A-Za-z0-9_][A-Za-z0-9_-]*\.)?[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$" })),
+            "filesystem": { "anyOf": [{ "enum": ["repo", "home-config"] }, { "type": "array", "items": { "type": "string", "pattern": r"^(?!(?:.*/)?\.\.(?:/|$))[^\\\x00-\x1f]+$" } }] },
+            "exec": list(json!({ "type": "string", "pattern": r"^[^-/\\ \x00-\x1f][^/\\ \x00-\x1f]*$" })),
+            "secrets": list(line.clone()),
+            "env_read": { "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" } },
+            "prompt_scope": line,
+        },
+    });
+    let roots = json!({ "type": "array", "items": { "type": "string", "pattern": r"^(?![A-Za-z]:)(?!/)(?!.*//[^/])(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$" }, "uniqueItems": true });
+    let version = |number: u64| json!({ "const": number });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "csk-skill.json",
+        "description": "What a skill brings and needs. The parser also checks that paths exist and that roots do not overlap.",
+        "type": "object",
+        "required": ["schema_version"],
+        "oneOf": [
+            { "properties": { "schema_version": version(1), "commands": { "anyOf": [commands(false), { "type": "null" }] } } },
+            {
+                "additionalProperties": false,
+                "properties": { "schema_version": version(2), "runtime_roots": roots, "commands": commands(true) },
+            },
+            {
+                "additionalProperties": false,
+                "properties": { "schema_version": version(3), "runtime_roots": roots, "commands": commands(true), "capabilities": capabilities },
+            },
+        ],
+    })
+}
+
+fn lock() -> Value {
+    let id = json!({ "type": "string", "pattern": "^[0-9a-f]{40}$" });
+    let skill = json!({
+        "type": "object",
+        "required": ["source", "ref_kind", "ref", "commit", "tree", "bundle_sha256"],
+        "properties": {
+            "source": identifier(),
+            "git": text(),
+            "ref_kind": { "enum": ["tag", "branch", "revision"] },
+            "ref": { "type": "string" },
+            "commit": id,
+            "tree": id,
+            "bundle_sha256": { "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" },
+        },
+    });
+    file(
+        "Skillfile.lock",
+        &["schema_version"],
+        json!({
+            "schema_version": { "const": 1 },
+            "skills": { "type": ["object", "null"], "propertyNames": identifier(), "additionalProperties": skill },
+        }),
+    )
+}
+
+fn consumers() -> Value {
+    file(
+        "consumers.json",
+        &["schema_version"],
+        json!({ "schema_version": { "const": 1 }, "consumers": texts() }),
+    )
+}
+
+fn verify() -> Value {
+    let problems = json!({ "type": "array", "items": { "type": "string" } });
+    let skill = json!({
+        "type": "object",
+        "required": ["name", "problems"],
+        "additionalProperties": false,
+        "properties": { "name": { "type": "string" }, "problems": problems },
+    });
+    let project = json!({
+        "type": "object",
+        "required": ["alias", "path", "skills", "problems"],
+        "additionalProperties": false,
+        "properties": { "alias": { "type": "string" }, "path": { "type": "string" }, "skills": { "type": "array", "items": skill }, "problems": problems },
+    });
+    file(
+        "csk verify --json",
+        &["version", "good", "projects"],
+        json!({
+            "version": { "const": 1 },
+            "good": { "type": "boolean" },
+            "projects": { "type": "array", "items": project },
         }),
     )
 }

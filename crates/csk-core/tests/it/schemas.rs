@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use csk_core::{AbsPath, Agents, Config, Ledger, Skillfile, schemas};
+use csk_core::{AbsPath, Agents, Config, Ledger, Lockfile, Skillfile, schemas};
 use expect_test::expect_file;
 use serde_json::Value;
-use skill::{Diagnostic, Marker, Severity};
+use skill::{Diagnostic, Manifest, Marker, Severity, TreeEntry};
 
 #[test]
 fn the_published_schemas_are_current() {
@@ -132,4 +132,84 @@ fn markers_and_ledgers_get_the_same_verdict() {
             (false, r#"{"schema_version": 1, "entries": "a"}"#),
         ],
     );
+}
+
+#[test]
+fn manifests_get_the_same_verdict() {
+    // Every path exists, so that only the form counts.
+    let tree =
+        |path: &str| Some(if path.contains('/') { TreeEntry::File } else { TreeEntry::Folder });
+    let parse = |text: &str| Manifest::parse("f", text, &tree).1;
+    let script = |path: &str| {
+        format!(
+            r#"{{"schema_version": 2, "commands": {{"x": {{"type": "script", "unix_path": "{path}"}}}}}}"#
+        )
+    };
+    let capability =
+        |inner: &str| format!(r#"{{"schema_version": 3, "capabilities": {{{inner}}}}}"#);
+    let texts: Vec<(bool, String)> = [
+        (true, r#"{"schema_version": 1}"#),
+        (true, r#"{"schema_version": 1, "unknown": 1, "commands": {"x": {"type": "system", "command": "x", "check": 1}}}"#),
+        (true, r#"{"schema_version": 2, "runtime_roots": ["scripts/", "tools"]}"#),
+        (true, r#"{"schema_version": 2, "commands": {"git": {"type": "system", "command": "git", "hint": "h"}}}"#),
+        (false, r#"{"schema_version": 4}"#),
+        (false, r#"{"commands": {}}"#),
+        (false, r#"{"schema_version": 2, "unknown": 1}"#),
+        (false, r#"{"schema_version": 2, "capabilities": {}}"#),
+        (false, r#"{"schema_version": 2, "commands": null}"#),
+        (false, r#"{"schema_version": 2, "runtime_roots": ["/a"]}"#),
+        (false, r#"{"schema_version": 2, "runtime_roots": ["../a"]}"#),
+        (false, r#"{"schema_version": 2, "runtime_roots": ["."]}"#),
+        (false, r#"{"schema_version": 2, "commands": {"git": {"type": "script", "unix_path": "a/b"}}}"#),
+        (false, r#"{"schema_version": 1, "commands": {"bash": {"type": "script", "unix_path": "a/b"}}}"#),
+        (false, r#"{"schema_version": 2, "commands": {"../x": {"type": "system", "command": "x"}}}"#),
+        (false, r#"{"schema_version": 2, "commands": {"x": {"type": "script"}}}"#),
+        (false, r#"{"schema_version": 2, "commands": {"x": {"type": "other"}}}"#),
+        (false, r#"{"schema_version": 2, "commands": {"x": {"type": "system", "command": "/bin/x"}}}"#),
+        (false, r#"{"schema_version": 2, "commands": {"x": {"type": "system", "command": "x", "install": "x"}}}"#),
+    ]
+    .into_iter()
+    .map(|(good, text)| (good, text.to_owned()))
+    .chain([(true, script("a/b")), (false, script("/a/b")), (false, script("a/../b")), (false, script("")), (false, script("a//b"))])
+    .chain([
+        (true, capability(r#""network": "none", "filesystem": "repo", "exec": ["git"], "secrets": ["x"], "env_read": ["A_1"], "prompt_scope": "a b""#)),
+        (true, capability(r#""network": ["a.b.test", "*.x.test", "localhost"], "filesystem": ["/tmp", "~/x", "src"]"#)),
+        (false, capability(r#""network": "all""#)),
+        (false, capability(r#""network": ["*"]"#)),
+        (false, capability(r#""network": ["*.com"]"#)),
+        (false, capability(r#""filesystem": ["../x"]"#)),
+        (false, capability(r#""exec": ["/bin/sh"]"#)),
+        (false, capability(r#""env_read": ["A-B"]"#)),
+        (false, capability(r#""prompt_scope": "a\nb""#)),
+        (false, capability(r#""other": 1"#)),
+    ])
+    .collect();
+    let cases: Vec<(bool, &str)> =
+        texts.iter().map(|(good, text)| (*good, text.as_str())).collect();
+    check("csk-skill", parse, &cases);
+}
+
+#[test]
+fn locks_get_the_same_verdict() {
+    let entry = |more: &str| {
+        let id = "a".repeat(40);
+        let digest = format!("sha256:{}", "b".repeat(64));
+        format!(
+            r#"{{"schema_version": 1, "skills": {{"a": {{"source": "a", "ref_kind": "tag", "ref": "v1", "commit": "{id}", "tree": "{id}", "bundle_sha256": "{digest}"{more}}}}}}}"#
+        )
+    };
+    let texts = [
+        (true, entry("")),
+        (true, entry(r#", "git": "https://x.test""#)),
+        (true, r#"{"schema_version": 1}"#.to_owned()),
+        (false, entry("").replace("\"tag\"", "\"tags\"")),
+        (false, entry("").replace("sha256:b", "sha256:g")),
+        (false, entry("").replace("\"commit\": \"a", "\"commit\": \"")),
+        (false, entry("").replace("\"a\": {", "\"../a\": {")),
+        (false, entry("").replace("\"tree\"", "\"trees\"")),
+        (false, r#"{"skills": {}}"#.to_owned()),
+    ];
+    let cases: Vec<(bool, &str)> =
+        texts.iter().map(|(good, text)| (*good, text.as_str())).collect();
+    check("skillfile-lock", |text| Lockfile::parse("f", text).1, &cases);
 }

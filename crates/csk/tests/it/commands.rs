@@ -16,6 +16,16 @@ fn every_command_documents_itself() {
         "project",
         "config",
         "skill",
+        "init",
+        "add",
+        "remove",
+        "lock",
+        "verify",
+        "gc",
+        "cache",
+        "global",
+        "exec",
+        "shell-init",
     ] {
         assert!(top.contains(&format!("\n  {command} ")), "{command}");
     }
@@ -31,17 +41,35 @@ fn every_command_documents_itself() {
         "project resolve",
         "config show",
         "skill check",
+        "init",
+        "add",
+        "remove",
+        "lock",
+        "verify",
+        "gc",
+        "cache dir",
+        "cache size",
+        "cache clean",
+        "exec",
+        "shell-init",
     ] {
         let run = world.csk(&format!("{command} --help"));
         assert_eq!(run.code, Some(0));
         let parts = ["Usage:", "Purpose: ", "Reads", "rites", "Exit codes:", "Examples:"];
-        for part in parts.into_iter().chain([format!("  csk {command}").as_str()]) {
+        let example = format!("csk {command}");
+        for part in parts.into_iter().chain([example.as_str()]) {
             assert!(run.stdout.contains(part), "{command}: {part}\n{}", run.stdout);
         }
     }
     // Every flag is explained, and every file of ours has its keys somewhere.
     for (command, flags) in [
         ("install", &["--all", "--dry-run", "--strict-tags", "--fix-gitignore", "--verbose"][..]),
+        (
+            "install",
+            &["--locked", "--offline", "--frozen", "CSK_LOCKED", "CSK_OFFLINE", "CSK_FROZEN"],
+        ),
+        ("lock", &["--upgrade", "--dry-run", "--project", "bundle_sha256"]),
+        ("global", &["init", "add", "remove", "list", "status", "install", "update", "upgrade"]),
         ("upgrade", &["--all", "--dry-run", "--strict-tags", "--fix-gitignore", "--verbose"]),
         ("status", &["--all", "--check", "--json"]),
         ("list", &["--paths", "--json"]),
