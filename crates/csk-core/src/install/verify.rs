@@ -3,7 +3,7 @@
 //! Nothing that csk remembers is believed: every file is read, and every skill is built again from git's own
 //! objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use skill::{Identifier, Marker};
@@ -71,6 +71,9 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
             | Label::Removed
             | Label::Error => {}
         }
+        // The same thing may show in more than one way.
+        let mut told = BTreeSet::new();
+        problems.retain(|problem| told.insert(problem.clone()));
         (skill.name.clone(), problems)
     };
     let skills = target.skills.par_iter().zip(&plan.skills).map(check).collect();
