@@ -20,6 +20,8 @@ pub(crate) const LARGE: u64 = 1 << 20;
 
 /// The most files and folders of a commit that are read.
 const MAX_ENTRIES: usize = 200_000;
+/// The most folders inside each other.
+const MAX_DEPTH: usize = 30;
 /// The most bytes of a commit that are read.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -228,11 +230,6 @@ impl Repository {
         id.map(|id| Commit(id.to_string())).ok_or_else(|| self.unknown(reference))
     }
 
-    /// Returns true if the repository has the commit.
-    pub fn has(&self, commit: &Commit) -> bool {
-        ObjectId::from_hex(commit.0.as_bytes()).is_ok_and(|id| self.git.find_commit(id).is_ok())
-    }
-
     /// Returns true if `new` comes from `old`.
     pub fn comes_from(&self, new: &Commit, old: &Commit) -> Result<bool, SourceError> {
         let id = |commit: &Commit| {
@@ -283,6 +280,11 @@ impl Repository {
                         path: self.path.to_string(),
                         entry: text,
                     });
+                }
+                if text.matches('/').count() >= MAX_DEPTH {
+                    let what =
+                        format!("the commit holds more than {MAX_DEPTH} folders inside each other");
+                    return Err(self.broken(&what));
                 }
                 let path = RelPath::new(text.as_str())
                     .map_err(|error| self.bad_name(text.as_bytes(), &error.to_string()))?;

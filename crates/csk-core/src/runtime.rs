@@ -125,8 +125,11 @@ pub fn runtime(
 ) -> Result<Option<Runtime>, RuntimeError> {
     let mut commands = BTreeMap::new();
     for command in &manifest.commands {
-        if let Some(path) = script(command, platform)? {
-            commands.insert(command.name.clone(), path.clone());
+        match script(command, platform) {
+            Ok(path) => commands.extend(path.map(|path| (command.name.clone(), path.clone()))),
+            // It was written for another tool as well: what is for another system is left out.
+            Err(_) if manifest.is_legacy => {}
+            Err(error) => return Err(error),
         }
     }
     let mut files: Vec<File>;

@@ -13,13 +13,9 @@ pub fn set_skill(text: &str, declaration: &Declaration) -> Option<String> {
     let skills = skills(&root)?;
     let fields = fields(declaration);
     match find(&skills, &declaration.name) {
-        None => {
-            let object = fields
-                .into_iter()
-                .filter_map(|(key, value)| Some((key.to_owned(), CstInputValue::String(value?))));
-            skills.append(CstInputValue::Object(object.collect()));
-        }
+        None => return Some(append(&root, &skills, &fields)),
         Some(object) => {
+            replace_reference(&object, declaration);
             for (key, value) in fields {
                 match (object.get(key), value) {
                     (Some(found), Some(value)) => found.set_value(CstInputValue::String(value)),
@@ -33,6 +29,40 @@ pub fn set_skill(text: &str, declaration: &Declaration) -> Option<String> {
         }
     }
     Some(root.to_string())
+}
+
+/// Adds a declaration at the end, on one line where the one before it is.
+fn append(
+    root: &CstRootNode,
+    skills: &CstArray,
+    fields: &[(&'static str, Option<String>)],
+) -> String {
+    // The line is put in the place of a text that no file holds.
+    const PLACE: &str = "csk\u{1}declaration";
+    let given = fields.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+    let last = skills.elements().pop().map(|element| element.to_string());
+    if last.is_none_or(|last| last.contains('\n')) {
+        let object =
+            given.map(|(key, value)| (key.to_owned(), CstInputValue::String(value.clone())));
+        skills.append(CstInputValue::Object(object.collect()));
+        return root.to_string();
+    }
+    skills.append(CstInputValue::String(PLACE.to_owned()));
+    let pairs: Vec<String> =
+        given.map(|(key, value)| format!("\"{key}\": {}", serde_json::json!(value))).collect();
+    let place = serde_json::json!(PLACE).to_string();
+    root.to_string().replacen(&place, &format!("{{ {} }}", pairs.join(", ")), 1)
+}
+
+/// Puts the new reference where the old one stands, whatever its kind.
+fn replace_reference(object: &CstObject, declaration: &Declaration) {
+    let key = declaration.reference.kind.as_str();
+    let mut other = ["tag", "branch", "revision"].into_iter().filter(|other| *other != key);
+    let found = other.find_map(|other| object.get(other));
+    if let Some(found) = found.filter(|_| object.get(key).is_none()) {
+        let name = CstInputValue::String(declaration.reference.name.clone());
+        let _ = found.replace_with(key, name);
+    }
 }
 
 /// Returns the file without the skill `name`; none if it is not there.
@@ -92,11 +122,13 @@ mod tests {
         let added = set_skill(text, &declaration("c", RefKind::Tag, "v3")).unwrap();
         assert!(added.starts_with(&text[..text.find("v1\", \"name\": \"b\"").unwrap()]), "{added}");
         assert!(added.ends_with("    ],\n    \"schema_version\": 1\n}\n"), "{added}");
-        assert!(added.contains("\"name\": \"c\""), "{added}");
+        assert!(added.contains("\n        { \"name\": \"c\", \"tag\": \"v3\" }\n"), "{added}");
         assert_eq!(remove_skill(&added, &Identifier::new("c").unwrap()).unwrap(), text);
         let moved = set_skill(text, &declaration("b", RefKind::Branch, "main")).unwrap();
-        assert!(moved.contains("\"note\": 1") && moved.contains("\"branch\": \"main\""), "{moved}");
-        assert!(!moved.contains("\"tag\": \"v1\", \"name\": \"b\""), "{moved}");
+        assert!(
+            moved.contains("{ \"branch\": \"main\", \"name\": \"b\", \"note\": 1 }"),
+            "{moved}"
+        );
         let same = set_skill(text, &declaration("a", RefKind::Tag, "v1")).unwrap();
         assert_eq!(same, text, "what is declared already is not touched");
     }

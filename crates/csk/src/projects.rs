@@ -64,6 +64,11 @@ pub(crate) fn select(
     selection: &Selection,
 ) -> Result<Selected, Failure> {
     let places = places(context, config, selection)?;
+    let global = clean(&context.home.join("global"));
+    if places.iter().any(|place| clean(&place.root) == global) {
+        return Err(Failure::usage(format!("{global} is the global scope, not a project"))
+            .with_hint("use `csk global`"));
+    }
     let is_one = places.len() == 1;
     let mut selected = Selected { targets: Vec::new(), failed: false };
     // Two aliases of one folder are one project.

@@ -279,6 +279,16 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         }
     }
 
+    /// Reads a list of texts, each with its place in the list; what is no text is told and left out.
+    pub fn indexed_texts(&mut self, key: &'static str) -> Vec<(usize, Text)> {
+        let Some(ast::Value::Array(array)) = self.peek(key) else {
+            return self.texts(key).into_iter().enumerate().collect();
+        };
+        let _ = self.take(key);
+        let text = |(at, item)| Some((at, self.as_text(&format!("{key}[{at}]"), item)?));
+        array.elements.iter().enumerate().filter_map(text).collect()
+    }
+
     /// Reads one text or a list of texts.
     pub fn one_or_many(&mut self, key: &'static str) -> Option<OneOrMany> {
         if let Some(ast::Value::Array(_)) = self.peek(key) {

@@ -67,6 +67,8 @@ pub struct Manifest {
     pub commands: Vec<Command>,
     /// What the skill says it may do; none where it says nothing.
     pub capabilities: Option<DeclaredCapabilities>,
+    /// Whether this stands in `agents/runtime.json`, of which only what can be used is used.
+    pub is_legacy: bool,
 }
 
 /// A command.
@@ -103,6 +105,10 @@ impl Manifest {
     pub fn parse(file: &str, text: &str, tree: Tree<'_>) -> (Option<Self>, Vec<Diagnostic>) {
         json::read(file, text, |object| {
             let schema_version = object.schema_version_or(&[1, 2, 3], |found| {
+                if !found.parse::<u64>().is_ok_and(|version| version > 3) {
+                    let message = format!("`schema_version` is {found}; expected 1, 2 or 3");
+                    return (message, "write the number, without quotes or a fraction".to_owned());
+                }
                 let message = format!(
                     "Unsupported csk-skill.json schema_version {found}; this skill requires a newer csk."
                 );
@@ -116,7 +122,8 @@ impl Manifest {
             let capabilities = (schema_version >= 3)
                 .then(|| object.object("capabilities", declared::read))
                 .flatten();
-            Some(Self { schema_version, runtime_roots, commands, capabilities })
+            let is_legacy = false;
+            Some(Self { schema_version, runtime_roots, commands, capabilities, is_legacy })
         })
     }
 
@@ -144,13 +151,13 @@ fn is_inside(path: &str, root: &str) -> bool {
 }
 
 /// Returns true if no skill may bring a command of that name.
-fn is_reserved(name: &Identifier) -> bool {
+pub(crate) fn is_reserved(name: &Identifier) -> bool {
     RESERVED.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
 }
 
 fn roots(object: &mut Object<'_, '_, '_>, tree: Tree<'_>) -> Vec<RelPath> {
     let mut roots: Vec<RelPath> = Vec::new();
-    for (at, text) in object.texts("runtime_roots").into_iter().enumerate() {
+    for (at, text) in object.indexed_texts("runtime_roots") {
         let trimmed = Text { value: text.value.trim_end_matches('/').to_owned(), ..text.clone() };
         // A path of slashes alone is absolute, not empty.
         let text = if trimmed.value.is_empty() { text } else { trimmed };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::manifest::declared;
+use crate::manifest::{declared, is_reserved};
 use crate::{Code, DeclaredCapabilities, Diagnostic, Digest, Identifier, RelPath, json as reader};
 
 /// How a skill was asked for.
@@ -63,6 +63,8 @@ pub struct Marker {
     pub commands: Vec<String>,
     /// The commands it brings, each with its file in the runtime folder of the skill's commit.
     pub command_paths: BTreeMap<Identifier, RelPath>,
+    /// The digest of the list of the runtime's files, if it has one.
+    pub runtime_sha256: Option<Digest>,
     /// The folders of the skill that are runtime.
     pub runtime_roots: Vec<String>,
     /// The version of its manifest, if it has one.
@@ -102,6 +104,7 @@ impl Marker {
             ("git", self.git.as_deref().map(Value::from)),
             ("context_sha256", self.context_sha256.map(|digest| digest.to_string().into())),
             ("bundle_sha256", self.bundle_sha256.map(|digest| digest.to_string().into())),
+            ("runtime_sha256", self.runtime_sha256.map(|digest| digest.to_string().into())),
             ("command_paths", (!paths.is_empty()).then_some(Value::Object(paths))),
             ("runtime_roots", (!self.runtime_roots.is_empty()).then(|| json!(self.runtime_roots))),
             ("skill_schema_version", self.skill_schema_version.map(Value::from)),
@@ -129,6 +132,16 @@ impl Marker {
             let content = object.required("content_sha256");
             let bundle = object.text("bundle_sha256");
             let context = object.text("context_sha256");
+            let runtime = object.text("runtime_sha256");
+            let commit = commit.and_then(|text| {
+                let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+                let is_id = text.value.len() == 40 && text.value.chars().all(is_digit);
+                if !is_id {
+                    let message = format!("`commit` is `{}`, which is no commit id", text.value);
+                    object.problem(Code::BadValue, text.range, message);
+                }
+                is_id.then_some(text.value)
+            });
             let kind = kind.and_then(|text| {
                 let kind = RefKind::parse(&text.value);
                 if kind.is_none() {
@@ -150,6 +163,7 @@ impl Marker {
                 })
             };
             let (content, bundle, context) = (digest(content), digest(bundle), digest(context));
+            let runtime = digest(runtime);
             let texts =
                 |texts: Vec<reader::Text>| texts.into_iter().map(|text| text.value).collect();
             Some(Self {
@@ -158,7 +172,7 @@ impl Marker {
                 git: object.text("git").map(|text| text.value),
                 ref_kind: kind?,
                 reference: reference?.value,
-                commit: commit?.value,
+                commit: commit?,
                 content_sha256: content?,
                 context_sha256: context,
                 bundle_sha256: bundle,
@@ -166,6 +180,7 @@ impl Marker {
                 agents: texts(object.texts("agents")),
                 commands: texts(object.texts("commands")),
                 command_paths: command_paths(object)?,
+                runtime_sha256: runtime,
                 runtime_roots: texts(object.texts("runtime_roots")),
                 skill_schema_version: object.number("skill_schema_version"),
                 capabilities: object.object("capabilities", declared::read),
@@ -185,7 +200,9 @@ impl Marker {
 fn command_paths(object: &mut reader::Object<'_, '_, '_>) -> Option<BTreeMap<Identifier, RelPath>> {
     let mut paths = BTreeMap::new();
     for (name, path) in object.text_entries("command_paths") {
-        let read = Identifier::new(name.value.as_str()).ok().zip(RelPath::new(path.value).ok());
+        let command = Identifier::new(name.value.as_str()).ok();
+        let command = command.filter(|command| !is_reserved(command));
+        let read = command.zip(RelPath::new(path.value).ok());
         let Some((name, path)) = read else {
             let message = format!("`command_paths.{}` is not a command and its file", name.value);
             object.problem(Code::BadPath, name.range, message);
@@ -207,7 +224,7 @@ mod tests {
             git: Some("https://x.test/pdf.git".into()),
             ref_kind: RefKind::Tag,
             reference: "v1".into(),
-            commit: "abc".into(),
+            commit: "a".repeat(40),
             content_sha256: Digest::of(b"a"),
             context_sha256: Some(Digest::of(b"c")),
             bundle_sha256: Some(Digest::of(b"b")),
@@ -218,6 +235,7 @@ mod tests {
                 Identifier::new("mr").unwrap(),
                 RelPath::new("scripts/mr").unwrap(),
             )]),
+            runtime_sha256: Some(Digest::of(b"r")),
             runtime_roots: vec!["scripts".into()],
             skill_schema_version: Some(3),
             capabilities: Some(DeclaredCapabilities {
@@ -254,6 +272,8 @@ mod tests {
             ("\"scripts/mr\"", "\"../../x\""),
             ("\"scripts/mr\"", "\"/bin/sh\""),
             ("\"mr\":", "\"../mr\":"),
+            ("\"mr\":", "\"git\":"),
+            ("\"aaaa", "\"../../aaaa"),
         ] {
             let text = marker().to_json().replace(good, bad);
             assert_eq!(Marker::parse("m", &text).0, None, "{text}");

@@ -7,18 +7,19 @@ use std::fs;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use skill::{Identifier, Marker};
+use skill::{Digest, Identifier, Marker};
 use skill_fs::{AbsPath, FsError, Replaced, Root, replace_folder, write_file};
 
 use super::journal::{
     Journal, backup_place, is_made, is_pristine, is_untouched, remove_tree, stage, write_ledger,
 };
+use super::marking::marker_of;
 use super::plan::{Adapter, Group, Plan};
 use super::seen::Sight;
 use super::write::{copy_context, create_parent, io_error, keep_copy, write_context, write_error};
 use super::{BIN, ContextState, Observed, Prepared, SKILLS, SkillError, Target};
 use crate::sys::make_link;
-use crate::{AdapterMode, Declaration, Platform};
+use crate::{AdapterMode, Platform};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +39,8 @@ struct Work<'a> {
     target: &'a Target,
     /// What is to be done.
     group: &'a Group,
-    /// The declaration; none for a removal.
-    declaration: Option<&'a Declaration>,
+    /// What its marker is going to say, where it is installed.
+    marker: Option<Result<Marker, SkillError>>,
     /// The files, where they are written.
     prepared: Option<Arc<Prepared>>,
     /// The time that markers tell.
@@ -63,22 +64,28 @@ pub fn apply(
     let groups: Vec<&Group> =
         plan.removals.iter().chain(&plan.skills).filter(|group| !group.is_empty()).collect();
     announce(&groups, plan, observed).begin(target)?;
+    let markers = markers(target, &groups, prepared, now);
+    for (name, marker) in markers.iter().filter_map(|(name, it)| Some((name, it.as_ref().ok()?))) {
+        observed.receipts.add(name, Digest::of(marker.to_json().as_bytes()), &marker.commit);
+    }
+    observed.receipts.save()?;
     let run = |group: &&Group| {
-        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
         let prepared = prepared.get(&group.name).map(Arc::clone);
         let (name, backups, seen) = (group.name.clone(), Vec::new(), Vec::new());
         let done = Applied { name, backups, error: None, seen };
-        Work { target, group, declaration, prepared, now, done }.perform()
+        let marker = markers.get(&group.name).cloned();
+        Work { target, group, marker, prepared, now, done }.perform()
     };
     // Removals first, so that nothing new meets what is going away.
     let (removals, rest): (Vec<&Group>, Vec<&Group>) =
         groups.into_iter().partition(|group| group.remove);
     let mut applied: Vec<Applied> = removals.par_iter().map(run).collect();
     applied.par_extend(rest.par_iter().map(run));
-    let failed: BTreeSet<&Identifier> =
-        applied.iter().filter(|done| done.error.is_some()).map(|done| &done.name).collect();
+    let failed: BTreeSet<Identifier> =
+        applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
     put_shims(target, plan, observed, &failed)?;
     settle(target, plan, observed, &failed)?;
+    settle_receipts(observed, &markers, &failed, plan)?;
     for file in &plan.env {
         write_file(&target.root.join(file.path), file.text.as_bytes())?;
     }
@@ -89,6 +96,51 @@ pub fn apply(
     }
     Journal::end(target)?;
     Ok(applied)
+}
+
+/// Returns the markers of all skills that are going to be installed.
+fn markers(
+    target: &Target,
+    groups: &[&Group],
+    prepared: &BTreeMap<Identifier, Arc<Prepared>>,
+    now: &str,
+) -> BTreeMap<Identifier, Result<Marker, SkillError>> {
+    let mut markers = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.install.is_some()) {
+        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+        let commit = group.commit.as_ref().map_or("", |commit| commit.as_str());
+        if let (Some(declaration), Some(files)) = (declaration, prepared.get(&group.name)) {
+            let marker = marker_of(target, declaration, commit, files, now);
+            markers.insert(group.name.clone(), marker);
+        }
+    }
+    markers
+}
+
+/// Drops the receipts of what is not installed any more.
+fn settle_receipts(
+    observed: &mut Observed,
+    markers: &BTreeMap<Identifier, Result<Marker, SkillError>>,
+    failed: &BTreeSet<Identifier>,
+    plan: &Plan,
+) -> Result<(), FsError> {
+    let mut current = BTreeMap::new();
+    for (name, state) in &observed.contexts {
+        if let ContextState::Installed { marker_digest, is_receipted: true, .. } = state {
+            current.insert(name.clone(), *marker_digest);
+        }
+    }
+    for (name, marker) in markers.iter().filter(|(name, _)| !failed.contains(*name)) {
+        if let Ok(marker) = marker {
+            current.insert(name.clone(), Digest::of(marker.to_json().as_bytes()));
+        }
+    }
+    for group in plan.removals.iter().filter(|group| group.remove && !failed.contains(&group.name))
+    {
+        current.remove(&group.name);
+    }
+    observed.receipts.settle(&current);
+    observed.receipts.save()
 }
 
 /// Returns the journal of what is about to be made and is in no ledger yet.
@@ -121,14 +173,14 @@ fn put_shims(
     target: &Target,
     plan: &Plan,
     observed: &mut Observed,
-    failed: &BTreeSet<&Identifier>,
+    failed: &BTreeSet<Identifier>,
 ) -> Result<(), FsError> {
     let folder = target.folder(BIN);
     let failure = |path: &AbsPath, source| FsError::Io { path: path.to_string(), source };
     // The commands that a skill that failed still needs.
     let mut kept = BTreeSet::new();
     for name in failed {
-        if let Some(ContextState::Installed { marker, .. }) = observed.contexts.get(*name) {
+        if let Some(ContextState::Installed { marker, .. }) = observed.contexts.get(name) {
             kept.extend(marker.command_paths.keys().cloned());
         }
     }
@@ -170,7 +222,7 @@ fn settle(
     target: &Target,
     plan: &Plan,
     observed: &Observed,
-    failed: &BTreeSet<&Identifier>,
+    failed: &BTreeSet<Identifier>,
 ) -> Result<(), FsError> {
     let mut ledgers: BTreeMap<&str, _> =
         BTreeMap::from([(SKILLS, observed.ledger.clone()), (BIN, observed.bin.ledger.clone())]);
@@ -233,13 +285,13 @@ impl Work<'_> {
 
     /// Writes the skill beside its place, then puts it there in one step.
     fn install(&mut self) -> Result<(), SkillError> {
-        let (Some(prepared), Some(declaration)) = (&self.prepared, self.declaration) else {
+        let (Some(prepared), Some(marker)) = (&self.prepared, self.marker.clone()) else {
             let name = &self.group.name;
             return Err(SkillError::Write(format!("the files of {name} were not prepared")));
         };
         let place = self.place(SKILLS);
         let staged = self.staged("new", SKILLS);
-        let sight = write_context(&staged, prepared, &self.marker(declaration, prepared))?;
+        let sight = write_context(&staged, prepared, &marker?)?;
         create_parent(&place)?;
         if self.group.edited {
             self.keep_edits()?;
@@ -257,43 +309,6 @@ impl Work<'_> {
             self.done.backups.push(kept.to_string());
         }
         Ok(())
-    }
-
-    fn marker(&self, declaration: &Declaration, prepared: &Prepared) -> Marker {
-        let commit = self.group.commit.as_ref();
-        let manifest = prepared.manifest.as_ref();
-        Marker {
-            name: declaration.name.clone(),
-            source: declaration.source.clone(),
-            git: declaration.git.clone(),
-            ref_kind: declaration.reference.kind,
-            reference: declaration.reference.name.clone(),
-            commit: commit.map_or_else(String::new, |commit| commit.as_str().to_owned()),
-            content_sha256: prepared.content,
-            context_sha256: Some(prepared.context),
-            bundle_sha256: Some(prepared.bundle),
-            locale: self.target.locale.clone(),
-            agents: self.target.agent_ids(),
-            commands: manifest
-                .iter()
-                .flat_map(|manifest| &manifest.commands)
-                .map(|command| command.name.to_string())
-                .collect(),
-            command_paths: prepared
-                .runtime
-                .as_ref()
-                .map(|runtime| runtime.commands.clone())
-                .unwrap_or_default(),
-            runtime_roots: manifest
-                .iter()
-                .flat_map(|manifest| &manifest.runtime_roots)
-                .map(ToString::to_string)
-                .collect(),
-            skill_schema_version: manifest.map(|manifest| manifest.schema_version),
-            capabilities: manifest.and_then(|manifest| manifest.capabilities.clone()),
-            installed_at: self.now.to_owned(),
-            files: prepared.files.iter().map(|file| file.path.to_string()).collect(),
-        }
     }
 
     /// Makes an agent's entry, in the place of an older one.

@@ -12,9 +12,10 @@ use std::io;
 use skill::{Identifier, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Root, write_file};
 
+use super::hook::sync;
 use super::journal::remove_tree;
 use super::observe::read_marker;
-use super::{Consumers, Mode, SKILLS};
+use super::{Consumers, Mode, Receipts, SKILLS};
 
 /// What was thrown away, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +24,17 @@ pub struct Garbage {
     pub runtimes: Vec<String>,
     /// Folders that have nothing installed any more.
     pub consumers: Vec<AbsPath>,
+    /// Why projects could not be read: then nothing was removed.
+    pub unreadable: Vec<String>,
+}
+
+/// Who collects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// An install, by the way.
+    Install,
+    /// The user.
+    User,
 }
 
 /// Made before a change, removed when all garbage is: an install that was killed in between is noticed.
@@ -40,20 +52,38 @@ pub(super) fn has_garbage(home: &AbsPath) -> bool {
 
 /// Finds what nobody uses and, unless it is a dry run, removes it. `projects` are the configured ones. The
 /// caller holds the lock.
-pub fn collect(home: &AbsPath, projects: &[AbsPath], mode: Mode) -> Result<Garbage, FsError> {
+pub fn collect(
+    home: &AbsPath,
+    projects: &[AbsPath],
+    mode: Mode,
+    caller: Caller,
+) -> Result<Garbage, FsError> {
     let consumers = Consumers::read(home)?;
     let mut used = Used::default();
     let mut kept = Consumers::default();
     let mut garbage = Garbage::default();
     for root in consumers.0 {
-        if used.add(&root)? {
+        // A folder that is away may come back: only who asks for it has it forgotten.
+        let is_away = caller == Caller::Install && !root.as_path().exists();
+        if is_away {
+            let receipts = Receipts::load(home, &root);
+            let commits =
+                receipts.commits().map(|(skill, commit)| (skill.to_owned(), commit.to_owned()));
+            used.commits.extend(commits);
+        }
+        if is_away || used.add(&root) {
             kept.0.insert(root);
         } else {
             garbage.consumers.push(root);
         }
     }
     for root in projects.iter().cloned().chain([home.join("global")]) {
-        used.add(&root)?;
+        used.add(&root);
+    }
+    garbage.unreadable.append(&mut used.unreadable);
+    if !garbage.unreadable.is_empty() {
+        // What one of them uses is not known, so nothing goes.
+        return Ok(garbage);
     }
     for skill in folders(&home.join("runtime"))? {
         let folder = home.join("runtime").join(&skill);
@@ -74,6 +104,7 @@ pub fn collect(home: &AbsPath, projects: &[AbsPath], mode: Mode) -> Result<Garba
     if mode == Mode::Apply {
         if !garbage.consumers.is_empty() {
             kept.write(home)?;
+            sync(home, &kept)?;
         }
         // Where it stays, the next run looks once more.
         let _ = fs::remove_file(home.join(PENDING).as_path());
@@ -87,11 +118,20 @@ struct Used {
     commits: BTreeSet<(String, String)>,
     /// Skills of which not every marker could be read.
     unknown: BTreeSet<String>,
+    /// Why projects could not be read at all.
+    unreadable: Vec<String>,
 }
 
 impl Used {
     /// Adds what is installed in a project; returns false if nothing is.
-    fn add(&mut self, root: &AbsPath) -> Result<bool, FsError> {
+    fn add(&mut self, root: &AbsPath) -> bool {
+        self.try_add(root).unwrap_or_else(|error| {
+            self.unreadable.push(error.to_string());
+            true
+        })
+    }
+
+    fn try_add(&mut self, root: &AbsPath) -> Result<bool, FsError> {
         let folder = root.join(SKILLS);
         let mut has_some = false;
         for name in folders(&folder)? {
@@ -104,7 +144,7 @@ impl Used {
             }
             let read = Root::open(&path).map(|root| read_marker(&root, marker.as_str()));
             match read {
-                Ok(Ok(marker)) => {
+                Ok(Ok((marker, _))) => {
                     self.commits.insert((marker.name.to_string(), marker.commit));
                 }
                 Ok(Err(_)) | Err(_) => {

@@ -93,7 +93,7 @@ pub(super) fn is_pristine(target: &Target, folder: &str, name: &Identifier) -> b
 pub(super) fn is_untouched(root: &Root) -> bool {
     let found = walk(root, &WalkLimits::SKILL).and_then(|entries| digests(root, &entries));
     let marker = read_marker(root, root.path().as_str());
-    marker.is_ok_and(|marker| found.is_ok_and(|found| !is_edited(&marker, &found)))
+    marker.is_ok_and(|(marker, _)| found.is_ok_and(|found| !is_edited(&marker, &found)))
 }
 
 /// Returns a place in the backups that is free.
@@ -118,6 +118,14 @@ pub(super) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
             ignore_missing(fs::remove_dir_all(path.as_path()), path)
         }
         done => ignore_missing(done, path),
+    }
+}
+
+/// Removes whatever stands where a folder of csk's own belongs and is none.
+pub(super) fn remove_obstacle(path: &AbsPath) -> Result<(), FsError> {
+    match fs::symlink_metadata(path.as_path()) {
+        Ok(metadata) if !metadata.is_dir() => ignore_missing(fs::remove_file(path.as_path()), path),
+        _ => Ok(()),
     }
 }
 
@@ -186,7 +194,7 @@ pub(super) fn is_made(target: &Target, folder: &str, name: &Identifier) -> bool 
         return folder != SKILLS && link.to_string_lossy() == target.link_text(folder, name);
     }
     let marker = Root::open(&path).ok().and_then(|root| read_marker(&root, path.as_str()).ok());
-    marker.is_some_and(|marker| marker.name == *name)
+    marker.is_some_and(|(marker, _)| marker.name == *name)
 }
 
 /// Writes the ledger of a folder; an empty one goes away.

@@ -1,6 +1,8 @@
 //! What a lock means for a skill: its commit counts, whatever the reference names now.
 
-use super::{Resolution, SkillError, Target};
+use skill::RefKind;
+
+use super::{Resolution, SkillError, Tags, Target};
 use crate::{Commit, Declaration, Locked};
 
 /// How the lock of a project is used.
@@ -23,6 +25,8 @@ pub(super) enum Finding {
     Moved(Option<Commit>),
     /// The repository does not have it.
     Absent,
+    /// The repository has it with another tree.
+    OtherTree,
 }
 
 /// The commit to install, and what to tell about it.
@@ -38,7 +42,7 @@ pub(super) fn choose(
     target: &Target,
     skill: &Declaration,
     resolution: &Resolution,
-    usage: LockUse,
+    (tags, usage): (Tags, LockUse),
 ) -> Choice {
     let resolved = resolution.get(skill).commit;
     let locked = target.lock.as_ref().and_then(|lock| lock.get(skill));
@@ -58,6 +62,13 @@ pub(super) fn choose(
         Finding::Absent => {
             let commit = locked.commit.as_str().to_owned();
             free(Err(SkillError::LockedAbsent { skill: skill.name.to_string(), commit }))
+        }
+        Finding::OtherTree => free(Err(SkillError::LockedTree {
+            skill: skill.name.to_string(),
+            commit: locked.commit.short().to_owned(),
+        })),
+        Finding::Moved(now) if tags == Tags::Strict && skill.reference.kind == RefKind::Tag => {
+            free(Err(moved(skill, locked, now.as_ref())))
         }
         Finding::Moved(now) => {
             let moved = moved(skill, locked, now.as_ref());

@@ -7,14 +7,14 @@ use std::fs;
 use std::io;
 
 use rayon::prelude::*;
-use skill::{Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
+use skill::{Digest, Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
 use skill_fs::{AbsPath, Digests, FsError, Root};
 
 use super::gate::link_on_the_way;
 use super::journal::{Journal, announced};
 use super::prepare::name_warning;
 use super::seen::{Look, Sight};
-use super::{BIN, RuntimeState, SKILLS, Seen, Store, Target};
+use super::{BIN, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
 use crate::env_files::FIRST_LINE;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
@@ -36,6 +36,8 @@ pub struct Observed {
     pub bin: ObservedAdapter,
     /// The files that put the commands on PATH, where they are not as they should be.
     pub env: Vec<EnvFile>,
+    /// What csk installed here by itself.
+    pub receipts: Receipts,
     /// What to remember, so that the next run need not read it all.
     pub seen: Seen,
 }
@@ -61,6 +63,10 @@ pub enum ContextState {
         warning: Option<String>,
         /// The files of its commands, if it brings some.
         runtime: Option<RuntimeState>,
+        /// The digest of the marker itself.
+        marker_digest: Digest,
+        /// Whether csk has a receipt for the marker: else a stranger may have written it.
+        is_receipted: bool,
     },
 }
 
@@ -102,7 +108,7 @@ pub fn observe(
     target: &Target,
     agents: &Agents,
     store: &Store,
-    mut seen: Seen,
+    (mut seen, receipts): (Seen, Receipts),
 ) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
     let mut ledger = read_ledger(&folder)?;
@@ -114,7 +120,7 @@ pub fn observe(
         target.skills.iter().map(|skill| skill.name.clone()).collect();
     let names: Vec<Identifier> = declared.union(&ledger.entries).cloned().collect();
     let look = |name: &Identifier| match &skills {
-        Some(skills) => context(skills, name, &ledger, (&seen, store)),
+        Some(skills) => context(skills, name, &ledger, (&seen, store, &receipts)),
         None => Ok((ContextState::Missing, None)),
     };
     let looked: Result<Vec<_>, FsError> =
@@ -156,7 +162,7 @@ pub fn observe(
     }
     let mut bin = commands(target)?;
     bin.ledger.entries.extend(announced(&pending, target, BIN, store));
-    Ok(Observed { ledger, contexts, adapters, bin, env: env_files(target)?, seen })
+    Ok(Observed { ledger, contexts, adapters, bin, env: env_files(target)?, receipts, seen })
 }
 
 /// Opens a folder; none if there is nothing.
@@ -215,7 +221,7 @@ fn context(
     skills: &Root,
     name: &Identifier,
     ledger: &Ledger,
-    (seen, store): (&Seen, &Store),
+    (seen, store, receipts): (&Seen, &Store, &Receipts),
 ) -> Result<(ContextState, Option<Sight>), FsError> {
     let path = skills.path().join(name.as_str());
     let is_ours = ledger.entries.contains(name);
@@ -228,8 +234,8 @@ fn context(
         }
         Err(error) => return Err(error),
     };
-    let marker = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
-        Ok(marker) => marker,
+    let (marker, marker_digest) = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
+        Ok(found) => found,
         Err(reason) if reason.starts_with(NEWER) => {
             return Ok((ContextState::Newer(reason), None));
         }
@@ -241,21 +247,32 @@ fn context(
     };
     Ok(match seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
         Ok(Look { content, warning, sight }) => {
-            let has_runtime = !marker.command_paths.is_empty();
+            let is_receipted = receipts.has(name, marker_digest);
+            let has_runtime = is_receipted && !marker.command_paths.is_empty();
             let runtime = has_runtime.then(|| store.state(&marker.name, &marker.commit));
-            (ContextState::Installed { marker: Box::new(marker), content, warning, runtime }, sight)
+            let marker = Box::new(marker);
+            let state = ContextState::Installed {
+                marker,
+                content,
+                warning,
+                runtime,
+                marker_digest,
+                is_receipted,
+            };
+            (state, sight)
         }
         Err(error) => (ContextState::Broken(error.to_string()), None),
     })
 }
 
-/// Reads the marker in the folder `root`; the error says what is wrong with it.
-pub(super) fn read_marker(root: &Root, shown: &str) -> Result<Marker, String> {
+/// Reads the marker in the folder `root`, and returns its digest as well; the error says what is wrong with it.
+pub(super) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), String> {
     let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
     let bytes = root.read(&path, MAX_FILE).map_err(|error| error.to_string())?;
+    let digest = Digest::of(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))?;
     let (marker, problems) = Marker::parse(shown, &text);
-    marker.ok_or_else(|| {
+    marker.map(|marker| (marker, digest)).ok_or_else(|| {
         let is_newer = problems.iter().any(|problem| problem.code == skill::Code::SchemaVersion);
         let what = if is_newer { NEWER } else { "the installed marker cannot be read" };
         let why =

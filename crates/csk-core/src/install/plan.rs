@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use skill::{Identifier, Marker, RefKind};
+use skill::{Digest, Identifier, Marker, RefKind};
 use skill_fs::Digests;
 
+use super::hook::can_be_on_path;
 use super::locking::{Choice, LockUse, choose};
 use super::observe::{EnvFile, ObservedAdapter};
 use super::shims::Shim;
@@ -61,6 +62,8 @@ pub struct Group {
     pub remove: bool,
     /// Whether what is there was changed by hand, and must be kept aside.
     pub edited: bool,
+    /// Whether csk has no receipt for what is there.
+    pub is_unknown: bool,
     /// The commit that is installed.
     pub installed: Option<String>,
     /// The files that are installed.
@@ -147,6 +150,7 @@ impl Group {
             repair: None,
             remove: false,
             edited: false,
+            is_unknown: false,
             installed: None,
             old_files: Vec::new(),
             content: None,
@@ -197,7 +201,7 @@ pub fn plan(
         skills: target
             .skills
             .iter()
-            .map(|skill| planner.group(skill, choose(target, skill, resolution, lock)))
+            .map(|skill| planner.group(skill, choose(target, skill, resolution, (tags, lock))))
             .collect(),
         shims: Vec::new(),
         env: observed.env.iter().filter(|file| !file.is_foreign).cloned().collect(),
@@ -206,6 +210,9 @@ pub fn plan(
             .iter()
             .filter(|file| file.is_foreign)
             .map(|file| format!("{} was not made by csk, and is left as it is", file.path))
+            .chain((!can_be_on_path(&target.root)).then(|| {
+                "commands of skills cannot be on PATH here: the project's path holds `:`, `;` or a line break".to_owned()
+            }))
             .collect(),
     }
 }
@@ -293,21 +300,45 @@ impl Planner<'_> {
                 group.label = Label::ContentDrift(Some(reason.clone()));
             }
 
-            ContextState::Installed { marker, content, warning, runtime } => {
+            ContextState::Installed { marker, content, warning, runtime, is_receipted, .. } => {
                 group.edited = is_edited(marker, content);
                 group.content = Some(*content);
                 group.installed = Some(marker.commit.clone());
                 group.old_files.clone_from(&marker.files);
+                self.check_lock(group, skill, marker);
                 self.installed(group, skill, commit, marker);
+                if !is_receipted {
+                    // Nobody knows what it is: it is built again, and what was there is kept if it differs.
+                    let what = "csk did not install it here, or has lost its receipt";
+                    group.label = Label::ContentDrift(Some(what.to_owned()));
+                    group.install = Some(Reason::Drift);
+                    group.is_unknown = true;
+                    group.edited = true;
+                }
                 if group.install.is_none() {
                     // A new version brings its own warnings.
                     group.warnings.extend(warning.clone());
-                    repair(group, runtime.as_ref());
+                    repair(group, runtime.as_ref(), marker.runtime_sha256);
                 }
             }
         }
         if group.error.is_none() {
             adapters(group, self.target, self.observed);
+        }
+    }
+
+    /// What is installed at the locked commit must have the digest that is locked.
+    fn check_lock(&self, group: &mut Group, skill: &Declaration, marker: &Marker) {
+        let lock = self.target.lock.as_ref().filter(|_| group.is_locked);
+        let Some(locked) = lock.and_then(|lock| lock.get(skill)) else { return };
+        let found = marker.bundle_sha256.filter(|_| marker.commit == locked.commit.as_str());
+        if let Some(found) = found.filter(|found| *found != locked.bundle) {
+            group.error = Some(SkillError::LockBundle {
+                skill: skill.name.to_string(),
+                commit: locked.commit.as_str().to_owned(),
+                found: found.to_string(),
+                expected: locked.bundle.to_string(),
+            });
         }
     }
 
@@ -348,9 +379,15 @@ pub(super) fn is_edited(marker: &Marker, found: &Digests) -> bool {
 }
 
 /// Decides about the files of a skill's commands.
-fn repair(group: &mut Group, runtime: Option<&RuntimeState>) {
+fn repair(group: &mut Group, runtime: Option<&RuntimeState>, recorded: Option<Digest>) {
     let reason = match runtime {
-        None | Some(RuntimeState::Intact) => return,
+        None => return,
+        Some(RuntimeState::Intact(list)) if recorded.is_none_or(|recorded| recorded == *list) => {
+            return;
+        }
+        Some(RuntimeState::Intact(_)) => {
+            "its runtime differs: its list of files was changed".to_owned()
+        }
         Some(RuntimeState::Missing) => "its runtime is missing".to_owned(),
         Some(RuntimeState::Tampered(what)) => format!("its runtime differs: {what}"),
     };

@@ -130,6 +130,10 @@ impl Locker<'_> {
         };
         if let Some(locked) = old.get(skill).filter(|_| !is_upgraded) {
             return match self.resolution.finding(skill, locked) {
+                Some(Finding::OtherTree) => Err(SkillError::LockedTree {
+                    skill: skill.name.to_string(),
+                    commit: locked.commit.short().to_owned(),
+                }),
                 Some(Finding::Absent) => Err(SkillError::LockedAbsent {
                     skill: skill.name.to_string(),
                     commit: locked.commit.as_str().to_owned(),

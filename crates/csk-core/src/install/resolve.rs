@@ -62,6 +62,14 @@ pub enum SkillError {
         /// The commit.
         commit: String,
     },
+    /// The locked commit has another tree than the one that is locked.
+    #[error("the locked commit {commit} of {skill} does not have the tree that is locked")]
+    LockedTree {
+        /// The skill.
+        skill: String,
+        /// The commit.
+        commit: String,
+    },
     /// A reference names another commit than the one that is locked.
     #[error("Moved {kind} for {skill}: {name} {old} -> {new}")]
     LockMoved {
@@ -119,7 +127,9 @@ impl SkillError {
             Self::LockMoved { .. } => Some(
                 "ask the skill's author why; `csk lock --upgrade` takes the new commit".to_owned(),
             ),
-            Self::LockBundle { .. } => Some("do not use it before you know why".to_owned()),
+            Self::LockBundle { .. } | Self::LockedTree { .. } => {
+                Some("do not use it before you know why".to_owned())
+            }
             Self::MovedTag { .. } => {
                 Some("ask the skill's author why, or install without --strict-tags".to_owned())
             }
@@ -144,7 +154,7 @@ pub struct Resolved {
 #[derive(Debug, Default)]
 pub struct Resolution {
     commits: BTreeMap<(Identifier, Reference), Result<Commit, SkillError>>,
-    findings: BTreeMap<(Identifier, Reference, Commit), Finding>,
+    findings: BTreeMap<(Identifier, Reference, Commit, String), Finding>,
 }
 
 impl Resolution {
@@ -167,7 +177,8 @@ impl Resolution {
     /// be read.
     pub(super) fn finding(&self, declaration: &Declaration, locked: &Locked) -> Option<Finding> {
         let (source, reference) = (declaration.source.clone(), declaration.reference.clone());
-        self.findings.get(&(source, reference, locked.commit.clone())).cloned()
+        let (commit, tree) = (locked.commit.clone(), locked.tree.clone());
+        self.findings.get(&(source, reference, commit, tree)).cloned()
     }
 }
 
@@ -185,7 +196,7 @@ pub fn resolve(
             let references = wanted.entry(declaration.source.clone()).or_default();
             let locked = references.entry(declaration.reference.clone()).or_default();
             let lock = target.lock.as_ref().and_then(|lock| lock.get(declaration));
-            locked.extend(lock.map(|locked| locked.commit.clone()));
+            locked.extend(lock.map(|locked| (locked.commit.clone(), locked.tree.clone())));
         }
     }
     let resolve_source = |(source, references): (Identifier, Wanted)| -> Resolution {
@@ -199,12 +210,11 @@ pub fn resolve(
                 Ok(repository) => repository.resolve(&reference).map_err(SkillError::from),
                 Err(error) => Err(error.clone()),
             };
-            for old in locked {
-                let key = (source.clone(), reference.clone(), old.clone());
-                let found = repository
-                    .as_ref()
-                    .ok()
-                    .map(|repository| finding(repository, &reference, &old, commit.as_ref().ok()));
+            for (old, tree) in locked {
+                let key = (source.clone(), reference.clone(), old.clone(), tree.clone());
+                let found = repository.as_ref().ok().map(|repository| {
+                    finding(repository, &reference, (&old, &tree), commit.as_ref().ok())
+                });
                 resolution.findings.extend(found.map(|found| (key, found)));
             }
             resolution.commits.insert((source.clone(), reference), commit);
@@ -219,17 +229,19 @@ pub fn resolve(
     wanted.into_par_iter().map(resolve_source).reduce(Resolution::default, merge)
 }
 
-/// The references of a repository that are wanted, each with the commits that are locked for it.
-type Wanted = BTreeMap<Reference, BTreeSet<Commit>>;
+/// The references of a repository that are wanted, each with the commits and trees that are locked for it.
+type Wanted = BTreeMap<Reference, BTreeSet<(Commit, String)>>;
 
 fn finding(
     repository: &Repository,
     reference: &Reference,
-    locked: &Commit,
+    (locked, tree): (&Commit, &str),
     now: Option<&Commit>,
 ) -> Finding {
-    if !repository.has(locked) {
-        return Finding::Absent;
+    match repository.tree(locked) {
+        Err(_) => return Finding::Absent,
+        Ok(found) if found != tree => return Finding::OtherTree,
+        Ok(_) => {}
     }
     match now {
         Some(now) if now == locked => Finding::Fine,

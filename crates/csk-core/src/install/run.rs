@@ -11,19 +11,21 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 use skill::Identifier;
-use skill_fs::{AbsPath, FsError, Lock, LockError};
+use skill_fs::{AbsPath, Digests, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
 use super::gc::{announce_garbage, has_garbage};
+use super::hook::{is_as_left, look_done, sync};
+use super::observe::ObservedAdapter;
 use super::relock::{Upgrade, follow};
 use super::shims::{Files, plan_shims};
 use super::sources::{check_root, clone_missing, declared};
 use super::{
-    BIN, Cache, Consumers, Keep, LockUse, Observed, Plan, Prepared, ProjectError, ProjectReport,
-    Resolution, RuntimeState, Seen, SkillError, Sources, Store, Tags, Target, apply, collect,
-    finish_interrupted, observe, plan, prepare, report, resolve,
+    BIN, Cache, Caller, Consumers, Keep, LockUse, Observed, Plan, Prepared, ProjectError,
+    ProjectReport, Receipts, Resolution, Seen, SkillError, Sources, Store, Tags, Target, apply,
+    collect, finish_interrupted, observe, plan, prepare, report, resolve,
 };
-use crate::{Agents, Commit, Declaration, LocalSources, Progress, Work};
+use crate::{Agents, Commit, Declaration, LocalSources, Progress, Scope, Work};
 
 /// What an install works with.
 #[derive(Debug, Clone)]
@@ -150,7 +152,7 @@ pub fn install(
         store.save();
         // Only a change can leave something that nobody uses: this one, or one that was killed.
         if has_garbage(&environment.home) {
-            collect(&environment.home, &environment.projects, Mode::Apply)?;
+            collect(&environment.home, &environment.projects, Mode::Apply, Caller::Install)?;
         }
     }
     Ok(reports)
@@ -202,7 +204,9 @@ fn plan_all(
     let prepared = prepare_all(environment, targets, &plans, keep);
     let work: Vec<_> = targets.iter().zip(plans).collect();
     work.into_par_iter()
-        .map(|(target, planned)| complete(target, planned?, &prepared, store, options))
+        .map(|(target, planned)| {
+            complete(environment, target, planned?, (&prepared, store), options)
+        })
         .collect()
 }
 
@@ -219,8 +223,11 @@ fn look(
     if options.is_some_and(|options| options.mode == Mode::Apply) {
         finish_interrupted(target, &environment.agents, store).map_err(files)?;
     }
-    let seen = Seen::load(&environment.home, &target.root);
-    let observed = observe(target, &environment.agents, store, seen).map_err(files)?;
+    let known = (
+        Seen::load(&environment.home, &target.root),
+        Receipts::load(&environment.home, &target.root),
+    );
+    let observed = observe(target, &environment.agents, store, known).map_err(files)?;
     let usage =
         options.map_or((Tags::MayMove, LockUse::Follow), |options| (options.tags, options.lock));
     check_lock(target, usage.1)?;
@@ -245,10 +252,10 @@ fn check_lock(target: &Target, usage: LockUse) -> Result<(), ProjectError> {
 /// Adds to a plan what the new files say: warnings, errors, commands. Where something is to be written, git
 /// must ignore it.
 fn complete(
+    environment: &Environment,
     target: &Target,
     mut planned: Planned,
-    prepared: &BTreeMap<Key, Result<Arc<Prepared>, SkillError>>,
-    store: &Store,
+    (prepared, store): (&BTreeMap<Key, Result<Arc<Prepared>, SkillError>>, &Store),
     options: Option<Options>,
 ) -> Result<Planned, ProjectError> {
     let plan = &mut planned.plan;
@@ -276,14 +283,24 @@ fn complete(
                 if group.install.is_some() {
                     group.warnings.extend(content.warnings.clone());
                 }
+                // What csk has no receipt for may still be exactly what it would install.
+                if group.is_unknown {
+                    let same = Digests { content: content.content, bundle: content.context };
+                    group.edited = group.content != Some(same);
+                }
                 planned.files.insert(group.name.clone(), Arc::clone(content));
             }
             Some(Err(error)) => group.refuse(error.clone()),
         }
     }
     plan_shims(target, plan, &planned.observed, &planned.files, store)?;
-    if let Some(options) = options.filter(|_| !plan.is_empty()) {
+    let is_as_left = target.scope == Scope::Global || is_as_left(&environment.home, &target.root);
+    // Somebody has put something where commands are: it must not be the repository.
+    let has_bin = planned.observed.bin != ObservedAdapter::default();
+    if !plan.is_empty() || (has_bin && !is_as_left) {
         tracked_gate(target)?;
+    }
+    if let Some(options) = options.filter(|_| !plan.is_empty()) {
         planned.ignored = ignore_gate(target, options)?;
     }
     Ok(planned)
@@ -344,11 +361,17 @@ fn note_consumers(
     let mut consumers = Consumers::read(&environment.home)?;
     let before = consumers.clone();
     for (target, planned) in targets.iter().zip(plans) {
-        if planned.as_ref().is_ok_and(|planned| !planned.plan.is_empty()) {
+        // What is installed already counts as well: the list may have been lost.
+        if planned.as_ref().is_ok_and(|planned| {
+            !planned.plan.is_empty() || !planned.observed.ledger.entries.is_empty()
+        }) {
             consumers.0.insert(target.root.clone());
         }
     }
-    if consumers == before { Ok(()) } else { consumers.write(&environment.home) }
+    if consumers != before {
+        consumers.write(&environment.home)?;
+    }
+    if consumers.0.is_empty() { Ok(()) } else { sync(&environment.home, &consumers) }
 }
 
 /// Writes the files of commands that some project needs, each once. Who needs one that cannot be written
@@ -365,7 +388,8 @@ fn put_runtimes(store: &Store, plans: &mut [Result<Planned, ProjectError>]) {
     }
     let put = |((skill, commit), prepared): ((Identifier, Commit), Arc<Prepared>)| {
         let runtime = prepared.runtime.as_ref()?;
-        let is_there = store.state(&skill, commit.as_str()) == RuntimeState::Intact;
+        // One that is not that of its commit is made again, whatever its own list says.
+        let is_there = store.differs(&skill, commit.as_str(), runtime).is_none();
         let put = || store.put(&skill, commit.as_str(), runtime);
         let error = if is_there { None } else { put().err() };
         Some(((skill.clone(), commit.clone()), error?))
@@ -401,7 +425,13 @@ fn project(
         Mode::Apply => {
             let applied = apply(target, &plan, &mut observed, &files, &environment.now);
             observed.seen.save(&environment.home, &target.root);
-            applied
+            let is_installed = !observed.ledger.entries.is_empty() || !target.skills.is_empty();
+            applied.and_then(|applied| {
+                if target.scope == Scope::Project && is_installed {
+                    look_done(&environment.home, &target.root)?;
+                }
+                Ok(applied)
+            })
         }
     };
     match applied {

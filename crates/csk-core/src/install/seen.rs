@@ -34,8 +34,8 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Returns what is remembered of a runtime that is what its list says.
-    pub(super) fn of_runtime(fingerprint: Digest) -> Self {
-        let content = Digests { content: fingerprint, bundle: fingerprint };
+    pub(super) fn of_runtime(fingerprint: Digest, list: Digest) -> Self {
+        let content = Digests { content: list, bundle: list };
         Self { fingerprint, content, warning: None }
     }
 }

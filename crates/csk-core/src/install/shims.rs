@@ -86,7 +86,8 @@ fn exports(
         return (commands, commit.unwrap_or_default());
     }
     match observed.contexts.get(&group.name) {
-        Some(ContextState::Installed { marker, .. }) => {
+        // A marker that csk did not write brings nothing onto PATH.
+        Some(ContextState::Installed { marker, is_receipted: true, .. }) => {
             (marker.command_paths.clone(), marker.commit.clone())
         }
         _ => (BTreeMap::new(), String::new()),

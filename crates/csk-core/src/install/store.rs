@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use skill::{Identifier, RelPath};
+use skill::{Digest, Identifier, RelPath};
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, fingerprint, replace_folder, walk};
 
-use super::journal::remove_tree;
+use super::journal::{remove_obstacle, remove_tree};
 use super::seen::{Seen, Sight};
 use super::write::{Rights, seal, write_error, write_files, write_text};
 use super::{SkillError, write};
@@ -37,8 +37,8 @@ type States = BTreeMap<(Identifier, String), Arc<OnceLock<RuntimeState>>>;
 /// What is at the place of a skill's runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuntimeState {
-    /// Exactly what was installed.
-    Intact,
+    /// Exactly what its list says, and the digest of the list.
+    Intact(Digest),
     /// Nothing.
     Missing,
     /// Something else; the text says what differs.
@@ -67,19 +67,13 @@ impl Store {
         runtime: &Runtime,
     ) -> Option<String> {
         match self.state(skill, commit) {
-            RuntimeState::Missing => return Some("it is missing".to_owned()),
-            RuntimeState::Tampered(what) => return Some(what),
-            RuntimeState::Intact => {}
-        }
-        let path = RelPath::new(LIST).expect("it is a plain name");
-        let found =
-            Root::open(&self.place(skill, commit)).and_then(|root| root.read(&path, MAX_LIST));
-        let expected = list_of(skill, commit, runtime);
-        match (found, expected) {
-            (Ok(found), Ok(expected)) if found == expected.as_bytes() => None,
-            (Ok(_), Ok(_)) => Some("it is not that of its commit".to_owned()),
-            (Err(error), _) => Some(error.to_string()),
-            (_, Err(error)) => Some(error.to_string()),
+            RuntimeState::Missing => Some("it is missing".to_owned()),
+            RuntimeState::Tampered(what) => Some(what),
+            RuntimeState::Intact(found) => match list_of(skill, commit, runtime) {
+                Ok(list) if Digest::of(list.as_bytes()) == found => None,
+                Ok(_) => Some("it is not that of its commit".to_owned()),
+                Err(error) => Some(error.to_string()),
+            },
         }
     }
 
@@ -109,8 +103,8 @@ impl Store {
         slot.get_or_init(|| {
             let place = self.place(skill, commit);
             match self.look(&place, &key(skill, commit)) {
-                Ok(None) => RuntimeState::Intact,
-                Ok(Some(difference)) => RuntimeState::Tampered(difference),
+                Ok(Ok(list)) => RuntimeState::Intact(list),
+                Ok(Err(difference)) => RuntimeState::Tampered(difference),
                 Err(FsError::NotFound { path }) if path == place.as_str() => RuntimeState::Missing,
                 Err(error) => RuntimeState::Tampered(error.to_string()),
             }
@@ -118,22 +112,25 @@ impl Store {
         .clone()
     }
 
-    /// Returns what differs from the list, if anything does. A folder that nobody touched is not read.
-    fn look(&self, place: &AbsPath, key: &str) -> Result<Option<String>, FsError> {
+    /// Returns the digest of the list, or what differs from it. A folder that nobody touched is not read.
+    fn look(&self, place: &AbsPath, key: &str) -> Result<Result<Digest, String>, FsError> {
         let root = Root::open(place)?;
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let now = write::now();
         let print = fingerprint(&root)?;
         let known = print.and_then(|print| seen().recall(key, &print));
         if let Some(sight) = known {
+            let list = sight.content.content;
             seen().remember(key.to_owned(), Some(sight));
-            return Ok(None);
+            return Ok(Ok(list));
         }
-        let difference = compare(&root)?;
-        let settled = print.filter(|print| print.is_settled(now) && difference.is_none());
-        let sight = settled.map(|print| Sight::of_runtime(print.digest));
+        let found = compare(&root)?;
+        let settled = print.filter(|print| print.is_settled(now));
+        let sight = settled
+            .zip(found.as_ref().ok())
+            .map(|(print, list)| Sight::of_runtime(print.digest, *list));
         seen().remember(key.to_owned(), sight);
-        Ok(difference)
+        Ok(found)
     }
 
     /// Writes the runtime of a skill's commit, in the place of one that is not intact.
@@ -148,12 +145,15 @@ impl Store {
         let failed = |error: FsError| write_error(&error);
         remove_tree(&staged).map_err(failed)?;
         write_files(&staged, &runtime.files, Rights::Read)?;
-        write_text(&staged.join(LIST), &list_of(skill, commit, runtime)?, Rights::Read)?;
+        let list = list_of(skill, commit, runtime)?;
+        write_text(&staged.join(LIST), &list, Rights::Read)?;
         seal(&staged).map_err(failed)?;
         let print = Root::open(&staged).and_then(|root| fingerprint(&root)).map_err(failed)?;
+        remove_obstacle(&place).map_err(failed)?;
         replace_folder(&staged, &place).map_err(failed)?;
         remove_tree(&staged).map_err(failed)?;
-        let sight = print.map(|print| Sight::of_runtime(print.digest));
+        let list = Digest::of(list.as_bytes());
+        let sight = print.map(|print| Sight::of_runtime(print.digest, list));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.remember(key(skill, commit), sight);
         Ok(())
@@ -172,7 +172,11 @@ fn key(skill: &Identifier, commit: &str) -> String {
 }
 
 /// Returns the list of a runtime: for each path its mode, and its digest or where it points.
-fn list_of(skill: &Identifier, commit: &str, runtime: &Runtime) -> Result<String, SkillError> {
+pub(super) fn list_of(
+    skill: &Identifier,
+    commit: &str,
+    runtime: &Runtime,
+) -> Result<String, SkillError> {
     let mut files = Map::new();
     for file in &runtime.files {
         let line = match file.kind {
@@ -206,17 +210,17 @@ fn file_line(mode: &str, sha: &[u8]) -> String {
 const PLAIN: &str = "100644";
 const EXECUTABLE: &str = "100755";
 
-/// Compares a folder with its list; returns the first difference.
-fn compare(root: &Root) -> Result<Option<String>, FsError> {
+/// Compares a folder with its list; returns the list's digest, or the first difference.
+fn compare(root: &Root) -> Result<Result<Digest, String>, FsError> {
     let list = RelPath::new(LIST).expect("it is a plain name");
     let bytes = match root.read(&list, MAX_LIST) {
         Ok(bytes) => bytes,
-        Err(FsError::NotFound { .. }) => return Ok(Some(format!("{LIST} is missing"))),
+        Err(FsError::NotFound { .. }) => return Ok(Err(format!("{LIST} is missing"))),
         Err(error) => return Err(error),
     };
     let value: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     let Some(files) = value["files"].as_object().filter(|_| value["schema_version"] == 1) else {
-        return Ok(Some(format!("{LIST} cannot be read")));
+        return Ok(Err(format!("{LIST} cannot be read")));
     };
     let mut found = 0;
     for entry in walk(root, &WalkLimits::SKILL)? {
@@ -225,7 +229,7 @@ fn compare(root: &Root) -> Result<Option<String>, FsError> {
             Kind::Folder => continue,
             _ if path == LIST => continue,
             Kind::Link(target) => link_line(target),
-            Kind::Other(kind) => return Ok(Some(format!("{path} is {kind}"))),
+            Kind::Other(kind) => return Ok(Err(format!("{path} is {kind}"))),
             Kind::File { executable, .. } => {
                 let mut sha = Sha256::new();
                 let read = pump(root.file(&entry.path)?, |bytes| {
@@ -237,20 +241,21 @@ fn compare(root: &Root) -> Result<Option<String>, FsError> {
             }
         };
         match files.get(path) {
-            None => return Ok(Some(format!("{path} was added"))),
+            None => return Ok(Err(format!("{path} was added"))),
             Some(expected) if *expected != line.as_str() => {
-                return Ok(Some(format!("{path} was changed")));
+                return Ok(Err(format!("{path} was changed")));
             }
             Some(_) => found += 1,
         }
     }
     if found == files.len() {
-        return Ok(None);
+        return Ok(Ok(Digest::of(&bytes)));
     }
     let gone = files.keys().find(|path| {
         RelPath::new(path.as_str()).is_ok_and(|path| !root.has(&path).unwrap_or(false))
     });
-    Ok(Some(
-        gone.map_or_else(|| "files are missing".to_owned(), |path| format!("{path} is missing")),
-    ))
+    Ok(
+        Err(gone
+            .map_or_else(|| "files are missing".to_owned(), |path| format!("{path} is missing"))),
+    )
 }

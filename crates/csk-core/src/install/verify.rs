@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use skill::{Identifier, Marker};
 
-use super::gate::check_links;
+use super::gate::{check_links, tracked_gate};
+use super::marking::marker_of;
 use super::shims::{Files, plan_shims};
 use super::{
-    Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError, Seen,
-    Sources, Store, Tags, Target, observe, plan, prepare, resolve,
+    Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError,
+    Receipts, Seen, Sources, Store, Tags, Target, observe, plan, prepare, resolve,
 };
-use crate::{Commit, Declaration};
+use crate::{Commit, Declaration, Reference};
 
 /// What was found of one project.
 #[derive(Debug)]
@@ -42,15 +43,22 @@ pub fn verify(
 
 fn project(environment: &Environment, target: &Target) -> Result<Verification, ProjectError> {
     check_links(target)?;
+    tracked_gate(target)?;
     let store = Store::unremembered(&environment.home);
-    let observed = observe(target, &environment.agents, &store, Seen::default())
+    let receipts = Receipts::load(&environment.home, &target.root);
+    let observed = observe(target, &environment.agents, &store, (Seen::default(), receipts))
         .map_err(|error| ProjectError::Files(error.to_string()))?;
     let resolution =
         resolve(&environment.skills_root, std::slice::from_ref(target), &BTreeMap::new());
     let mut plan = plan(target, &resolution, &observed, (Tags::MayMove, LockUse::Follow));
+    // The commands are those of what is installed, whatever else is wanted.
+    for group in &mut plan.skills {
+        group.install = None;
+    }
     plan_shims(target, &mut plan, &observed, &Files::new(), &store)?;
     let mut problems: Vec<String> =
         plan.env.iter().map(|file| format!("{} is missing or wrong", file.path)).collect();
+    problems.extend(plan.warnings.iter().cloned());
     let gone = plan.shims.iter().filter(|shim| shim.target.is_none());
     problems.extend(gone.map(|shim| format!("the command {} belongs to no skill", shim.command)));
     problems.extend(
@@ -96,7 +104,10 @@ impl Checker<'_> {
             Some(ContextState::Installed { marker, content, .. }) => {
                 let mut problems = Vec::new();
                 match self.rebuild(skill, marker) {
-                    Ok(built) => self.compare(marker, &built, content, &mut problems),
+                    Ok(built) => {
+                        self.compare(marker, &built, content, &mut problems);
+                        self.marker(skill, marker, &built, &mut problems);
+                    }
                     Err(why) => problems.push(why),
                 }
                 self.lock(skill, marker, &mut problems);
@@ -137,31 +148,37 @@ impl Checker<'_> {
             found.bundle == built.context,
             "modes, links or files differ from those of its commit",
         );
-        check(
-            marker.content_sha256 == built.content,
-            "its marker has another digest of its content",
-        );
-        let is_same =
-            |recorded: Option<skill::Digest>, built| recorded.is_none_or(|it| it == built);
-        check(
-            is_same(marker.context_sha256, built.context),
-            "its marker has another digest of its files",
-        );
-        check(
-            is_same(marker.bundle_sha256, built.bundle),
-            "its marker has another digest of its bundle",
-        );
-        let commands = built.runtime.as_ref().map(|runtime| &runtime.commands);
-        check(
-            commands.map_or(marker.command_paths.is_empty(), |commands| {
-                *commands == marker.command_paths
-            }),
-            "its marker names other commands",
-        );
         if let Some(runtime) = &built.runtime
             && let Some(what) = self.store.differs(&marker.name, &marker.commit, runtime)
         {
             problems.push(format!("its runtime differs: {what}"));
+        }
+    }
+
+    /// Compares every line of the marker with what it would be today.
+    fn marker(
+        &self,
+        skill: &Declaration,
+        marker: &Marker,
+        built: &Prepared,
+        problems: &mut Vec<String>,
+    ) {
+        let declared = Declaration {
+            source: marker.source.clone(),
+            git: marker.git.clone(),
+            reference: Reference { kind: marker.ref_kind, name: marker.reference.clone() },
+            ..skill.clone()
+        };
+        let target = Target { locale: marker.locale.clone(), ..self.target.clone() };
+        match marker_of(&target, &declared, &marker.commit, built, &marker.installed_at) {
+            Ok(expected) if expected == *marker => {}
+            Ok(expected) => {
+                let (found, expected) = (marker.to_json(), expected.to_json());
+                let line = found.lines().find(|line| !expected.lines().any(|other| other == *line));
+                let line = line.map_or("something is missing", str::trim);
+                problems.push(format!("its marker was changed: {line}"));
+            }
+            Err(error) => problems.push(error.to_string()),
         }
     }
 

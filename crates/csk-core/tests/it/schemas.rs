@@ -111,17 +111,25 @@ fn markers_and_ledgers_get_the_same_verdict() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let marker = |more: &str| {
         format!(
-            r#"{{"schema_version": 1, "name": "a", "source": "a", "ref_kind": "tag", "ref": "v1", "commit": "c", "content_sha256": "{digest}"{more}}}"#
+            r#"{{"schema_version": 1, "name": "a", "source": "a", "ref_kind": "tag", "ref": "v1", "commit": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "content_sha256": "{digest}"{more}}}"#
         )
     };
     let (good, richer) =
         (marker(""), marker(r#", "agents": ["x"], "files": ["SKILL.md"], "runtime_roots": []"#));
     let (kind, hash) = (good.replace("\"tag\"", "\"head\""), good.replace("sha256:", "md5:"));
-    let lacking = good.replace("\"commit\": \"c\", ", "");
+    let lacking = good.replace("\"commit\"", "\"comit\"");
+    let short = good.replace("\"aaaa", "\"");
     check(
         "install-marker",
         |text| Marker::parse("f", text).1,
-        &[(true, &good), (true, &richer), (false, &kind), (false, &hash), (false, &lacking)],
+        &[
+            (true, &good),
+            (true, &richer),
+            (false, &kind),
+            (false, &hash),
+            (false, &lacking),
+            (false, &short),
+        ],
     );
     check(
         "managed",

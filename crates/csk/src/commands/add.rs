@@ -120,14 +120,10 @@ pub(crate) fn add_to(
     flags: &SkillFlags,
 ) -> Result<u8, Failure> {
     let path = root.join(SKILLFILE);
-    let (text, _) = good_file(root, config)?;
     let declaration = declaration(name, flags)?;
-    let new = set_skill(&text, &declaration)
-        .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
-    // What was made must be a Skillfile: a reference that no git knows is refused here, with its place.
-    if let (None, problems) = Skillfile::parse(path.as_str(), &new, &config.agents) {
-        return Err(Failure::File { text: new, problems });
-    }
+    // Before anything is cloned: what would be made must be a Skillfile. A reference that no git knows is
+    // refused here, with its place.
+    edited(root, config, &declaration)?;
     let environment = context.environment(config);
     let found = inspect(&environment, &declaration, network(flags.offline), &Progress::default())
         .map_err(|error| {
@@ -137,10 +133,13 @@ pub(crate) fn add_to(
             None => failure,
         }
     })?;
-    let word = if flags.dry_run { "would be declared (dry-run)" } else { "declared" };
     if !flags.dry_run {
+        // Somebody may have changed the file meanwhile.
+        let _lock = context.lock()?;
+        let new = edited(root, config, &declaration)?;
         write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
     }
+    let word = if flags.dry_run { "would be declared (dry-run)" } else { "declared" };
     let reference = &declaration.reference;
     context.ui.out(&format!(
         "{} {} {} {} {word}\n",
@@ -158,6 +157,18 @@ pub(crate) fn add_to(
     Ok(0)
 }
 
+/// Returns the Skillfile at `root` with the declaration in it.
+fn edited(root: &AbsPath, config: &Config, declaration: &Declaration) -> Result<String, Failure> {
+    let path = root.join(SKILLFILE);
+    let (text, _) = good_file(root, config)?;
+    let new = set_skill(&text, declaration)
+        .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+    match Skillfile::parse(path.as_str(), &new, &config.agents) {
+        (Some(_), _) => Ok(new),
+        (None, problems) => Err(Failure::File { text: new, problems }),
+    }
+}
+
 pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> Result<u8, Failure> {
     let config = context.config()?;
     let root = project_root(context, &config, args.project.as_deref())?;
@@ -171,6 +182,7 @@ pub(crate) fn remove_from(
     root: &AbsPath,
     name: &str,
 ) -> Result<u8, Failure> {
+    let _lock = context.lock()?;
     let (text, file) = good_file(root, config)?;
     let known = file.skills.iter().map(|skill| &skill.name);
     let Some(name) = known.clone().find(|known| known.as_str() == name) else {
@@ -184,7 +196,7 @@ pub(crate) fn remove_from(
     let new = remove_skill(&text, name)
         .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
     write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
-    context.ui.out(&format!("{name} not declared any more; `csk install` removes it\n"))?;
+    context.ui.out(&format!("{name} is not declared any more; the next install removes it\n"))?;
     Ok(0)
 }
 

@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
-use csk_core::install::BIN;
+use csk_core::install::{BIN, Consumers, is_as_left};
 use csk_core::project::find_root;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selection, places};
+use crate::projects::{Selection, clean, places};
 
 const AFTER: &str = "\
 Purpose: runs a command with the commands of a project's skills on PATH, then those of the global scope, then yours. An \
@@ -23,7 +23,7 @@ Writes: nothing
 
 Exit codes:
   the command's own
-  2    usage, or there is no project
+  2    usage, there is no project, or its commands are not what csk left
   126  the command cannot be run
   127  the command is not found
 
@@ -62,10 +62,28 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> Result<u8, Failure
             place.ok_or_else(|| Failure::usage(format!("there is no project `{target}`")))?.root
         }
     };
+    let root = clean(&root);
+    // As the hook: what a stranger's checkout brings is not run by its name.
+    let known =
+        Consumers::read(&context.home).map_err(|error| Failure::usage(error.to_string()))?;
+    if !known.0.contains(&root) {
+        return Err(Failure::usage(format!("csk has not installed into {root}"))
+            .with_hint("run `csk install` there first"));
+    }
+    if !is_as_left(&context.home, &root) {
+        return Err(Failure::usage(format!(
+            "{} was changed since csk looked at it",
+            root.join(BIN)
+        ))
+        .with_hint("look at what is in it, then run `csk install` there"));
+    }
     let own = [root.join(BIN), context.home.join("global").join(BIN)];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = own.iter().map(|folder| folder.as_path().to_owned()).chain(
-        std::env::split_paths(&path).filter(|folder| own.iter().all(|own| own.as_path() != folder)),
+        std::env::split_paths(&path).filter(|folder| {
+            // An empty entry would be the current folder.
+            !folder.as_os_str().is_empty() && own.iter().all(|own| own.as_path() != folder)
+        }),
     );
     let path = std::env::join_paths(folders)
         .map_err(|error| Failure::usage(format!("PATH cannot be made: {error}")))?;

@@ -1,6 +1,6 @@
 //! `csk gc`: throws away what no installed skill uses any more.
 
-use csk_core::install::{Mode, collect};
+use csk_core::install::{Caller, Mode, collect};
 use term::safe_line;
 
 use crate::context::Context;
@@ -16,6 +16,7 @@ Writes: runtime/ and consumers.json in csk's home
 
 Exit codes:
   0  done
+  1  a project cannot be read, so nothing was removed
   2  usage or configuration, or consumers.json cannot be read
   3  another csk holds the lock
 
@@ -41,8 +42,14 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
         Mode::Apply => Some(environment.lock()?),
         Mode::DryRun => None,
     };
-    let garbage = collect(&environment.home, &environment.projects, mode)
+    let garbage = collect(&environment.home, &environment.projects, mode, Caller::User)
         .map_err(|error| Failure::usage(error.to_string()))?;
+    for why in &garbage.unreadable {
+        context.ui.error(&format!("{}; nothing is removed\n", safe_line(why)))?;
+    }
+    if !garbage.unreadable.is_empty() {
+        return Ok(1);
+    }
     if garbage.runtimes.is_empty() && garbage.consumers.is_empty() {
         context.ui.out("nothing to remove\n")?;
     }

@@ -1,5 +1,7 @@
 //! `csk init`: makes a project ready for skills.
 
+#![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
+
 use csk_core::{AbsPath, SKILLFILE, Skillfile, exclude_file, read_text, write_file};
 use term::safe_line;
 
@@ -73,6 +75,9 @@ fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(
     }
     let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
     let text = format!("{old}{gap}# CocoaSkill\n{}\n", missing.join("\n"));
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+    }
     write_file(file, text.as_bytes()).map_err(|error| failed(&error))?;
     let shown = safe_line(file.as_str()).into_owned();
     context.ui.out(&format!("added {} to {shown}\n", missing.join(" ")))?;

@@ -43,7 +43,7 @@ pub(crate) struct InstallArgs {
     pub(crate) selection: Selection,
     #[command(flatten)]
     pub(crate) flags: InstallFlags,
-    /// Fail unless Skillfile.lock matches Skillfile.json and what the references name
+    /// Fail unless Skillfile.lock matches Skillfile.json, and no tag moved and no branch was forced
     #[arg(long, env = "CSK_LOCKED", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     locked: bool,
     /// As --locked and --offline together

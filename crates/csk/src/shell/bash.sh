@@ -16,20 +16,22 @@ _csk_remove() {
     esac
 }
 
-# Returns 0 if csk has installed into the folder $1: what a stranger's checkout brings is never put on PATH.
+# Returns 0 if csk has installed into the folder $1, and nobody has changed its commands since: what a
+# stranger's checkout brings is never put on PATH.
 _csk_known() {
-    local line
-    [ -r "$_csk_home/consumers.json" ] || return 1
-    while IFS= read -r line; do
-        line=${line%,}
-        line=${line#"${line%%[! ]*}"}
-        case $line in
-            '"/'*'"')
-                line=${line#\"}
-                [ "$1" -ef "${line%\"}" ] && return 0
-                ;;
-        esac
-    done < "$_csk_home/consumers.json"
+    local name root
+    [ -r "$_csk_home/hook/projects" ] || return 1
+    while IFS=' ' read -r name root; do
+        [ "$1" -ef "$root" ] || continue
+        if [ "$1/.agents/bin" -nt "$_csk_home/hook/$name" ]; then
+            if [ "${_csk_told-}" != "$1" ]; then
+                printf 'csk: %s was changed and is not on PATH; run `csk install` there\n' "$1/.agents/bin" >&2
+                _csk_told=$1
+            fi
+            return 1
+        fi
+        return 0
+    done < "$_csk_home/hook/projects"
     return 1
 }
 
@@ -39,11 +41,15 @@ _csk_hook() {
         folder=''
         global=''
     elif [ -n "${_csk_active-}" ] && [ "$PWD" = "${_csk_pwd-}" ]; then
-        return "$csk_status"
+        # Nothing to do, unless somebody has set PATH anew.
+        case ":${PATH-}:" in
+            *":$_csk_active/.agents/bin:"*) _csk_end; return ;;
+            *) _csk_active='' ;;
+        esac
     fi
     _csk_pwd=$PWD
     while [ -n "$folder" ]; do
-        if [ -d "$folder/.agents/bin" ] && _csk_known "$folder"; then
+        if [ -f "$folder/.agents/env.sh" ] && _csk_known "$folder"; then
             wanted=$folder
             break
         fi
@@ -66,22 +72,33 @@ _csk_hook() {
             if [ "${CSK_PROJECT_ROOT-}" = "$_csk_active" ]; then unset CSK_PROJECT_ROOT; fi
         fi
         if [ -n "$wanted" ]; then
+            _csk_remove "$wanted/.agents/bin"
             PATH="$wanted/.agents/bin${PATH:+:$PATH}"
             export CSK_PROJECT_ROOT="$wanted"
         fi
         _csk_active=$wanted
     fi
     if [ "${CSK_AUTO_ENV-1}" = 0 ]; then _csk_remove "$_csk_home/global/.agents/bin"; fi
+    _csk_end
+}
+
+# Ends a hook with the status before it; under `set -e` that would end the shell.
+_csk_end() {
+    case $- in *e*) return 0 ;; esac
     return "$csk_status"
 }
 
+# A shell that was started in a project, or after its env.sh was read, takes over what is on PATH already.
+case ":${PATH-}:" in
+    *":${CSK_PROJECT_ROOT:-/}/.agents/bin:"*) _csk_active=${CSK_PROJECT_ROOT-} ;;
+esac
 export PATH CSK_SHELL_HOOK=1
 case "${PROMPT_COMMAND[*]-}" in
     *_csk_hook*) ;;
     *)
         case "$(declare -p PROMPT_COMMAND 2> /dev/null)" in
-            'declare -a'*) PROMPT_COMMAND=(_csk_hook "${PROMPT_COMMAND[@]}") ;;
-            *) PROMPT_COMMAND="_csk_hook${PROMPT_COMMAND:+;$PROMPT_COMMAND}" ;;
+            'declare -a'*) PROMPT_COMMAND+=(_csk_hook) ;;
+            *) PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND;}_csk_hook" ;;
         esac
         ;;
 esac

@@ -3,7 +3,9 @@
 # CSK_AUTO_ENV=0 turns it off. It starts no process.
 
 set -g _csk_home '@HOME@'
-set -q _csk_active; or set -g _csk_active ''
+set -g _csk_active ''
+# A shell that was started in a project, or after its env.sh was read, takes over what is on PATH already.
+set -q CSK_PROJECT_ROOT; and contains -- "$CSK_PROJECT_ROOT/.agents/bin" $PATH; and set -g _csk_active $CSK_PROJECT_ROOT
 
 # Takes the first entry $argv[1] out of PATH.
 function _csk_remove
@@ -11,15 +13,21 @@ function _csk_remove
     return 0
 end
 
-# Returns 0 if csk has installed into the folder: what a stranger's checkout brings is never put on PATH.
+# Returns 0 if csk has installed into the folder, and nobody has changed its commands since: what a stranger's
+# checkout brings is never put on PATH.
 function _csk_known
-    test -r "$_csk_home/consumers.json"; or return 1
-    while read -l line
-        set line (string trim --chars ' ,' -- $line)
-        if string match -q -- '"/*"' $line
-            test "$argv[1]" -ef (string sub -s 2 -e -1 -- $line); and return 0
+    test -r "$_csk_home/hook/projects"; or return 1
+    while read -l name root
+        test "$argv[1]" -ef "$root"; or continue
+        if test "$argv[1]/.agents/bin" -nt "$_csk_home/hook/$name"
+            if test "$_csk_told" != "$argv[1]"
+                echo "csk: $argv[1]/.agents/bin was changed and is not on PATH; run `csk install` there" >&2
+                set -g _csk_told $argv[1]
+            end
+            return 1
         end
-    end < "$_csk_home/consumers.json"
+        return 0
+    end < "$_csk_home/hook/projects"
     return 1
 end
 
@@ -31,11 +39,13 @@ function _csk_hook --on-event fish_prompt --on-variable PWD
         set folder ''
         set global ''
     else if test -n "$_csk_active" -a "$PWD" = "$_csk_pwd"
-        return
+        # Nothing to do, unless somebody has set PATH anew.
+        contains -- "$_csk_active/.agents/bin" $PATH; and return
+        set -g _csk_active ''
     end
     set -g _csk_pwd $PWD
     while test -n "$folder"
-        if test -d "$folder/.agents/bin"; and _csk_known "$folder"
+        if test -f "$folder/.agents/env.sh"; and _csk_known "$folder"
             set wanted $folder
             break
         end
@@ -53,6 +63,7 @@ function _csk_hook --on-event fish_prompt --on-variable PWD
             test "$CSK_PROJECT_ROOT" = "$_csk_active"; and set -e CSK_PROJECT_ROOT
         end
         if test -n "$wanted"
+            _csk_remove "$wanted/.agents/bin"
             set -gx PATH "$wanted/.agents/bin" $PATH
             set -gx CSK_PROJECT_ROOT $wanted
         end

@@ -13,9 +13,16 @@ function global:Remove-CskEntry([string]$entry) {
 }
 
 function global:Test-CskKnown([string]$folder) {
-    $list = Join-Path $global:CskHome 'consumers.json'
+    $list = Join-Path (Join-Path $global:CskHome 'hook') 'projects'
     if (-not (Test-Path -LiteralPath $list)) { return $false }
-    return @((Get-Content -Raw -LiteralPath $list | ConvertFrom-Json).consumers) -contains $folder
+    foreach ($line in Get-Content -LiteralPath $list) {
+        $name, $root = $line -split ' ', 2
+        if ($root -ne $folder) { continue }
+        $bin = Get-Item -Force -LiteralPath (Join-Path (Join-Path $folder '.agents') 'bin') -ErrorAction SilentlyContinue
+        $stamp = Get-Item -LiteralPath (Join-Path (Join-Path $global:CskHome 'hook') $name) -ErrorAction SilentlyContinue
+        return [bool]($stamp -and (-not $bin -or $bin.LastWriteTimeUtc -le $stamp.LastWriteTimeUtc))
+    }
+    return $false
 }
 
 function global:Update-CskPath {

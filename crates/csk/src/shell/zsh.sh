@@ -13,19 +13,23 @@ _csk_remove() {
     return 0
 }
 
-# Returns 0 if csk has installed into the folder $1: what a stranger's checkout brings is never put on PATH.
+# Returns 0 if csk has installed into the folder $1, and nobody has changed its commands since: what a
+# stranger's checkout brings is never put on PATH.
 _csk_known() {
     emulate -L zsh
-    local line
-    [[ -r $_csk_home/consumers.json ]] || return 1
-    while IFS= read -r line; do
-        line=${line%,}
-        line=${line#"${line%%[! ]*}"}
-        if [[ $line == '"/'*'"' ]]; then
-            line=${line#\"}
-            [[ $1 -ef ${line%\"} ]] && return 0
+    local name root
+    [[ -r $_csk_home/hook/projects ]] || return 1
+    while IFS=' ' read -r name root; do
+        [[ $1 -ef $root ]] || continue
+        if [[ $1/.agents/bin -nt $_csk_home/hook/$name ]]; then
+            if [[ ${_csk_told-} != $1 ]]; then
+                print -ru2 -- "csk: $1/.agents/bin was changed and is not on PATH; run \`csk install\` there"
+                typeset -g _csk_told=$1
+            fi
+            return 1
         fi
-    done < $_csk_home/consumers.json
+        return 0
+    done < $_csk_home/hook/projects
     return 1
 }
 
@@ -37,11 +41,13 @@ _csk_hook() {
         folder=''
         global=''
     elif [[ -n $_csk_active && $PWD == $_csk_pwd ]]; then
-        return $csk_status
+        # Nothing to do, unless somebody has set PATH anew.
+        (( ${path[(Ie)$_csk_active/.agents/bin]} )) && return $csk_status
+        _csk_active=''
     fi
     _csk_pwd=$PWD
     while [[ -n $folder ]]; do
-        if [[ -d $folder/.agents/bin ]] && _csk_known $folder; then
+        if [[ -f $folder/.agents/env.sh ]] && _csk_known $folder; then
             wanted=$folder
             break
         fi
@@ -59,6 +65,7 @@ _csk_hook() {
             [[ ${CSK_PROJECT_ROOT-} == $_csk_active ]] && unset CSK_PROJECT_ROOT
         fi
         if [[ -n $wanted ]]; then
+            _csk_remove $wanted/.agents/bin
             path=($wanted/.agents/bin "$path[@]")
             export CSK_PROJECT_ROOT=$wanted
         fi
@@ -68,6 +75,10 @@ _csk_hook() {
     return $csk_status
 }
 
+# A shell that was started in a project, or after its env.sh was read, takes over what is on PATH already.
+if [[ ":${PATH-}:" == *":${CSK_PROJECT_ROOT:-/}/.agents/bin:"* ]]; then
+    _csk_active=${CSK_PROJECT_ROOT-}
+fi
 export CSK_SHELL_HOOK=1
 autoload -Uz add-zsh-hook
 add-zsh-hook precmd _csk_hook

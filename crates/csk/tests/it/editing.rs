@@ -169,3 +169,37 @@ fn the_cache_is_shown_and_emptied() {
     assert!(world.csk("cache clean").stdout.starts_with("removed 1 snapshot, "));
     assert_eq!(world.csk("status app --check").code, Some(0));
 }
+
+/// Many at once, and a change by hand while a repository is cloned: nothing is lost.
+#[test]
+fn additions_at_once_are_all_kept() {
+    let world = World::bare();
+    world.skillfile("");
+    let names: Vec<String> = (0..8).map(|number| format!("s{number}")).collect();
+    for name in &names {
+        world.repo(name, &SKILL.replace("name: pdf", &format!("name: {name}"))).git("tag v1");
+    }
+    let start = |name: &String| {
+        let arguments = ["add", name.as_str(), "--tag", "v1", "--project", "app"];
+        let mut command = world.env.command(env!("CARGO_BIN_EXE_csk"), &arguments);
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let children: Vec<_> = names.iter().map(start).collect();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let text = world.read(world.app("Skillfile.json"));
+    for name in &names {
+        assert!(text.contains(&format!("\"{name}\"")), "{name} in {text}");
+    }
+}
+
+#[test]
+fn the_global_folder_is_no_project() {
+    let world = World::new();
+    assert_eq!(world.csk("global init").code, Some(0));
+    let global = world.home().join(".cocoaskills/global").display().to_string();
+    let run = world.env.run_args(env!("CARGO_BIN_EXE_csk"), &["install", &global]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("csk global"), "{}", run.stderr);
+}

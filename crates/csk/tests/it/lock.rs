@@ -254,3 +254,69 @@ fn verify_reads_every_byte() {
     assert_eq!(value["good"], true);
     assert_eq!(value["projects"][0]["skills"][0]["problems"], serde_json::json!([]));
 }
+
+/// Every field of the lock counts, also where nothing is to be installed.
+#[test]
+fn a_lock_with_other_digests_is_refused_everywhere() {
+    let world = World::new();
+    assert_eq!(world.csk("lock --project app").code, Some(0));
+    world.install();
+    let path = world.app("Skillfile.lock");
+    let good = world.read(&path);
+    let lock = world.lockfile();
+    for (key, other) in
+        [("tree", "1".repeat(40)), ("bundle_sha256", format!("sha256:{}", "1".repeat(64)))]
+    {
+        let value = lock["skills"]["pdf"][key].as_str().unwrap();
+        fs::write(&path, good.replace(value, &other)).unwrap();
+        for command in [
+            "install app --locked",
+            "install app --frozen",
+            "install app",
+            "status app --check",
+            "verify app",
+        ] {
+            let run = world.csk(command);
+            assert_eq!(run.code, Some(1), "{key}: {command}: {}{}", run.stdout, run.stderr);
+        }
+    }
+    fs::write(&path, good).unwrap();
+    assert_eq!(world.csk("install app --frozen").code, Some(0));
+    // A tag that moved is an error where tags are strict, locked or not.
+    world.git("skills/pdf", "commit --quiet --amend --allow-empty -m other");
+    world.git("skills/pdf", "tag --force v1");
+    assert_eq!(world.csk("install app").code, Some(0));
+    let run = world.csk("install app --strict-tags");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("Moved tag for pdf"), "{}", run.stderr);
+}
+
+/// `verify` believes nothing of a marker.
+#[test]
+fn every_line_of_a_marker_is_verified() {
+    let world = World::new();
+    world.install();
+    let marker = world.installed("pdf/.csk-install.json");
+    let good = world.read(&marker);
+    for (found, forged) in [
+        ("\"commands\": []", "\"commands\": [\"x\"]"),
+        ("\"source\": \"pdf\"", "\"capabilities\": {\"network\": \"none\"}, \"source\": \"pdf\""),
+        ("\"source\": \"pdf\"", "\"skill_schema_version\": 3, \"source\": \"pdf\""),
+        ("\"files\": [", "\"files\": [\"x\", "),
+    ] {
+        assert!(good.contains(found), "{found} in {good}");
+        fs::write(&marker, good.replace(found, forged)).unwrap();
+        let run = world.csk("verify app");
+        assert_eq!(run.code, Some(1), "{forged}");
+        assert!(run.stderr.contains("its marker was changed"), "{forged}: {}", run.stderr);
+        assert_eq!(
+            world.csk("status app --check").code,
+            Some(1),
+            "{forged}: there is no receipt for it"
+        );
+        world.install();
+        assert_eq!(world.csk("verify app").code, Some(0));
+    }
+    fs::write(world.app(".agents/env.sh"), "echo evil").unwrap();
+    assert_eq!(world.csk("verify app").code, Some(1), "an env file of somebody else's is no proof");
+}

@@ -310,6 +310,11 @@ fn a_store_that_was_tampered_with_is_told_and_repaired() {
         ),
         ("chmod u-x $R/scripts/lib/peer.sh", "scripts/lib/peer.sh was changed"),
         ("rm $R/.csk-runtime.json", ".csk-runtime.json is missing"),
+        (
+            "echo evil >> $R/scripts/lib/plain.txt; S=$(sha256sum $R/scripts/lib/plain.txt | cut -c1-64); sed -i \"/plain.txt/s/sha256:[0-9a-f]*/sha256:$S/\" $R/.csk-runtime.json",
+            "its list of files was changed",
+        ),
+        ("chmod -R u+w $R; rm -r $R; echo x > $R", "is not a folder"),
         ("chmod -R u+w $R; rm -r $R", "its runtime is missing"),
     ] {
         let call = format!("R='{runtime}'; chmod -R u+w $R; {change}");
@@ -526,4 +531,39 @@ fn ten_csk_at_once_lose_nothing() {
     }
     // No more than the two versions that are in use.
     assert!(fs::read_dir(world.store().join("review")).unwrap().count() <= 2);
+}
+
+/// A project that is away for a while, and one that cannot be read.
+#[test]
+fn nothing_is_thrown_away_that_may_be_in_use() {
+    let world = review_world();
+    world.install();
+    let first = world.runtime("review");
+    world.env.write(
+        "other/Skillfile.json",
+        br#"{"schema_version": 1, "skills": [{"name": "review", "tag": "v1"}]}"#,
+    );
+    assert_eq!(world.csk("install other").code, Some(0));
+    fs::rename(world.env.path("other"), world.env.path("away")).unwrap();
+    world.commit("review", "//- /scripts/helper.py\ndef hello():\n    return 'new'\n");
+    world.git("skills/review", "tag v2");
+    world.skillfile(r#"{"name": "review", "tag": "v2"}"#);
+    world.install();
+    assert!(first.exists(), "an install forgets nobody");
+    fs::rename(world.env.path("away"), world.env.path("other")).unwrap();
+    assert_eq!(world.env.run("other/.agents/bin/mr", "").stdout, "hello from the side\n");
+    // A lost list is found again by the next install.
+    fs::remove_file(world.home().join(".cocoaskills/consumers.json")).unwrap();
+    assert_eq!(world.csk("install other").code, Some(0));
+    world.install();
+    assert_eq!(world.csk("gc").stdout, "nothing to remove\n");
+    // One project that cannot be read spoils no install of another, and nothing is removed.
+    fs::remove_dir_all(world.env.path("other/.agents/skills")).unwrap();
+    symlink("skills", world.env.path("other/.agents/skills")).unwrap();
+    world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
+    assert!(world.install().stdout.contains("installed"));
+    let run = world.csk("gc");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("nothing is removed"), "{}", run.stderr);
+    assert_eq!(fs::read_dir(world.store().join("review")).unwrap().count(), 2);
 }

@@ -301,3 +301,156 @@ fn an_install_says_that_commands_are_not_on_path_unless_there_is_a_hook() {
     world.env = std::mem::take(&mut world.env).var("CSK_SHELL_HOOK", "1");
     assert!(!world.install().stderr.contains("shell-init"));
 }
+
+/// A pull, or another checkout in the same place, puts programs into the folder of commands.
+#[test]
+fn commands_that_changed_are_not_on_path_until_csk_has_looked() {
+    let world = world();
+    let csk = env!("CARGO_BIN_EXE_csk");
+    let shells = [("bash", "--norc"), ("zsh", "-f"), ("fish", "--no-config")];
+    let check = |expected: &str, is_told: bool| {
+        for (shell, option) in shells {
+            if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
+                testkit::skip("a hook", &format!("there is no {shell}"));
+                continue;
+            }
+            let init = match shell {
+                "fish" => format!("{csk} shell-init fish | source\n"),
+                _ => format!("eval \"$({csk} shell-init {shell})\"\n"),
+            };
+            let steps = "cd app; _csk_hook; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null\n";
+            world.env.write("steps", format!("{init}{steps}").as_bytes());
+            let run = world.env.run(shell, &format!("{option} steps"));
+            assert_eq!(run.stdout, expected, "{shell}: {}", run.stderr);
+            let told = run.stderr.matches("was changed and is not on PATH").count();
+            assert_eq!(told, usize::from(is_told), "{shell}: {}", run.stderr);
+        }
+        let run = world.env.run_args("sh", &["-c", &format!("cd app && {csk} exec -- tool")]);
+        assert_eq!(run.code == Some(2), is_told, "{}", run.stderr);
+    };
+    check("outer\n", false);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    world.program("app/.agents/bin/make", "#!/bin/sh\necho evil\n");
+    check("nothing\n", true);
+    world.git("app", "add --force .agents/bin/make");
+    for command in ["install app", "status app", "verify app"] {
+        let run = world.csk(command);
+        assert_eq!(run.code, Some(1), "{command}");
+        assert!(run.stderr.contains("git tracks .agents/bin/make"), "{command}: {}", run.stderr);
+    }
+    check("nothing\n", true);
+    // The user's own tool: csk looks, and says nothing against it.
+    world.git("app", "rm --quiet --cached .agents/bin/make");
+    world.install();
+    check("outer\n", false);
+    // Another checkout in the same place.
+    let call = "rm -rf app && mkdir -p app/.agents/bin && echo '{}' > app/Skillfile.json && touch app/.agents/env.sh && cp stranger/.agents/bin/tool app/.agents/bin/";
+    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
+    check("nothing\n", true);
+}
+
+#[test]
+fn a_shell_inside_a_shell_leaves_nothing_behind() {
+    let world = world();
+    let csk = env!("CARGO_BIN_EXE_csk");
+    for (shell, option) in [("bash", "--norc"), ("zsh", "-f"), ("fish", "--no-config")] {
+        if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
+            testkit::skip("a hook", &format!("there is no {shell}"));
+            continue;
+        }
+        let init = match shell {
+            "fish" => format!("{csk} shell-init fish | source\n"),
+            _ => format!("eval \"$({csk} shell-init {shell})\"\n"),
+        };
+        let inner = format!(
+            "{init}cd app; _csk_hook; tool; cd /; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null; sh -c 'echo ${{CSK_PROJECT_ROOT-none}}'\n"
+        );
+        world.env.write("inner", inner.as_bytes());
+        // Started by a shell that is in the project, by `csk exec`, and after the env file was read.
+        world.env.write(
+            "steps",
+            format!("{init}cd app; _csk_hook; cd ..; cd app; {shell} {option} ../inner\n")
+                .as_bytes(),
+        );
+        let starts = [
+            format!("{shell} {option} steps"),
+            format!("cd app && {csk} exec -- {shell} {option} ../inner"),
+            format!(". app/.agents/env.sh && {shell} {option} inner"),
+        ];
+        for start in starts {
+            // The inner script goes into the project from where it is.
+            let call = format!("ln -sfn . app/app; {start}");
+            let run = world.env.run_args("sh", &["-c", &call]);
+            assert_eq!(run.stdout, "outer\nnothing\nnone\n", "{start}: {}", run.stderr);
+        }
+    }
+}
+
+/// The nearest project counts, also where its skills bring no commands.
+#[test]
+fn a_project_without_commands_hides_the_one_around_it() {
+    let world = world();
+    world.repo("plain", "//- /SKILL.md\n---\nname: plain\ndescription: d\n---\n").git("tag v1");
+    world.env.write(
+        "app/plain/Skillfile.json",
+        br#"{"schema_version": 1, "skills": [{"name": "plain", "tag": "v1"}]}"#,
+    );
+    let csk = env!("CARGO_BIN_EXE_csk");
+    assert_eq!(world.env.run_args(csk, &["install", "app/plain", "--fix-gitignore"]).code, Some(0));
+    let steps = format!(
+        "eval \"$({csk} shell-init bash)\"\ncd app/plain; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null; echo $CSK_PROJECT_ROOT\n"
+    );
+    world.env.write("steps", steps.as_bytes());
+    let run = world.env.run("bash", "--norc steps");
+    assert_eq!(run.stdout, "nothing\n[ROOT]/work/app/plain\n", "{}", run.stderr);
+}
+
+#[test]
+fn odd_paths_and_options_do_not_break_a_shell() {
+    let world = world();
+    let csk = env!("CARGO_BIN_EXE_csk");
+    // Under `set -e` a command that fails must not end the shell at the next prompt.
+    world.env.write(
+        "lines",
+        format!("set -e\neval \"$({csk} shell-init bash)\"\n! true\necho alive\n").as_bytes(),
+    );
+    let run = world.env.run_args("sh", &["-c", "bash --norc -i < lines 2> /dev/null"]);
+    assert_eq!(run.stdout, "alive\n");
+    // PATH that is set anew gets the commands back at the next prompt.
+    let steps = format!(
+        "eval \"$({csk} shell-init bash)\"\ncd app; _csk_hook; PATH=/usr/bin:/bin; _csk_hook; tool\n"
+    );
+    world.env.write("steps", steps.as_bytes());
+    assert_eq!(world.env.run("bash", "--norc steps").stdout, "outer\n");
+    // Without PATH the current folder is not searched.
+    world.program("app/sub/deep/ls", "#!/bin/sh\necho evil\n");
+    let run = world
+        .env
+        .run_args("sh", &["-c", &format!("cd app/sub/deep && env -u PATH {csk} exec -- ls")]);
+    assert!(!run.stdout.contains("evil"), "{}", run.stdout);
+    // A path with a quote works; one with a colon cannot, and is told.
+    for (folder, works) in [("a\"b", true), ("a\\b", true), ("a:b", false)] {
+        let text = r#"{"schema_version": 1, "skills": [{"name": "outer", "tag": "v1"}]}"#;
+        world.env.write(&format!("{folder}/Skillfile.json"), text.as_bytes());
+        let run = world.env.run_args(csk, &["install", folder, "--fix-gitignore"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(run.stderr.contains("cannot be on PATH here"), !works, "{}", run.stderr);
+        let steps = format!(
+            "eval \"$({csk} shell-init bash)\"\ncd '{folder}'; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null\n"
+        );
+        world.env.write("steps", steps.as_bytes());
+        let expected = if works { "outer\n" } else { "nothing\n" };
+        assert_eq!(world.env.run("bash", "--norc steps").stdout, expected, "{folder}");
+    }
+}
+
+#[test]
+fn exec_runs_nothing_of_a_checkout_that_csk_has_not_seen() {
+    let world = world();
+    world.env.write("stranger/Skillfile.json", br#"{"schema_version": 1, "skills": []}"#);
+    let csk = env!("CARGO_BIN_EXE_csk");
+    let run = world.env.run_args("sh", &["-c", &format!("cd stranger && {csk} exec -- ls")]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("csk has not installed into"), "{}", run.stderr);
+    assert!(!run.stdout.contains("evil"));
+}

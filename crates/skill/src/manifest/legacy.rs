@@ -17,8 +17,13 @@ pub(super) fn parse(file: &str, text: &str, tree: Tree<'_>) -> (Manifest, Vec<Di
     for problem in problems.iter_mut().filter(|problem| problem.severity == Severity::Error) {
         problem.severity = Severity::Warning;
     }
-    let manifest =
-        Manifest { schema_version: 1, runtime_roots: Vec::new(), commands, capabilities: None };
+    let manifest = Manifest {
+        schema_version: 1,
+        runtime_roots: Vec::new(),
+        commands,
+        capabilities: None,
+        is_legacy: true,
+    };
     (manifest, problems)
 }
 

@@ -1,0 +1,63 @@
+//! What the shell hooks may believe: which folders csk has installed into, and that nobody has put anything into
+//! their folders of commands since.
+//!
+//! `hook/projects` has a line for each project, a name and its path, that a shell can read without a process.
+//! `hook/<name>` is as old as the last time csk looked; a folder of commands that changed after it is not put on
+//! PATH until csk has looked again. A checkout cannot make its files older than they are.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
+
+use std::fs;
+use std::time::SystemTime;
+
+use skill::Digest;
+use skill_fs::{AbsPath, FsError, write_file};
+
+use super::{BIN, Consumers};
+
+const FOLDER: &str = "hook";
+
+/// Returns true if a path can stand on PATH and on a line.
+pub fn can_be_on_path(root: &AbsPath) -> bool {
+    !root.as_str().contains([':', '\n', ';'])
+}
+
+fn stamp(home: &AbsPath, root: &AbsPath) -> AbsPath {
+    let digest = Digest::of(root.as_str().as_bytes()).to_string();
+    home.join(FOLDER).join(&digest["sha256:".len()..][..16])
+}
+
+/// Writes the list of projects, unless it says the same already.
+pub(super) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError> {
+    let folder = home.join(FOLDER);
+    fs::create_dir_all(folder.as_path())
+        .map_err(|source| FsError::Io { path: folder.to_string(), source })?;
+    let global = home.join("global");
+    let lines = consumers.0.iter().filter(|root| can_be_on_path(root) && **root != global);
+    let text: String = lines
+        .map(|root| format!("{} {root}\n", stamp(home, root).file_name().unwrap_or_default()))
+        .collect();
+    write_file(&folder.join("projects"), text.as_bytes()).map(|_| ())
+}
+
+/// Returns true if nobody has changed the folder of commands since csk looked at it.
+pub fn is_as_left(home: &AbsPath, root: &AbsPath) -> bool {
+    let time = |path: &AbsPath| fs::symlink_metadata(path.as_path()).and_then(|it| it.modified());
+    match (time(&root.join(BIN)), time(&stamp(home, root))) {
+        (Ok(folder), Ok(stamp)) => folder <= stamp,
+        (Err(_), Ok(_)) => true,
+        (_, Err(_)) => false,
+    }
+}
+
+/// Notes that csk has looked at the folder of commands.
+pub(super) fn look_done(home: &AbsPath, root: &AbsPath) -> Result<(), FsError> {
+    if is_as_left(home, root) {
+        return Ok(());
+    }
+    let stamp = stamp(home, root);
+    let failed = |source| FsError::Io { path: stamp.to_string(), source };
+    fs::create_dir_all(home.join(FOLDER).as_path()).map_err(failed)?;
+    let file = fs::File::create(stamp.as_path()).map_err(failed)?;
+    file.set_modified(SystemTime::now()).map_err(failed)
+}
