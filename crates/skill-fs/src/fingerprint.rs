@@ -43,20 +43,21 @@ impl Fingerprint {
 /// Returns the fingerprint of a folder; none where the system does not keep what it takes.
 pub fn fingerprint(root: &Root) -> Result<Option<Fingerprint>, FsError> {
     let entries = visit(root, &WalkLimits::SKILL, |at| {
+        // What is in a folder is told by the entries in it.
+        if at.is_folder() {
+            return Ok((Type::Folder, None));
+        }
         let stat = at.stat()?;
-        Ok((stat.kind, stat))
+        Ok((stat.kind, Some(stat)))
     })?;
     let mut bytes = Vec::with_capacity(entries.len() * 96);
     let mut newest = (0, 0);
     for (path, stat) in entries {
-        let Some(trace) = stat.trace else { return Ok(None) };
         bytes.extend((path.as_str().len() as u64).to_le_bytes());
         bytes.extend(path.as_str().as_bytes());
+        let Some(stat) = stat.filter(|stat| stat.kind != Type::Folder) else { continue };
+        let Some(trace) = stat.trace else { return Ok(None) };
         bytes.extend(trace.mode.to_le_bytes());
-        // What is in a folder is told by the entries in it.
-        if stat.kind == Type::Folder {
-            continue;
-        }
         newest = newest.max(trace.changed);
         let times = [trace.modified.0, trace.modified.1, trace.changed.0, trace.changed.1];
         for part in

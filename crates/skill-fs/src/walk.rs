@@ -92,6 +92,11 @@ pub(crate) struct At<'a> {
 }
 
 impl At<'_> {
+    /// Returns true if its folder says that it is a folder.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind == Some(Type::Folder)
+    }
+
     /// Describes the entry; a link is described, not followed.
     pub(crate) fn stat(&self) -> Result<Stat, FsError> {
         self.folder.stat(self.name).map_err(|source| confined(self.root, self.path, source))

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{Mode, RawDir, ResolveFlags, SeekFrom};
 use rustix::io::Errno;
@@ -22,7 +23,9 @@ pub(crate) fn each_entry<E: From<io::Error>>(
     mut take: impl FnMut(&[u8], Option<Type>) -> Result<(), E>,
 ) -> Result<(), E> {
     // The place in the listing belongs to the descriptor; every listing starts at the beginning.
-    rustix::fs::seek(&folder.0, SeekFrom::Start(0)).map_err(io::Error::from)?;
+    if folder.1.swap(true, Ordering::Relaxed) {
+        rustix::fs::seek(&folder.0, SeekFrom::Start(0)).map_err(io::Error::from)?;
+    }
     let mut buffer = Vec::with_capacity(LISTING);
     let mut entries = RawDir::new(&folder.0, buffer.spare_capacity_mut());
     while let Some(entry) = entries.next() {

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags};
 use rustix::io::Errno;
@@ -12,9 +13,17 @@ use skill::RelPath;
 
 use super::{Stat, Trace, Type};
 
-/// An open folder. What is reached through it stays the same folder, whatever its path becomes.
+/// An open folder, and whether it was listed before. What is reached through it stays the same folder, whatever its
+/// path becomes.
 #[derive(Debug)]
-pub(crate) struct Folder(pub(super) OwnedFd);
+pub(crate) struct Folder(
+    pub(super) OwnedFd,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux lists by descriptor")
+    )]
+    pub(super) AtomicBool,
+);
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 const FOLDER: OFlags = READ.union(OFlags::DIRECTORY);
@@ -24,13 +33,13 @@ pub(super) const FILE: OFlags = READ.union(OFlags::NONBLOCK).union(OFlags::NOCTT
 impl Folder {
     /// Opens a folder the caller was told to use; links on the way are followed.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
+        Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?, AtomicBool::new(false)))
     }
 
     /// Opens a folder inside this one; a link is refused as such.
     pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
         match rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(folder) => Ok(Self(folder)),
+            Ok(folder) => Ok(Self(folder, AtomicBool::new(false))),
             // The kernel calls a link here "not a folder".
             Err(Errno::NOTDIR) if self.stat(name).is_ok_and(|stat| stat.kind == Type::Link) => {
                 Err(Errno::LOOP.into())
