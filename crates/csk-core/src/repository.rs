@@ -8,7 +8,7 @@
 use gix::bstr::ByteSlice;
 use gix::hash::{ObjectId, Prefix};
 use gix::object::tree::EntryKind;
-use skill::{RefKind, RelPath, nearest};
+use skill::{RefKind, RelPath, is_commit_id, nearest};
 use skill_fs::AbsPath;
 
 use crate::Reference;
@@ -38,8 +38,7 @@ pub struct Commit(String);
 impl Commit {
     /// Checks a full id: forty lower-case hexadecimal digits.
     pub fn new(text: &str) -> Option<Self> {
-        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        (text.len() == 40 && text.chars().all(is_digit)).then(|| Self(text.to_owned()))
+        is_commit_id(text).then(|| Self(text.to_owned()))
     }
 
     /// Returns the full id.

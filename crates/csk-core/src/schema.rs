@@ -145,24 +145,6 @@ fn marker() -> Value {
 /// `csk-skill.json`: version 1 ignores what it does not know, 2 and 3 refuse it.
 fn manifest() -> Value {
     let path = json!({ "type": "string", "pattern": r"^(?![A-Za-z]:)(?!/)(?!.*//)(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$" });
-    let reserved = [
-        "bash",
-        "cat",
-        "cp",
-        "csk",
-        "env",
-        "git",
-        "ls",
-        "mv",
-        "node",
-        "openskills",
-        "python",
-        "python3",
-        "rm",
-        "sh",
-        "ssh",
-        "sudo",
-    ];
     let script = |strict: bool| {
         let mut value = json!({
             "required": ["type"],
@@ -188,13 +170,19 @@ fn manifest() -> Value {
         }
         value
     };
+    let reserved = |name: &&str| {
+        let script =
+            json!({ "properties": { "type": { "const": "script" } }, "required": ["type"] });
+        json!({ "required": [name], "properties": { *name: script } })
+    };
+    let reserved: Vec<Value> = skill::RESERVED_COMMANDS.iter().map(reserved).collect();
     let commands = |strict: bool| {
         let name = json!({ "pattern": IDENTIFIER });
         json!({
             "type": "object",
             "propertyNames": name,
             "additionalProperties": { "type": "object", "oneOf": [script(strict), system(strict)] },
-            "not": { "anyOf": reserved.map(|name| json!({ "required": [name], "properties": { name: { "properties": { "type": { "const": "script" } }, "required": ["type"] } } })) },
+            "not": { "anyOf": reserved },
         })
     };
     let list =

@@ -59,9 +59,9 @@ pub use frontmatter::{
 pub use identifier::{Identifier, IdentifierError};
 pub use manifest::{
     Command, CommandKind, DeclaredCapabilities, DeclaredFilesystem, DeclaredList,
-    LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, Tree, TreeEntry,
+    LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, RESERVED_COMMANDS, Tree, TreeEntry,
 };
-pub use marker::{Marker, RefKind};
+pub use marker::{Marker, RefKind, is_commit_id};
 pub use name::{MAX_NAME, NameError, SkillName};
 pub use nearest::nearest;
 pub use references::{Existence, check_references};

@@ -20,7 +20,7 @@ pub const MANIFEST_FILE: &str = "csk-skill.json";
 pub const LEGACY_MANIFEST_FILE: &str = "agents/runtime.json";
 
 /// Commands that no skill may bring: whoever types them means the system's.
-const RESERVED: &[&str] = &[
+pub const RESERVED_COMMANDS: &[&str] = &[
     "bash",
     "cat",
     "cp",
@@ -152,7 +152,7 @@ fn is_inside(path: &str, root: &str) -> bool {
 
 /// Returns true if no skill may bring a command of that name.
 pub(crate) fn is_reserved(name: &Identifier) -> bool {
-    RESERVED.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
+    RESERVED_COMMANDS.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
 }
 
 fn roots(object: &mut Object<'_, '_, '_>, tree: Tree<'_>) -> Vec<RelPath> {

@@ -34,6 +34,12 @@ impl RefKind {
     }
 }
 
+/// Returns true for a whole commit id: forty lower-case hexadecimal digits.
+pub fn is_commit_id(text: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    text.len() == 40 && text.chars().all(is_digit)
+}
+
 /// What is known of an installed skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
@@ -134,8 +140,7 @@ impl Marker {
             let context = object.text("context_sha256");
             let runtime = object.text("runtime_sha256");
             let commit = commit.and_then(|text| {
-                let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-                let is_id = text.value.len() == 40 && text.value.chars().all(is_digit);
+                let is_id = is_commit_id(&text.value);
                 if !is_id {
                     let message = format!("`commit` is `{}`, which is no commit id", text.value);
                     object.problem(Code::BadValue, text.range, message);

@@ -10,9 +10,9 @@
 use std::fs;
 use std::time::SystemTime;
 
-use skill::Digest;
 use skill_fs::{AbsPath, FsError, write_file};
 
+use super::target::key_of;
 use super::{BIN, Consumers};
 
 const FOLDER: &str = "hook";
@@ -23,8 +23,7 @@ pub fn can_be_on_path(root: &AbsPath) -> bool {
 }
 
 fn stamp(home: &AbsPath, root: &AbsPath) -> AbsPath {
-    let digest = Digest::of(root.as_str().as_bytes()).to_string();
-    home.join(FOLDER).join(&digest["sha256:".len()..][..16])
+    home.join(FOLDER).join(key_of(root))
 }
 
 /// Writes the list of projects, unless it says the same already.
@@ -34,9 +33,7 @@ pub(super) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError>
         .map_err(|source| FsError::Io { path: folder.to_string(), source })?;
     let global = home.join("global");
     let lines = consumers.0.iter().filter(|root| can_be_on_path(root) && **root != global);
-    let text: String = lines
-        .map(|root| format!("{} {root}\n", stamp(home, root).file_name().unwrap_or_default()))
-        .collect();
+    let text: String = lines.map(|root| format!("{} {root}\n", key_of(root))).collect();
     write_file(&folder.join("projects"), text.as_bytes()).map(|_| ())
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use skill::{Digest, Identifier};
 use skill_fs::{AbsPath, FsError, write_file};
 
+use super::target::key_of;
 use crate::read_text;
 
 const FOLDER: &str = "receipts";
@@ -29,8 +30,7 @@ pub struct Receipts {
 impl Receipts {
     /// Reads the receipts of the project at `root`. What cannot be understood is no receipt.
     pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
-        let digest = Digest::of(root.as_str().as_bytes()).to_string();
-        let place = home.join(FOLDER).join(format!("{}.json", &digest["sha256:".len()..][..32]));
+        let place = home.join(FOLDER).join(format!("{}.json", key_of(root)));
         let text = read_text(&place).ok().flatten();
         let value: Value =
             text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);

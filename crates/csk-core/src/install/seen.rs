@@ -16,6 +16,7 @@ use skill_fs::{
     write_file,
 };
 
+use super::target::key_of;
 use crate::read_text;
 
 /// Where it is kept, below the cache. No source has a name that begins with a dot.
@@ -151,6 +152,5 @@ impl Seen {
 }
 
 fn place(home: &AbsPath, root: &AbsPath) -> AbsPath {
-    let digest = Digest::of(root.as_str().as_bytes()).to_string();
-    home.join(FOLDER).join(format!("{}.json", &digest["sha256:".len()..][..32]))
+    home.join(FOLDER).join(format!("{}.json", key_of(root)))
 }

@@ -171,7 +171,7 @@ fn unsupported_future_schema_reports_upgrade_hint() {
 
 #[test]
 fn names_of_shells_and_basic_tools_are_reserved_for_scripts_alone() {
-    for name in RESERVED {
+    for name in RESERVED_COMMANDS {
         check(
             "[]",
             &format!(r#""{name}": {{"type": "script", "unix_path": "scripts/tool"}}"#),
