@@ -108,7 +108,11 @@ impl Config {
             let root = object
                 .required("skills_root")
                 .and_then(|text| path(object, "skills_root", &text, home));
-            let mut config = Self::new(root?);
+            let Some(root) = root else {
+                object.abandon();
+                return None;
+            };
+            let mut config = Self::new(root);
             config.preferred_locale = object
                 .text("preferred_locale")
                 .map(|text| text.value)

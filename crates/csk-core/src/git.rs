@@ -210,10 +210,12 @@ pub fn exclude_file(root: &AbsPath) -> Result<Option<AbsPath>, GitError> {
     if words.contains("not a git repository") { Ok(None) } else { Err(GitError::Failed(words)) }
 }
 
-/// Returns the first file below `folder` that git has in the work tree at `root`; none outside a work tree.
+/// Returns the first entry at or below `folder` that git has in the work tree at `root`, or a submodule that would
+/// bring it; none outside a work tree.
 pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
+    let top = folder.split('/').next().unwrap_or(folder);
     let mut git = git_around(root);
-    git.args(["ls-files", "-z", "--", folder]);
+    git.args(["ls-files", "-z", "--", top]);
     let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
@@ -223,7 +225,10 @@ pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, Gi
         };
     }
     let names = String::from_utf8_lossy(&output.stdout);
-    Ok(names.split('\0').next().filter(|name| !name.is_empty()).map(str::to_owned))
+    // A name that is a folder on the way is a submodule, or a link.
+    let below = format!("{folder}/");
+    let brings = |name: &&str| name.starts_with(&below) || below.starts_with(&format!("{name}/"));
+    Ok(names.split('\0').filter(|name| !name.is_empty()).find(brings).map(str::to_owned))
 }
 
 /// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.

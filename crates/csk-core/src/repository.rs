@@ -144,9 +144,10 @@ impl SourceError {
     /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Missing { .. } => {
-                Some("clone it there, or declare its `git` URL in Skillfile.json".to_owned())
-            }
+            Self::Missing { .. } => Some(
+                "clone it there, or give its URL: `git` in Skillfile.json, `--git` of `csk add`"
+                    .to_owned(),
+            ),
             Self::UnknownReference { nearest: Some(near), .. } => {
                 Some(format!("did you mean `{near}`? (install does not fetch; `csk update` does)"))
             }

@@ -18,7 +18,6 @@ use crate::failure::Failure;
     name = "csk",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "\
 Files:
   ~/.cocoaskills/config.json  the projects, and where skills come from; keys: `csk config --help`
@@ -31,6 +30,9 @@ Environment:
   CSK_HOME          another folder for csk's own state
   CSK_ALLOW_FILE    1: repositories on this machine may be cloned, as allow_local_sources in the config
   CSK_LOCK_TIMEOUT  how many seconds to wait for another csk (30; 600 for one that fetches)
+  CSK_LOCKED, CSK_OFFLINE, CSK_FROZEN
+                    as the flags of `csk install`
+  CSK_AUTO_ENV      0 turns the shell hook off
   CSK_COLOR         as --color; NO_COLOR turns color off
 
 Exit codes: 0 done, 1 a skill or project failed, 2 usage or configuration, 3 another csk holds the lock.

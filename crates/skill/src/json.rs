@@ -158,6 +158,11 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.unknown = unknown;
     }
 
+    /// Ends the reading: keys that nobody took are not told to be unknown.
+    pub fn abandon(&mut self) {
+        self.properties.clear();
+    }
+
     /// Adds a problem.
     pub fn problem(&mut self, code: Code, range: Range<usize>, message: impl Into<String>) {
         self.report.add(code, range, message);
@@ -204,6 +209,7 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             found.map_or_else(|| "not a whole number".to_owned(), |version| version.to_string());
         let (message, hint) = refuse(&shown);
         self.report.add_with_hint(Code::SchemaVersion, range.start..range.end, message, hint);
+        self.abandon();
         None
     }
 

@@ -195,8 +195,11 @@ fn put_shims(
                 observed.bin.ledger.entries.insert(shim.command.clone());
             }
             None => {
-                // Only a link of csk's is ever in the ledger; what else is there is the user's.
-                if fs::read_link(place.as_path()).is_ok() {
+                // Only the very link that csk made goes; what else is there is the user's.
+                let found = fs::read_link(place.as_path()).ok();
+                if shim.old.is_some()
+                    && found.map(|to| to.to_string_lossy().into_owned()) == shim.old
+                {
                     fs::remove_file(place.as_path()).map_err(|error| failure(&place, error))?;
                 }
                 observed.bin.ledger.entries.remove(&shim.command);

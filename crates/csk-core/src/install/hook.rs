@@ -2,8 +2,8 @@
 //! their folders of commands since.
 //!
 //! `hook/projects` has a line for each project, a name and its path, that a shell can read without a process.
-//! `hook/<name>` is as old as the last time csk looked; a folder of commands that changed after it is not put on
-//! PATH until csk has looked again. A checkout cannot make its files older than they are.
+//! `hook/<name>` has the time of the folder of commands when csk last looked at it; a folder with another time, or a
+//! link, is not put on PATH until csk has looked again.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
 
@@ -37,17 +37,23 @@ pub(super) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError>
     write_file(&folder.join("projects"), text.as_bytes()).map(|_| ())
 }
 
-/// Returns true if nobody has changed the folder of commands since csk looked at it.
+/// Returns true if nobody has changed the folder of commands since csk looked at it. A link in its place, or on
+/// the way to it, leads elsewhere and is a change.
 pub fn is_as_left(home: &AbsPath, root: &AbsPath) -> bool {
-    let time = |path: &AbsPath| fs::symlink_metadata(path.as_path()).and_then(|it| it.modified());
-    match (time(&root.join(BIN)), time(&stamp(home, root))) {
-        (Ok(folder), Ok(stamp)) => folder <= stamp,
+    let look = |path: &AbsPath| fs::symlink_metadata(path.as_path());
+    if look(&root.join(".agents")).is_ok_and(|found| found.is_symlink()) {
+        return false;
+    }
+    let bin = look(&root.join(BIN));
+    let stamp = look(&stamp(home, root)).and_then(|stamp| stamp.modified());
+    match (bin, stamp) {
+        (Ok(bin), Ok(stamp)) => bin.is_dir() && bin.modified().is_ok_and(|time| time == stamp),
         (Err(_), Ok(_)) => true,
         (_, Err(_)) => false,
     }
 }
 
-/// Notes that csk has looked at the folder of commands.
+/// Notes that csk has looked at the folder of commands: the stamp gets the folder's own time.
 pub(super) fn look_done(home: &AbsPath, root: &AbsPath) -> Result<(), FsError> {
     if is_as_left(home, root) {
         return Ok(());
@@ -56,5 +62,6 @@ pub(super) fn look_done(home: &AbsPath, root: &AbsPath) -> Result<(), FsError> {
     let failed = |source| FsError::Io { path: stamp.to_string(), source };
     fs::create_dir_all(home.join(FOLDER).as_path()).map_err(failed)?;
     let file = fs::File::create(stamp.as_path()).map_err(failed)?;
-    file.set_modified(SystemTime::now()).map_err(failed)
+    let bin = fs::symlink_metadata(root.join(BIN).as_path()).and_then(|found| found.modified());
+    file.set_modified(bin.unwrap_or_else(|_| SystemTime::now())).map_err(failed)
 }

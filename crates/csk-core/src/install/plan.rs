@@ -28,6 +28,8 @@ pub struct Plan {
     pub env: Vec<EnvFile>,
     /// What to tell of the project, though it stops nothing.
     pub warnings: Vec<String>,
+    /// What is worth knowing of it.
+    pub notes: Vec<String>,
 }
 
 impl Plan {
@@ -204,6 +206,7 @@ pub fn plan(
             .map(|skill| planner.group(skill, choose(target, skill, resolution, (tags, lock))))
             .collect(),
         shims: Vec::new(),
+        notes: Vec::new(),
         env: observed.env.iter().filter(|file| !file.is_foreign).cloned().collect(),
         warnings: observed
             .env
@@ -359,7 +362,9 @@ impl Planner<'_> {
             group.label = Label::ContentDrift(None);
             group.install = Some(Reason::Drift);
         }
-        if same_reference && !same_commit && skill.reference.kind == RefKind::Tag {
+        // What is locked was agreed to.
+        let is_free = !group.is_locked;
+        if is_free && same_reference && !same_commit && skill.reference.kind == RefKind::Tag {
             let (skill, tag) = (skill.name.to_string(), skill.reference.name.clone());
             let (old, new) = (short(&marker.commit).to_owned(), commit.short().to_owned());
             let moved = SkillError::MovedTag { skill, tag, old, new };

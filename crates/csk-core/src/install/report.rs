@@ -150,7 +150,7 @@ pub(super) fn project(
     ProjectReport {
         alias: target.alias.clone(),
         ignored,
-        warnings: plan.warnings.clone(),
+        warnings: plan.warnings.iter().chain(&plan.notes).cloned().collect(),
         changes,
         skills: groups.map(|group| skill(target, plan, group, (applied, files), mode)).collect(),
         error: None,

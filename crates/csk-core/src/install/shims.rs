@@ -22,6 +22,8 @@ pub struct Shim {
     pub skill: Option<Identifier>,
     /// Where it leads; none for one that goes.
     pub target: Option<String>,
+    /// The link of csk's that is there now; anything else is the user's.
+    pub old: Option<String>,
 }
 
 /// The prepared skills of a project, by name.
@@ -62,14 +64,27 @@ pub(super) fn plan_shims(
                     group.label = Label::ContentDrift(Some(what));
                 }
                 let skill = Some(group.name.clone());
-                plan.shims.push(Shim { command: command.clone(), skill, target: Some(link) });
+                let target = Some(link);
+                plan.shims.push(Shim { command: command.clone(), skill, target, old: None });
             }
             wanted.insert(command);
         }
     }
     for command in observed.bin.ledger.entries.difference(&wanted) {
-        plan.shims.push(Shim { command: command.clone(), skill: None, target: None });
+        let old = match observed.bin.entries.get(command) {
+            Some(AdapterState::Link(to)) if store.holds(to) => Some(to.clone()),
+            _ => None,
+        };
+        plan.shims.push(Shim { command: command.clone(), skill: None, target: None, old });
     }
+    let others = observed
+        .bin
+        .entries
+        .keys()
+        .filter(|name| !wanted.contains(*name) && !observed.bin.ledger.entries.contains(*name));
+    plan.notes.extend(others.map(|name| {
+        format!("{BIN}/{name} is not csk's, and is on PATH together with the commands of skills")
+    }));
     Ok(())
 }
 

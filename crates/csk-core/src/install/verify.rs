@@ -24,6 +24,8 @@ pub struct Verification {
     pub skills: Vec<(Identifier, Vec<String>)>,
     /// What differs in the project itself.
     pub problems: Vec<String>,
+    /// What is worth knowing, and no difference.
+    pub notes: Vec<String>,
 }
 
 impl Verification {
@@ -85,7 +87,7 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
         (skill.name.clone(), problems)
     };
     let skills = target.skills.par_iter().zip(&plan.skills).map(check).collect();
-    Ok(Verification { skills, problems })
+    Ok(Verification { skills, problems, notes: plan.notes })
 }
 
 struct Checker<'a> {

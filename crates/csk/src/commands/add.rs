@@ -120,7 +120,7 @@ pub(crate) fn add_to(
     flags: &SkillFlags,
 ) -> Result<u8, Failure> {
     let path = root.join(SKILLFILE);
-    let declaration = declaration(name, flags)?;
+    let declaration = declaration(name, flags, &good_file(root, config)?.1)?;
     // Before anything is cloned: what would be made must be a Skillfile. A reference that no git knows is
     // refused here, with its place.
     edited(root, config, &declaration)?;
@@ -232,7 +232,9 @@ fn good_file(root: &AbsPath, config: &Config) -> Result<(String, Skillfile), Fai
     }
 }
 
-fn declaration(name: &str, flags: &SkillFlags) -> Result<Declaration, Failure> {
+/// Reads the flags. What they leave open of a skill that is declared already stays.
+fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> Result<Declaration, Failure> {
+    let before = file.skills.iter().find(|skill| skill.name.as_str() == name);
     let identifier = |text: &str| {
         Identifier::new(text)
             .map_err(|error| Failure::usage(format!("`{text}` is not a name: {error}")))
@@ -247,8 +249,12 @@ fn declaration(name: &str, flags: &SkillFlags) -> Result<Declaration, Failure> {
     .into_iter()
     .find_map(|(kind, name)| Some(Reference { kind, name: name.clone()? }));
     Ok(Declaration {
-        source: flags.source.as_deref().map_or_else(|| Ok(name.clone()), identifier)?,
-        git: flags.git.clone(),
+        source: match (&flags.source, before) {
+            (Some(source), _) => identifier(source)?,
+            (None, Some(before)) => before.source.clone(),
+            (None, None) => name.clone(),
+        },
+        git: flags.git.clone().or_else(|| before.and_then(|before| before.git.clone())),
         reference: reference
             .ok_or_else(|| Failure::usage("a tag, branch or revision is missing"))?,
         name,
@@ -260,7 +266,11 @@ fn describe(found: &Inspection) -> Vec<String> {
     let mut lines = Vec::new();
     let names = |manifest: &Manifest, is_script: fn(&CommandKind) -> bool| -> Vec<String> {
         let commands = manifest.commands.iter().filter(|command| is_script(&command.kind));
-        commands.map(|command| command.name.to_string()).collect()
+        let shown = commands.map(|command| match &command.kind {
+            CommandKind::Script { .. } => command.name.to_string(),
+            CommandKind::System { program, .. } => program.clone(),
+        });
+        shown.collect()
     };
     if let Some(manifest) = &found.manifest {
         let brings = names(manifest, |kind| matches!(kind, CommandKind::Script { .. }));

@@ -30,7 +30,7 @@ Keys of config.json:
   adapter_mode            auto, symlink or copy: how agents get their entries
   allow_local_sources     true: file:// and path URLs may be cloned
   worktree_alias_pattern  a regular expression for task ids in branch names
-  agents                  {ID: {project_path}}: agents of your own, or other folders for known ones
+  agents                  {ID: {project_path, user_path}}: agents of your own, or other folders for known ones
   projects                {ALIAS: {path, agents, project_alias, checkout_alias}}
 
 Exit codes: 0 done, 2 there is no config, or it is malformed.

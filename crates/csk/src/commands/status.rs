@@ -106,7 +106,7 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         safe_line(target.root.as_str())
     ))?;
     let alias = safe_line(&target.alias).into_owned();
-    for warning in &plan.warnings {
+    for warning in plan.warnings.iter().chain(&plan.notes) {
         context.ui.error(&format!("{alias}: warning: {}\n", safe_line(warning)))?;
     }
     // Where nothing was installed yet, nothing is missing.

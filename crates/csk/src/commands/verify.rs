@@ -65,7 +65,7 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> Result<u8, Fai
             projects.push(json!({ "alias": target.alias, "path": target.root.as_str(), "skills": skills, "problems": found.problems }));
             continue;
         }
-        for problem in &found.problems {
+        for problem in found.notes.iter().chain(&found.problems) {
             context.ui.error(&format!("{alias}: {}\n", safe_line(problem)))?;
         }
         for (name, problems) in &found.skills {

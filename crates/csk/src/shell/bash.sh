@@ -23,7 +23,7 @@ _csk_known() {
     [ -r "$_csk_home/hook/projects" ] || return 1
     while IFS=' ' read -r name root; do
         [ "$1" -ef "$root" ] || continue
-        if [ "$1/.agents/bin" -nt "$_csk_home/hook/$name" ]; then
+        if _csk_changed "$1" "$_csk_home/hook/$name"; then
             if [ "${_csk_told-}" != "$1" ]; then
                 printf 'csk: %s was changed and is not on PATH; run `csk install` there\n' "$1/.agents/bin" >&2
                 _csk_told=$1
@@ -35,19 +35,25 @@ _csk_known() {
     return 1
 }
 
+# Returns 0 if the commands of the folder $1 are not as csk left them: its stamp $2 has the time they had then.
+_csk_changed() {
+    [ -L "$1/.agents" ] || [ -L "$1/.agents/bin" ] && return 0
+    [ -e "$2" ] || return 0
+    [ -e "$1/.agents/bin" ] || return 1
+    [ "$1/.agents/bin" -nt "$2" ] || [ "$1/.agents/bin" -ot "$2" ]
+}
+
 _csk_hook() {
     local csk_status=$? folder=$PWD wanted='' global="$_csk_home/global/.agents/bin"
     if [ "${CSK_AUTO_ENV-1}" = 0 ]; then
         folder=''
         global=''
-    elif [ -n "${_csk_active-}" ] && [ "$PWD" = "${_csk_pwd-}" ]; then
-        # Nothing to do, unless somebody has set PATH anew.
-        case ":${PATH-}:" in
-            *":$_csk_active/.agents/bin:"*) _csk_end; return ;;
-            *) _csk_active='' ;;
-        esac
     fi
-    _csk_pwd=$PWD
+    # Somebody may have set PATH anew.
+    case ":${PATH-}:" in
+        *":${_csk_active:-/}/.agents/bin:"*) ;;
+        *) _csk_active='' ;;
+    esac
     while [ -n "$folder" ]; do
         if [ -f "$folder/.agents/env.sh" ] && _csk_known "$folder"; then
             wanted=$folder

@@ -19,7 +19,7 @@ function _csk_known
     test -r "$_csk_home/hook/projects"; or return 1
     while read -l name root
         test "$argv[1]" -ef "$root"; or continue
-        if test "$argv[1]/.agents/bin" -nt "$_csk_home/hook/$name"
+        if _csk_changed "$argv[1]" "$_csk_home/hook/$name"
             if test "$_csk_told" != "$argv[1]"
                 echo "csk: $argv[1]/.agents/bin was changed and is not on PATH; run `csk install` there" >&2
                 set -g _csk_told $argv[1]
@@ -31,6 +31,13 @@ function _csk_known
     return 1
 end
 
+# Returns 0 if the commands of the folder are not as csk left them: its stamp has the time they had then.
+function _csk_changed
+    test -L "$argv[1]/.agents"; or test -L "$argv[1]/.agents/bin"; or not test -e "$argv[2]"; and return 0
+    test -e "$argv[1]/.agents/bin"; or return 1
+    test "$argv[1]/.agents/bin" -nt "$argv[2]"; or test "$argv[1]/.agents/bin" -ot "$argv[2]"
+end
+
 function _csk_hook --on-event fish_prompt --on-variable PWD
     set -l folder $PWD
     set -l wanted ''
@@ -38,12 +45,9 @@ function _csk_hook --on-event fish_prompt --on-variable PWD
     if test "$CSK_AUTO_ENV" = 0
         set folder ''
         set global ''
-    else if test -n "$_csk_active" -a "$PWD" = "$_csk_pwd"
-        # Nothing to do, unless somebody has set PATH anew.
-        contains -- "$_csk_active/.agents/bin" $PATH; and return
-        set -g _csk_active ''
     end
-    set -g _csk_pwd $PWD
+    # Somebody may have set PATH anew.
+    test -n "$_csk_active"; and not contains -- "$_csk_active/.agents/bin" $PATH; and set -g _csk_active ''
     while test -n "$folder"
         if test -f "$folder/.agents/env.sh"; and _csk_known "$folder"
             set wanted $folder

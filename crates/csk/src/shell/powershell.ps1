@@ -20,7 +20,7 @@ function global:Test-CskKnown([string]$folder) {
         if ($root -ne $folder) { continue }
         $bin = Get-Item -Force -LiteralPath (Join-Path (Join-Path $folder '.agents') 'bin') -ErrorAction SilentlyContinue
         $stamp = Get-Item -LiteralPath (Join-Path (Join-Path $global:CskHome 'hook') $name) -ErrorAction SilentlyContinue
-        return [bool]($stamp -and (-not $bin -or $bin.LastWriteTimeUtc -le $stamp.LastWriteTimeUtc))
+        return [bool]($stamp -and (-not $bin -or (-not $bin.LinkType -and $bin.LastWriteTimeUtc -eq $stamp.LastWriteTimeUtc)))
     }
     return $false
 }

@@ -3,7 +3,7 @@
 # CSK_AUTO_ENV=0 turns it off. It starts no process.
 
 _csk_home='@HOME@'
-typeset -g _csk_active='' _csk_pwd=''
+typeset -g _csk_active=''
 
 # Takes the first entry $1 out of PATH.
 _csk_remove() {
@@ -21,7 +21,7 @@ _csk_known() {
     [[ -r $_csk_home/hook/projects ]] || return 1
     while IFS=' ' read -r name root; do
         [[ $1 -ef $root ]] || continue
-        if [[ $1/.agents/bin -nt $_csk_home/hook/$name ]]; then
+        if _csk_changed $1 $_csk_home/hook/$name; then
             if [[ ${_csk_told-} != $1 ]]; then
                 print -ru2 -- "csk: $1/.agents/bin was changed and is not on PATH; run \`csk install\` there"
                 typeset -g _csk_told=$1
@@ -33,6 +33,14 @@ _csk_known() {
     return 1
 }
 
+# Returns 0 if the commands of the folder $1 are not as csk left them: its stamp $2 has the time they had then.
+_csk_changed() {
+    emulate -L zsh
+    [[ -L $1/.agents || -L $1/.agents/bin || ! -e $2 ]] && return 0
+    [[ -e $1/.agents/bin ]] || return 1
+    [[ $1/.agents/bin -nt $2 || $1/.agents/bin -ot $2 ]]
+}
+
 _csk_hook() {
     local csk_status=$?
     emulate -L zsh
@@ -40,12 +48,9 @@ _csk_hook() {
     if [[ ${CSK_AUTO_ENV-1} == 0 ]]; then
         folder=''
         global=''
-    elif [[ -n $_csk_active && $PWD == $_csk_pwd ]]; then
-        # Nothing to do, unless somebody has set PATH anew.
-        (( ${path[(Ie)$_csk_active/.agents/bin]} )) && return $csk_status
-        _csk_active=''
     fi
-    _csk_pwd=$PWD
+    # Somebody may have set PATH anew.
+    [[ -n $_csk_active ]] && (( ! ${path[(Ie)$_csk_active/.agents/bin]} )) && _csk_active=''
     while [[ -n $folder ]]; do
         if [[ -f $folder/.agents/env.sh ]] && _csk_known $folder; then
             wanted=$folder

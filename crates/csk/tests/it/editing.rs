@@ -84,7 +84,7 @@ fn add_shows_what_a_skill_brings_needs_and_may_do() {
         "pdf tag v1 ",
         "would be declared (dry-run)",
         "  brings the commands mr\n",
-        "  needs the programs glab\n",
+        "  needs the programs no-such-glab\n",
         "  no-such-glab is not on PATH: install glab with mise\n",
         "  network: gitlab.com\n",
         "  exec: none\n",

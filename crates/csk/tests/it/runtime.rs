@@ -366,6 +366,15 @@ fn shims_are_made_again_and_never_over_the_users_files() {
     world.skillfile("");
     world.install();
     assert_eq!(world.read(&shim), "mine");
+    // A link of the user's own in the place of a command is kept as well.
+    fs::remove_file(&shim).unwrap();
+    world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
+    world.install();
+    fs::remove_file(&shim).unwrap();
+    symlink("/bin/true", &shim).unwrap();
+    world.skillfile("");
+    world.install();
+    assert_eq!(fs::read_link(&shim).unwrap().to_str(), Some("/bin/true"));
     assert!(world.app(".agents/bin/tool").exists());
 }
 
@@ -433,6 +442,14 @@ fn a_repository_cannot_put_programs_on_path() {
     assert!(run.stderr.contains("git tracks .agents/bin/ls"), "{}", run.stderr);
     assert!(!world.installed("review").exists());
     world.git("app", "rm --quiet --cached .agents/bin/ls");
+    // A submodule would bring the same.
+    let sub = testkit::GitRepo::new(&world.env, "sub", "//- /bin/make\n");
+    let id = sub.git("rev-parse HEAD");
+    world.git("app", &format!("update-index --add --cacheinfo 160000,{},.agents", id.trim()));
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("git tracks .agents"), "{}", run.stderr);
+    world.git("app", "update-index --force-remove .agents");
     world.install();
     assert!(world.app(".agents/bin/ls").exists(), "it is the user's now");
 }

@@ -339,10 +339,40 @@ fn commands_that_changed_are_not_on_path_until_csk_has_looked() {
         assert!(run.stderr.contains("git tracks .agents/bin/make"), "{command}: {}", run.stderr);
     }
     check("nothing\n", true);
-    // The user's own tool: csk looks, and says nothing against it.
+    // The user's own tool: csk looks, and says what it is.
     world.git("app", "rm --quiet --cached .agents/bin/make");
+    assert!(world.install().stderr.contains(".agents/bin/make is not csk's"));
+    let run = world.csk("verify app");
+    assert_eq!(run.code, Some(0), "it is the user's: {}", run.stderr);
+    assert!(run.stderr.contains(".agents/bin/make is not csk's"), "{}", run.stderr);
+    check("outer\n", false);
+    // A link in the place of the folder, or of the one around it, with an older time.
+    world.program("app/tools/bin/tool", "#!/bin/sh\necho evil\n");
+    for (change, back) in [
+        (
+            "cd app && mv .agents saved && cp -a saved/env.sh tools/ && ln -s tools .agents",
+            "cd app && rm .agents && mv saved .agents",
+        ),
+        (
+            "cd app/.agents && mv bin saved && ln -s ../tools/bin bin",
+            "cd app/.agents && rm bin && mv saved bin",
+        ),
+    ] {
+        assert_eq!(world.env.run_args("sh", &["-c", change]).code, Some(0));
+        check("nothing\n", true);
+        assert_eq!(world.env.run_args("sh", &["-c", back]).code, Some(0));
+    }
+    // A time in the future is a change like any other, and csk can look at it.
+    assert_eq!(world.env.run_args("touch", &["-d", "+1 day", "app/.agents/bin"]).code, Some(0));
+    check("nothing\n", true);
     world.install();
     check("outer\n", false);
+    // While a shell stays in the folder, the next prompt looks again.
+    let steps = format!(
+        "eval \"$({csk} shell-init bash)\"\ncd app; _csk_hook; tool; touch .agents/bin/x; rm .agents/bin/x; _csk_hook 2> /dev/null; sh -c 'tool || echo nothing' 2> /dev/null\n"
+    );
+    world.env.write("steps", steps.as_bytes());
+    assert_eq!(world.env.run("bash", "--norc steps").stdout, "outer\nnothing\n");
     // Another checkout in the same place.
     let call = "rm -rf app && mkdir -p app/.agents/bin && echo '{}' > app/Skillfile.json && touch app/.agents/env.sh && cp stranger/.agents/bin/tool app/.agents/bin/";
     assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
