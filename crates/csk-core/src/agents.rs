@@ -160,7 +160,9 @@ impl Agents {
     pub fn nearest(&self, id: &str) -> Option<String> {
         let ids = ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied());
         let ids = ids.chain(self.custom.iter().map(|agent| agent.id.as_str()));
-        nearest(id, ids).map(str::to_owned)
+        // A name that was cut short is as good as one with a slip.
+        let whole = ids.clone().find(|known| id.len() > 2 && known.starts_with(id));
+        nearest(id, ids).or(whole).map(str::to_owned)
     }
 }
 
@@ -202,6 +204,8 @@ mod tests {
         }
         assert_eq!(agents.find("claud_code"), None);
         assert_eq!(agents.nearest("claud_code").as_deref(), Some("claude_code"));
+        assert_eq!(agents.nearest("claude").as_deref(), Some("claude_code"));
+        assert_eq!(agents.nearest("xyz"), None);
         let mine = Agents::new(vec![Agent {
             id: "cursor".into(),
             adapter: Some(".cursor/skills".into()),

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use term::{ColorChoice, Ui, tell_usage};
+use clap::{CommandFactory, Parser, Subcommand};
+use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
     add, bootstrap, cache, config, exec, gc, global, init, install, list, lock, project,
@@ -11,6 +11,21 @@ use crate::commands::{
 };
 use crate::context::Context;
 use crate::failure::Failure;
+
+const COMPLETIONS: &str = "\
+Purpose: prints a script that completes commands and flags in a shell.
+
+Reads:  nothing
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  usage
+
+Examples:
+  csk completions bash > ~/.local/share/bash-completion/completions/csk
+  csk completions zsh > ~/.zfunc/_csk
+  csk completions fish > ~/.config/fish/completions/csk.fish";
 
 /// Install agent skills from git into projects, reproducibly
 #[derive(Debug, Parser)]
@@ -74,6 +89,12 @@ enum Command {
     Cache(cache::CacheArgs),
     Exec(exec::ExecArgs),
     ShellInit(shell_init::ShellInitArgs),
+    /// Print a completion script
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: CompletionShell,
+    },
     Project(project::ProjectArgs),
     Config(config::ConfigArgs),
     Skill(skill::SkillArgs),
@@ -93,6 +114,13 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
+    if let Command::Completions { shell } = command {
+        // Needs nothing of the world.
+        let mut ui = Ui::new(color);
+        ui.out(&completions(*shell, Cli::command()))?;
+        ui.flush()?;
+        return Ok(0);
+    }
     let mut context = Context::read(Ui::new(color))?;
     let code = match command {
         Command::Bootstrap(args) => bootstrap::bootstrap(&mut context, args)?,
@@ -108,6 +136,7 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
         Command::List(args) => list::list(&mut context, args)?,
         Command::Lock(args) => lock::lock(&mut context, args)?,
         Command::Verify(args) => verify::verify(&mut context, args)?,
+        Command::Completions { .. } => 0,
         Command::Gc(args) => gc::gc(&mut context, args)?,
         Command::Exec(args) => exec::exec(&mut context, args)?,
         Command::ShellInit(args) => shell_init::shell_init(&mut context, args)?,

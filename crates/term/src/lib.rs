@@ -3,6 +3,7 @@
 //! Text of a skill is a stranger's text: everything that is shown goes through [`safe_line`] or
 //! [`safe_text`], so that it can neither steer the terminal nor pretend to be something else.
 
+mod completions;
 mod count;
 mod json;
 mod progress;
@@ -12,6 +13,7 @@ mod snippet;
 mod ui;
 mod usage;
 
+pub use completions::{CompletionShell, completions};
 pub use count::counted;
 pub use json::DiagnosticJson;
 pub use progress::{Elsewhere, Progress, Running};

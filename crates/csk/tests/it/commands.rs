@@ -52,6 +52,7 @@ fn every_command_documents_itself() {
         "cache clean",
         "exec",
         "shell-init",
+        "completions",
     ] {
         let run = world.csk(&format!("{command} --help"));
         assert_eq!(run.code, Some(0));
@@ -90,6 +91,24 @@ fn every_command_documents_itself() {
     let run = world.csk("instal");
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("'install'"), "{}", run.stderr);
+}
+
+#[test]
+fn completions_know_every_command() {
+    let world = World::bare();
+    for (shell, check) in [("bash", "bash -n"), ("zsh", "zsh -n"), ("fish", "fish --no-execute")] {
+        let run = world.csk(&format!("completions {shell}"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for word in ["install", "shell-init", "fix-gitignore", "older-than"] {
+            assert!(run.stdout.contains(word), "{shell}: {word}");
+        }
+        world.env.write("script", run.stdout.as_bytes());
+        if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code == Some(0) {
+            assert_eq!(world.env.run_args("sh", &["-c", &format!("{check} script")]).stderr, "");
+        } else {
+            testkit::skip("completions", &format!("there is no {shell}"));
+        }
+    }
 }
 
 #[test]
