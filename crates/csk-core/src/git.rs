@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Write};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
@@ -183,7 +184,7 @@ pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitE
     match output.status.code() {
         Some(0 | 1) => {
             let out = String::from_utf8_lossy(&output.stdout);
-            let ignored: Vec<&str> = out.split('\0').collect();
+            let ignored: BTreeSet<&str> = out.split('\0').collect();
             Ok(paths.iter().filter(|path| !ignored.contains(&path.as_str())).cloned().collect())
         }
         _ if String::from_utf8_lossy(&output.stderr).contains("not a git repository") => {

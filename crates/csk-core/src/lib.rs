@@ -44,6 +44,6 @@ pub use schema::schemas;
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
 pub use skillfile_edit::{remove_skill, set_skill};
 pub use snapshot::{Content, File, FileKind, Snapshot, bundle_digest, content_digest};
-pub use text::read_text;
+pub use text::{read_text, with_block};
 
 pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, write_file};

@@ -24,3 +24,9 @@ pub fn read_text(path: &AbsPath) -> Result<Option<String>, FsError> {
         Err(error) => Err(error),
     }
 }
+
+/// Returns a text of the user's with csk's own lines after it, under a line that says whose they are.
+pub fn with_block(old: &str, lines: &str) -> String {
+    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
+    format!("{old}{gap}# CocoaSkill\n{lines}\n")
+}

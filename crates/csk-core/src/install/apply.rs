@@ -40,7 +40,7 @@ struct Work<'a> {
     /// What is to be done.
     group: &'a Group,
     /// What its marker is going to say, where it is installed.
-    marker: Option<Result<Marker, SkillError>>,
+    marker: Option<Marker>,
     /// The files, where they are written.
     prepared: Option<Arc<Prepared>>,
     /// The time that markers tell.
@@ -65,7 +65,7 @@ pub fn apply(
         plan.removals.iter().chain(&plan.skills).filter(|group| !group.is_empty()).collect();
     announce(&groups, plan, observed).begin(target)?;
     let markers = markers(target, &groups, prepared, now);
-    for (name, marker) in markers.iter().filter_map(|(name, it)| Some((name, it.as_ref().ok()?))) {
+    for (name, marker) in &markers {
         observed.receipts.add(name, Digest::of(marker.to_json().as_bytes()), &marker.commit);
     }
     observed.receipts.save()?;
@@ -104,7 +104,7 @@ fn markers(
     groups: &[&Group],
     prepared: &BTreeMap<Identifier, Arc<Prepared>>,
     now: &str,
-) -> BTreeMap<Identifier, Result<Marker, SkillError>> {
+) -> BTreeMap<Identifier, Marker> {
     let mut markers = BTreeMap::new();
     for group in groups.iter().filter(|group| group.install.is_some()) {
         let declaration = target.skills.iter().find(|skill| skill.name == group.name);
@@ -120,7 +120,7 @@ fn markers(
 /// Drops the receipts of what is not installed any more.
 fn settle_receipts(
     observed: &mut Observed,
-    markers: &BTreeMap<Identifier, Result<Marker, SkillError>>,
+    markers: &BTreeMap<Identifier, Marker>,
     failed: &BTreeSet<Identifier>,
     plan: &Plan,
 ) -> Result<(), FsError> {
@@ -131,9 +131,7 @@ fn settle_receipts(
         }
     }
     for (name, marker) in markers.iter().filter(|(name, _)| !failed.contains(*name)) {
-        if let Ok(marker) = marker {
-            current.insert(name.clone(), Digest::of(marker.to_json().as_bytes()));
-        }
+        current.insert(name.clone(), Digest::of(marker.to_json().as_bytes()));
     }
     for group in plan.removals.iter().filter(|group| group.remove && !failed.contains(&group.name))
     {
@@ -294,7 +292,7 @@ impl Work<'_> {
         };
         let place = self.place(SKILLS);
         let staged = self.staged("new", SKILLS);
-        let sight = write_context(&staged, prepared, &marker?)?;
+        let sight = write_context(&staged, prepared, &marker)?;
         create_parent(&place)?;
         if self.group.edited {
             self.keep_edits()?;

@@ -3,12 +3,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
 use super::{BIN, Ignore, Mode, Options, ProjectError, SKILLS, Target};
 use crate::git::tracked;
-use crate::{AbsPath, Scope, not_ignored};
+use crate::{AbsPath, Scope, not_ignored, with_block};
 
 /// Folders of a project, below `.agents`, that csk works in.
 const OWN: [&str; 4] = [SKILLS, BIN, ".agents/backups", ".agents/.csk-stage"];
@@ -75,8 +76,7 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<Strin
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(ProjectError::Files(format!("cannot read {path}: {error}"))),
     };
-    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{old}{gap}# CocoaSkill\n{}\n", missing.join("\n"));
+    let text = with_block(&old, &missing.join("\n"));
     skill_fs::write_file(&path, text.as_bytes())
         .map_err(|error| ProjectError::Files(error.to_string()))?;
     match missing_entries(target, &entries)? {
@@ -101,8 +101,10 @@ fn missing_entries(target: &Target, entries: &[String]) -> Result<Vec<String>, P
     let probes: Vec<(&String, String)> =
         entries.iter().flat_map(|entry| probes(target, entry)).collect();
     let paths: Vec<String> = probes.iter().map(|(_, probe)| probe.clone()).collect();
-    let open = not_ignored(&target.root, &paths)
-        .map_err(|error| ProjectError::Files(error.to_string()))?;
+    let open: BTreeSet<String> = not_ignored(&target.root, &paths)
+        .map_err(|error| ProjectError::Files(error.to_string()))?
+        .into_iter()
+        .collect();
     let mut missing: Vec<String> = probes
         .into_iter()
         .filter(|(_, probe)| open.contains(probe))

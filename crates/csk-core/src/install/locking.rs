@@ -1,6 +1,6 @@
 //! What a lock means for a skill: its commit counts, whatever the reference names now.
 
-use skill::RefKind;
+use skill::{Digest, RefKind};
 
 use super::{Resolution, SkillError, Tags, Target};
 use crate::{Commit, Declaration, Locked};
@@ -80,6 +80,21 @@ pub(super) fn choose(
             }
         }
     }
+}
+
+/// Returns an error if a skill's files do not have the digest that is locked.
+pub(super) fn wrong_bundle(
+    target: &Target,
+    skill: &Declaration,
+    found: Digest,
+) -> Option<SkillError> {
+    let locked = target.lock.as_ref()?.get(skill)?;
+    (locked.bundle != found).then(|| SkillError::LockBundle {
+        skill: skill.name.to_string(),
+        commit: locked.commit.as_str().to_owned(),
+        found: found.to_string(),
+        expected: locked.bundle.to_string(),
+    })
 }
 
 fn moved(skill: &Declaration, locked: &Locked, now: Option<&Commit>) -> SkillError {

@@ -1,9 +1,8 @@
 //! What the marker of an installed skill says.
 
-use skill::{Digest, Marker};
+use skill::Marker;
 
-use super::store::list_of;
-use super::{Prepared, SkillError, Target};
+use super::{Prepared, Target};
 use crate::Declaration;
 
 /// Returns the marker of a skill that is installed into `target` at `commit`.
@@ -13,13 +12,12 @@ pub(super) fn marker_of(
     commit: &str,
     prepared: &Prepared,
     now: &str,
-) -> Result<Marker, SkillError> {
+) -> Marker {
     let manifest = prepared.manifest.as_ref();
     let runtime = prepared.runtime.as_ref();
-    let list = runtime.map(|runtime| list_of(&declaration.name, commit, runtime)).transpose()?;
     let commands = manifest.iter().flat_map(|manifest| &manifest.commands);
     let roots = manifest.iter().flat_map(|manifest| &manifest.runtime_roots);
-    Ok(Marker {
+    Marker {
         name: declaration.name.clone(),
         source: declaration.source.clone(),
         git: declaration.git.clone(),
@@ -33,11 +31,11 @@ pub(super) fn marker_of(
         agents: target.agent_ids(),
         commands: commands.map(|command| command.name.to_string()).collect(),
         command_paths: runtime.map(|runtime| runtime.commands.clone()).unwrap_or_default(),
-        runtime_sha256: list.map(|list| Digest::of(list.as_bytes())),
+        runtime_sha256: prepared.list.as_ref().map(|list| list.digest),
         runtime_roots: roots.map(ToString::to_string).collect(),
         skill_schema_version: manifest.map(|manifest| manifest.schema_version),
         capabilities: manifest.and_then(|manifest| manifest.capabilities.clone()),
         installed_at: now.to_owned(),
         files: prepared.files.iter().map(|file| file.path.to_string()).collect(),
-    })
+    }
 }

@@ -9,7 +9,7 @@ use skill::{Digest, Identifier, Marker, RefKind};
 use skill_fs::Digests;
 
 use super::hook::can_be_on_path;
-use super::locking::{Choice, LockUse, choose};
+use super::locking::{Choice, LockUse, choose, wrong_bundle};
 use super::observe::{EnvFile, ObservedAdapter};
 use super::shims::Shim;
 use super::{AdapterState, ContextState, Observed, Resolution, RuntimeState, SkillError, Target};
@@ -332,16 +332,11 @@ impl Planner<'_> {
 
     /// What is installed at the locked commit must have the digest that is locked.
     fn check_lock(&self, group: &mut Group, skill: &Declaration, marker: &Marker) {
-        let lock = self.target.lock.as_ref().filter(|_| group.is_locked);
-        let Some(locked) = lock.and_then(|lock| lock.get(skill)) else { return };
-        let found = marker.bundle_sha256.filter(|_| marker.commit == locked.commit.as_str());
-        if let Some(found) = found.filter(|found| *found != locked.bundle) {
-            group.error = Some(SkillError::LockBundle {
-                skill: skill.name.to_string(),
-                commit: locked.commit.as_str().to_owned(),
-                found: found.to_string(),
-                expected: locked.bundle.to_string(),
-            });
+        let is_it =
+            group.is_locked && group.commit.as_ref().is_some_and(|it| it.as_str() == marker.commit);
+        let found = marker.bundle_sha256.filter(|_| is_it);
+        if let Some(error) = found.and_then(|found| wrong_bundle(self.target, skill, found)) {
+            group.error = Some(error);
         }
     }
 

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use skill::{CommandKind, Diagnostic, Digest, Input, Manifest, SKILL_FILE, Strictness, parse};
 use skill_fs::AbsPath;
 
+use super::store::RuntimeList;
 use super::{Cache, SkillError};
 use crate::which::find_program;
 use crate::{
@@ -31,6 +32,8 @@ pub struct Prepared {
     pub manifest: Option<Manifest>,
     /// The files of its commands, if it brings some.
     pub runtime: Option<Runtime>,
+    /// The list of those files, as it stands in the store.
+    pub(super) list: Option<RuntimeList>,
 }
 
 /// Why the content of a skill cannot be installed.
@@ -133,7 +136,21 @@ pub fn prepare(
         Some(Content::Memory(bytes)) => name_warning(bytes, declaration.name.as_str()),
         _ => None,
     };
-    Ok(Prepared { files, content, context, bundle, warnings, name_warning, manifest, runtime })
+    let list = runtime
+        .as_ref()
+        .map(|runtime| RuntimeList::new(&declaration.name, commit.as_str(), runtime));
+    let list = list.transpose()?;
+    Ok(Prepared {
+        files,
+        content,
+        context,
+        bundle,
+        warnings,
+        name_warning,
+        manifest,
+        runtime,
+        list,
+    })
 }
 
 /// Looks for every program that a skill needs; none is run.

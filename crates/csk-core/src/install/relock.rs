@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use skill::Identifier;
 use skill_fs::{FsError, write_file};
 
-use super::locking::Finding;
-use super::sources::{check_root, clone_missing, declared};
+use super::locking::{LockUse, choose};
+use super::sources::check_root;
 use super::{
-    Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, RunError, SkillError,
+    Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, RunError, SkillError, Tags,
     Target, resolve,
 };
 use crate::{Commit, Declaration, LOCKFILE, Locked, Lockfile, Progress, Repository};
@@ -60,14 +60,7 @@ pub fn lock(
     progress: &dyn Progress,
 ) -> Result<Vec<LockReport>, RunError> {
     check_root(environment, targets)?;
-    let failed = match (mode, network) {
-        (Mode::Apply, Network::Allowed) => clone_missing(environment, declared(targets), progress),
-        (Mode::DryRun, _) | (_, Network::Refused) => Default::default(),
-    };
-    let _lock = match mode {
-        Mode::Apply => Some(environment.lock()?),
-        Mode::DryRun => None,
-    };
+    let (failed, _lock) = environment.begin(targets, (mode, network), progress)?;
     let resolution = resolve(&environment.skills_root, targets, &failed);
     let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
     let locker = Locker { environment, resolution, cache: Cache::new(&environment.home, keep) };
@@ -87,7 +80,7 @@ impl Locker<'_> {
         let mut skills = Vec::new();
         for skill in &target.skills {
             let before = old.skills.get(&skill.name);
-            let change = match self.entry(skill, &old, upgrade) {
+            let change = match self.entry(target, skill, upgrade) {
                 Ok(locked) => {
                     let commit = locked.commit.clone();
                     let is_same = before == Some(&locked);
@@ -119,8 +112,8 @@ impl Locker<'_> {
 
     fn entry(
         &self,
+        target: &Target,
         skill: &Declaration,
-        old: &Lockfile,
         upgrade: &Upgrade,
     ) -> Result<Locked, SkillError> {
         let is_upgraded = match upgrade {
@@ -128,18 +121,12 @@ impl Locker<'_> {
             Upgrade::All => true,
             Upgrade::Only(names) => names.contains(&skill.name),
         };
-        if let Some(locked) = old.get(skill).filter(|_| !is_upgraded) {
-            return match self.resolution.finding(skill, locked) {
-                Some(Finding::OtherTree) => Err(SkillError::LockedTree {
-                    skill: skill.name.to_string(),
-                    commit: locked.commit.short().to_owned(),
-                }),
-                Some(Finding::Absent) => Err(SkillError::LockedAbsent {
-                    skill: skill.name.to_string(),
-                    commit: locked.commit.as_str().to_owned(),
-                }),
-                _ => Ok(locked.clone()),
-            };
+        let old = target.lock.as_ref().and_then(|lock| lock.get(skill));
+        if let Some(locked) = old.filter(|_| !is_upgraded) {
+            // As an install would have it, which says what is wrong with a lock.
+            let usage = (Tags::MayMove, LockUse::Follow);
+            choose(target, skill, &self.resolution, usage).commit?;
+            return Ok(locked.clone());
         }
         let commit = self.resolution.get(skill).commit?;
         locked(self.environment, &self.cache, skill, commit)
@@ -181,16 +168,22 @@ pub(super) fn follow(
     let Some(old) = target.lock.as_ref().filter(|_| report.error.is_none()) else { return };
     let cache = Cache::new(&environment.home, Keep::New);
     let mut new = Lockfile::default();
+    let mut warnings = Vec::new();
     for skill in &target.skills {
         let done = report.skills.iter().find(|done| done.name == skill.name);
         let commit = done.filter(|done| !done.has_failed()).and_then(|done| done.commit.clone());
         let kept = old.get(skill).filter(|_| *upgrade == Upgrade::Needed).cloned();
         let same = || old.get(skill).filter(|old| Some(&old.commit) == commit.as_ref()).cloned();
-        let fresh = || locked(environment, &cache, skill, commit.clone()?).ok();
-        let entry = kept.or_else(same).or_else(fresh);
+        let mut fresh = || {
+            let made = locked(environment, &cache, skill, commit.clone()?);
+            made.map_err(|error| warnings.push(format!("{} is not locked: {error}", skill.name)))
+                .ok()
+        };
+        let entry = kept.or_else(same).or_else(&mut fresh);
         let entry = entry.or_else(|| old.skills.get(&skill.name).cloned());
         new.skills.extend(entry.map(|entry| (skill.name.clone(), entry)));
     }
+    report.warnings.append(&mut warnings);
     if new == *old {
         return;
     }

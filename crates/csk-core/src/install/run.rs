@@ -16,6 +16,7 @@ use skill_fs::{AbsPath, Digests, FsError, Lock, LockError};
 use super::gate::{check_links, ignore_gate, tracked_gate};
 use super::gc::{announce_garbage, has_garbage};
 use super::hook::{is_as_left, look_done, sync};
+use super::locking::wrong_bundle;
 use super::observe::ObservedAdapter;
 use super::relock::{Upgrade, follow};
 use super::shims::{Files, plan_shims};
@@ -114,15 +115,7 @@ pub fn install(
     progress: &dyn Progress,
 ) -> Result<Vec<ProjectReport>, RunError> {
     check_root(environment, targets)?;
-    let failed = match (options.mode, options.network) {
-        (Mode::Apply, Network::Allowed) => clone_missing(environment, declared(targets), progress),
-        (Mode::DryRun, _) | (_, Network::Refused) => BTreeMap::new(),
-    };
-    // A dry run writes nothing, a lock neither.
-    let _lock = match options.mode {
-        Mode::Apply => Some(environment.lock()?),
-        Mode::DryRun => None,
-    };
+    let (failed, _lock) = environment.begin(targets, (options.mode, options.network), progress)?;
     let store = Store::new(&environment.home);
     let mut plans = plan_all(environment, targets, &store, &failed, Some(options));
     if options.mode == Mode::Apply {
@@ -130,7 +123,7 @@ pub fn install(
         if plans.iter().flatten().any(|planned| !planned.plan.is_empty()) {
             announce_garbage(&environment.home)?;
         }
-        put_runtimes(&store, &mut plans);
+        put_runtimes(&store, targets, &mut plans);
     }
     let work: Vec<_> = targets.iter().zip(plans).collect();
     let reports: Vec<ProjectReport> = work
@@ -168,8 +161,30 @@ pub fn status(environment: &Environment, targets: &[Target]) -> Vec<Result<Plan,
 }
 
 impl Environment {
+    /// Clones what is missing, where that is allowed, then takes csk's lock. Returns what could not be cloned.
+    pub(super) fn begin(
+        &self,
+        targets: &[Target],
+        (mode, network): (Mode, Network),
+        progress: &dyn Progress,
+    ) -> Result<(BTreeMap<Identifier, SkillError>, Option<Lock>), RunError> {
+        let failed = match (mode, network) {
+            (Mode::Apply, Network::Allowed) => clone_missing(self, declared(targets), progress),
+            (Mode::DryRun, _) | (_, Network::Refused) => BTreeMap::new(),
+        };
+        Ok((failed, self.lock_for(mode)?))
+    }
+
+    /// Takes csk's lock, unless nothing is written: a dry run writes no lock either.
+    pub fn lock_for(&self, mode: Mode) -> Result<Option<Lock>, LockError> {
+        match mode {
+            Mode::Apply => self.lock().map(Some),
+            Mode::DryRun => Ok(None),
+        }
+    }
+
     /// Takes csk's lock.
-    pub fn lock(&self) -> Result<Lock, LockError> {
+    fn lock(&self) -> Result<Lock, LockError> {
         fs::create_dir_all(self.home.as_path())
             .map_err(|source| FsError::Io { path: self.home.to_string(), source })?;
         Lock::acquire(&self.home.join(".lock"), self.lock_timeout)
@@ -267,17 +282,11 @@ fn complete(
         match found {
             None => {}
             Some(Ok(content)) => {
-                let locked = declaration.zip(target.lock.as_ref());
-                let locked = locked.and_then(|(declaration, lock)| lock.get(declaration));
-                if let Some(locked) = locked.filter(|_| group.is_locked)
-                    && locked.bundle != content.bundle
+                let locked = declaration.filter(|_| group.is_locked);
+                if let Some(error) =
+                    locked.and_then(|skill| wrong_bundle(target, skill, content.bundle))
                 {
-                    group.refuse(SkillError::LockBundle {
-                        skill: group.name.to_string(),
-                        commit: locked.commit.as_str().to_owned(),
-                        found: content.bundle.to_string(),
-                        expected: locked.bundle.to_string(),
-                    });
+                    group.refuse(error);
                     continue;
                 }
                 if group.install.is_some() {
@@ -376,7 +385,7 @@ fn note_consumers(
 
 /// Writes the files of commands that some project needs, each once. Who needs one that cannot be written
 /// fails.
-fn put_runtimes(store: &Store, plans: &mut [Result<Planned, ProjectError>]) {
+fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, ProjectError>]) {
     let mut wanted: BTreeMap<(Identifier, Commit), Arc<Prepared>> = BTreeMap::new();
     for planned in plans.iter().flatten() {
         for group in planned.plan.skills.iter().filter(|group| group.needs_files()) {
@@ -387,24 +396,31 @@ fn put_runtimes(store: &Store, plans: &mut [Result<Planned, ProjectError>]) {
         }
     }
     let put = |((skill, commit), prepared): ((Identifier, Commit), Arc<Prepared>)| {
-        let runtime = prepared.runtime.as_ref()?;
+        let (runtime, list) = prepared.runtime.as_ref().zip(prepared.list.as_ref())?;
         // One that is not that of its commit is made again, whatever its own list says.
-        let is_there = store.differs(&skill, commit.as_str(), runtime).is_none();
-        let put = || store.put(&skill, commit.as_str(), runtime);
+        let is_there = store.differs(&skill, commit.as_str(), list).is_none();
+        let put = || store.put(&skill, commit.as_str(), (runtime, list));
         let error = if is_there { None } else { put().err() };
         Some(((skill.clone(), commit.clone()), error?))
     };
     let failed: BTreeMap<(Identifier, Commit), SkillError> =
         wanted.into_par_iter().filter_map(put).collect();
-    for planned in plans.iter_mut().flatten() {
-        for group in &mut planned.plan.skills {
+    for (target, entry) in targets.iter().zip(plans) {
+        let Ok(planned) = entry else { continue };
+        let plan = &mut planned.plan;
+        let mut is_refused = false;
+        for group in plan.skills.iter_mut().filter(|group| group.needs_files()) {
             let key = group.commit.as_ref().map(|commit| (group.name.clone(), commit.clone()));
-            if let Some(error) =
-                key.and_then(|key| failed.get(&key)).filter(|_| group.needs_files())
-            {
-                let name = group.name.clone();
-                planned.plan.shims.retain(|shim| shim.skill.as_ref() != Some(&name));
+            if let Some(error) = key.and_then(|key| failed.get(&key)) {
                 group.refuse(error.clone());
+                is_refused = true;
+            }
+        }
+        // The old version stays, and so do its commands.
+        if is_refused {
+            (plan.shims, plan.notes) = (Vec::new(), Vec::new());
+            if let Err(error) = plan_shims(target, plan, &planned.observed, &planned.files, store) {
+                *entry = Err(error);
             }
         }
     }

@@ -64,22 +64,14 @@ impl Store {
         &self,
         skill: &Identifier,
         commit: &str,
-        runtime: &Runtime,
+        list: &RuntimeList,
     ) -> Option<String> {
         match self.state(skill, commit) {
             RuntimeState::Missing => Some("it is missing".to_owned()),
             RuntimeState::Tampered(what) => Some(what),
-            RuntimeState::Intact(found) => match list_of(skill, commit, runtime) {
-                Ok(list) if Digest::of(list.as_bytes()) == found => None,
-                Ok(_) => Some("it is not that of its commit".to_owned()),
-                Err(error) => Some(error.to_string()),
-            },
+            RuntimeState::Intact(found) if found == list.digest => None,
+            RuntimeState::Intact(_) => Some("it is not that of its commit".to_owned()),
         }
-    }
-
-    /// Returns the folder of all runtimes.
-    pub fn folder(&self) -> &AbsPath {
-        &self.folder
     }
 
     /// Returns where the runtime of a skill's commit is.
@@ -138,22 +130,20 @@ impl Store {
         &self,
         skill: &Identifier,
         commit: &str,
-        runtime: &Runtime,
+        (runtime, list): (&Runtime, &RuntimeList),
     ) -> Result<(), SkillError> {
         let place = self.place(skill, commit);
         let staged = self.folder.join(skill.as_str()).join(format!(".new-{commit}"));
         let failed = |error: FsError| write_error(&error);
         remove_tree(&staged).map_err(failed)?;
         write_files(&staged, &runtime.files, Rights::Read)?;
-        let list = list_of(skill, commit, runtime)?;
-        write_text(&staged.join(LIST), &list, Rights::Read)?;
+        write_text(&staged.join(LIST), &list.text, Rights::Read)?;
         seal(&staged).map_err(failed)?;
         let print = Root::open(&staged).and_then(|root| fingerprint(&root)).map_err(failed)?;
         remove_obstacle(&place).map_err(failed)?;
         replace_folder(&staged, &place).map_err(failed)?;
         remove_tree(&staged).map_err(failed)?;
-        let list = Digest::of(list.as_bytes());
-        let sight = print.map(|print| Sight::of_runtime(print.digest, list));
+        let sight = print.map(|print| Sight::of_runtime(print.digest, list.digest));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.remember(key(skill, commit), sight);
         Ok(())
@@ -171,31 +161,40 @@ fn key(skill: &Identifier, commit: &str) -> String {
     format!("{skill}/{commit}")
 }
 
-/// Returns the list of a runtime: for each path its mode, and its digest or where it points.
-pub(super) fn list_of(
-    skill: &Identifier,
-    commit: &str,
-    runtime: &Runtime,
-) -> Result<String, SkillError> {
-    let mut files = Map::new();
-    for file in &runtime.files {
-        let line = match file.kind {
-            FileKind::Link => link_line(&file.text().unwrap_or_default()),
-            FileKind::Plain | FileKind::Executable => {
-                let mut sha = Sha256::new();
-                file.content.feed(|bytes| {
-                    sha.update(bytes);
-                    Ok(())
-                })?;
-                let is_plain = file.kind == FileKind::Plain;
-                file_line(if is_plain { PLAIN } else { EXECUTABLE }, &sha.finalize())
-            }
-        };
-        files.insert(file.path.to_string(), line.into());
+/// The list of a runtime's files, and its digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RuntimeList {
+    text: String,
+    pub(super) digest: Digest,
+}
+
+impl RuntimeList {
+    /// Makes the list: for each path its mode, and its digest or where it points.
+    pub(super) fn new(
+        skill: &Identifier,
+        commit: &str,
+        runtime: &Runtime,
+    ) -> Result<Self, SkillError> {
+        let mut files = Map::new();
+        for file in &runtime.files {
+            let line = match file.kind {
+                FileKind::Link => link_line(&file.text().unwrap_or_default()),
+                FileKind::Plain | FileKind::Executable => {
+                    let mut sha = Sha256::new();
+                    file.content.feed(|bytes| {
+                        sha.update(bytes);
+                        Ok(())
+                    })?;
+                    let is_plain = file.kind == FileKind::Plain;
+                    file_line(if is_plain { PLAIN } else { EXECUTABLE }, &sha.finalize())
+                }
+            };
+            files.insert(file.path.to_string(), line.into());
+        }
+        let value = json!({ "commit": commit, "files": files, "name": skill.as_str(), "schema_version": 1 });
+        let text = format!("{value:#}\n");
+        Ok(Self { digest: Digest::of(text.as_bytes()), text })
     }
-    let value =
-        json!({ "commit": commit, "files": files, "name": skill.as_str(), "schema_version": 1 });
-    Ok(format!("{value:#}\n"))
 }
 
 fn link_line(target: &str) -> String {

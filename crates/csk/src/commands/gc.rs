@@ -38,10 +38,7 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
     let environment = context.environment(&config);
     let (mode, word) =
         if args.dry_run { (Mode::DryRun, "would be removed") } else { (Mode::Apply, "removed") };
-    let _lock = match mode {
-        Mode::Apply => Some(environment.lock()?),
-        Mode::DryRun => None,
-    };
+    let _lock = environment.lock_for(mode)?;
     let garbage = collect(&environment.home, &environment.projects, mode, Caller::User)
         .map_err(|error| Failure::usage(error.to_string()))?;
     for why in &garbage.unreadable {

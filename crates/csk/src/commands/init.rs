@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
 
-use csk_core::{AbsPath, SKILLFILE, Skillfile, exclude_file, read_text, write_file};
+use csk_core::{AbsPath, SKILLFILE, Skillfile, exclude_file, read_text, with_block, write_file};
 use term::safe_line;
 
 use crate::context::Context;
@@ -73,8 +73,7 @@ fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(
     if missing.is_empty() {
         return Ok(());
     }
-    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{old}{gap}# CocoaSkill\n{}\n", missing.join("\n"));
+    let text = with_block(&old, &missing.join("\n"));
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
     }

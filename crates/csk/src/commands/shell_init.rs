@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use csk_core::{AbsPath, read_text, write_file};
+use csk_core::{AbsPath, read_text, with_block, write_file};
 use term::safe_line;
 
 use crate::context::Context;
@@ -128,8 +128,7 @@ pub(crate) fn install(context: &mut Context, shell: Shell) -> Result<(), Failure
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
     }
-    let gap = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{old}{gap}# CocoaSkill\n{line}\n");
+    let text = with_block(&old, line);
     write_file(&path, text.as_bytes()).map_err(|error| failed(&error))?;
     context.ui.out(&format!("added the hook to {shown}; start a new shell to use it\n"))?;
     Ok(())

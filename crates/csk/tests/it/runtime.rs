@@ -584,3 +584,30 @@ fn nothing_is_thrown_away_that_may_be_in_use() {
     assert!(run.stderr.contains("nothing is removed"), "{}", run.stderr);
     assert_eq!(fs::read_dir(world.store().join("review")).unwrap().count(), 2);
 }
+
+/// A new version whose runtime cannot be written leaves the old one with all its commands.
+#[test]
+fn a_runtime_that_cannot_be_written_leaves_the_old_commands() {
+    let world = review_world();
+    if world.env.run("strace", "--version").code != Some(0) {
+        return testkit::skip("a store that refuses", "there is no `strace` to refuse with");
+    }
+    world.install();
+    // The new version calls its command otherwise.
+    let manifest = r#"{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {"other": {"type": "script", "unix_path": "scripts/mr"}}}"#;
+    world.manifest("review", manifest, "v2");
+    world.skillfile(r#"{"name": "review", "tag": "v2"}"#);
+    let calls = "chmod,fchmod,fchmodat";
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error=EPERM"));
+    let program = env!("CARGO_BIN_EXE_csk");
+    let arguments =
+        ["-qf", "-o", "/dev/null", "-e", &trace, "-e", &inject, program, "install", "app"];
+    let run = world.env.run_args("strace", &arguments);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("Operation not permitted"), "{}", run.stderr);
+    assert_eq!(world.env.run("app/.agents/bin/mr", "").stdout, "hello from the side\n");
+    assert!(!world.app(".agents/bin/other").exists());
+    world.install();
+    assert!(world.app(".agents/bin/other").exists() && !world.app(".agents/bin/mr").exists());
+    assert_eq!(world.csk("verify app").code, Some(0));
+}
