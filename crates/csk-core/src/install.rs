@@ -16,6 +16,7 @@ mod journal;
 mod locking;
 mod marking;
 mod observe;
+mod place_shims;
 mod plan;
 mod prepare;
 mod receipts;

@@ -305,6 +305,17 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
 
     /// Reads an object whose keys are names of the user's and whose values are texts.
     pub fn text_entries(&mut self, key: &'static str) -> Vec<(Text, Text)> {
+        let mut entries = Vec::new();
+        for (name, value) in self.named(key) {
+            let value = self.as_text(&format!("{key}.{}", name.value), value);
+            entries.extend(value.map(|value| (name, value)));
+        }
+        entries
+    }
+
+    /// Takes an object whose keys are names of the user's; absent and null are an empty one. Names that stand
+    /// twice are reported, as they are for keys of our own.
+    fn named(&mut self, key: &'static str) -> Vec<(Text, &'t ast::Value<'t>)> {
         let object = match self.take(key) {
             Some(ast::Value::Object(object)) => object,
             None | Some(ast::Value::NullKeyword(_)) => return Vec::new(),
@@ -314,14 +325,12 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             }
         };
         let unique = Object::new(object, self.join(key), self.report).properties;
-        let entry = |property: &ObjectProp<'_>| {
+        let named = |property: &'t ObjectProp<'t>| {
             let range = property.name.range();
-            let name =
-                Text { value: property.name.as_str().to_owned(), range: range.start..range.end };
-            let value = self.as_text(&format!("{key}.{}", name.value), &property.value)?;
-            Some((name, value))
+            let value = property.name.as_str().to_owned();
+            (Text { value, range: range.start..range.end }, &property.value)
         };
-        unique.into_iter().filter_map(entry).collect()
+        unique.into_iter().map(named).collect()
     }
 
     /// Reads an object, if there is one.
@@ -383,23 +392,10 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         key: &'static str,
         mut take: impl FnMut(&Text, &mut Object<'t, '_, 'a>) -> Option<T>,
     ) -> Vec<T> {
-        let object = match self.take(key) {
-            Some(ast::Value::Object(object)) => object,
-            None | Some(ast::Value::NullKeyword(_)) => return Vec::new(),
-            Some(other) => {
-                self.wrong(key, other, "an object");
-                return Vec::new();
-            }
-        };
         let mut values = Vec::new();
-        // Names that stand twice are reported here, as they are for keys of our own.
-        let unique = Object::new(object, self.join(key), self.report).properties;
-        for property in unique {
-            let range = property.name.range();
-            let name =
-                Text { value: property.name.as_str().to_owned(), range: range.start..range.end };
+        for (name, value) in self.named(key) {
             let path = self.join(&format!("{key}.{}", name.value));
-            match &property.value {
+            match value {
                 ast::Value::Object(inner) => {
                     let mut inner = Object::new(inner, path, self.report);
                     values.extend(take(&name, &mut inner));

@@ -13,13 +13,14 @@ use skill_fs::{AbsPath, FsError, Replaced, Root, replace_folder, write_file};
 use super::journal::{
     Journal, backup_place, is_made, is_pristine, is_untouched, remove_tree, stage, write_ledger,
 };
-use super::marking::marker_of;
+use super::marking::{markers, settle_receipts};
+use super::place_shims::put_shims;
 use super::plan::{Adapter, Group, Plan};
 use super::seen::Sight;
 use super::write::{copy_context, create_parent, io_error, keep_copy, write_context, write_error};
-use super::{BIN, ContextState, Observed, Prepared, SKILLS, SkillError, Target};
+use super::{BIN, Observed, Prepared, SKILLS, SkillError, Target};
+use crate::AdapterMode;
 use crate::sys::make_link;
-use crate::{AdapterMode, Platform};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,49 +99,6 @@ pub fn apply(
     Ok(applied)
 }
 
-/// Returns the markers of all skills that are going to be installed.
-fn markers(
-    target: &Target,
-    groups: &[&Group],
-    prepared: &BTreeMap<Identifier, Arc<Prepared>>,
-    now: &str,
-) -> BTreeMap<Identifier, Marker> {
-    let mut markers = BTreeMap::new();
-    for group in groups.iter().filter(|group| group.install.is_some()) {
-        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
-        let commit = group.commit.as_ref().map_or("", |commit| commit.as_str());
-        if let (Some(declaration), Some(files)) = (declaration, prepared.get(&group.name)) {
-            let marker = marker_of(target, declaration, commit, files, now);
-            markers.insert(group.name.clone(), marker);
-        }
-    }
-    markers
-}
-
-/// Drops the receipts of what is not installed any more.
-fn settle_receipts(
-    observed: &mut Observed,
-    markers: &BTreeMap<Identifier, Marker>,
-    failed: &BTreeSet<Identifier>,
-    plan: &Plan,
-) -> Result<(), FsError> {
-    let mut current = BTreeMap::new();
-    for (name, state) in &observed.contexts {
-        if let ContextState::Installed { marker_digest, is_receipted: true, .. } = state {
-            current.insert(name.clone(), *marker_digest);
-        }
-    }
-    for (name, marker) in markers.iter().filter(|(name, _)| !failed.contains(*name)) {
-        current.insert(name.clone(), Digest::of(marker.to_json().as_bytes()));
-    }
-    for group in plan.removals.iter().filter(|group| group.remove && !failed.contains(&group.name))
-    {
-        current.remove(&group.name);
-    }
-    observed.receipts.settle(&current);
-    observed.receipts.save()
-}
-
 /// Returns the journal of what is about to be made and is in no ledger yet.
 fn announce(groups: &[&Group], plan: &Plan, observed: &Observed) -> Journal {
     let mut journal = Journal::default();
@@ -164,58 +122,6 @@ fn announce(groups: &[&Group], plan: &Plan, observed: &Observed) -> Journal {
         }
     }
     journal
-}
-
-/// Makes, changes and takes away the commands. Those of a skill that failed stay as they are.
-fn put_shims(
-    target: &Target,
-    plan: &Plan,
-    observed: &mut Observed,
-    failed: &BTreeSet<Identifier>,
-) -> Result<(), FsError> {
-    let folder = target.folder(BIN);
-    let failure = |path: &AbsPath, source| FsError::Io { path: path.to_string(), source };
-    // The commands that a skill that failed still needs.
-    let mut kept = BTreeSet::new();
-    for name in failed {
-        if let Some(ContextState::Installed { marker, .. }) = observed.contexts.get(name) {
-            kept.extend(marker.command_paths.keys().cloned());
-        }
-    }
-    for shim in &plan.shims {
-        let place = folder.join(shim.command.as_str());
-        let is_failed = shim.skill.as_ref().is_some_and(|skill| failed.contains(skill));
-        match &shim.target {
-            _ if is_failed || kept.contains(&shim.command) => {}
-            Some(to) => {
-                fs::create_dir_all(folder.as_path()).map_err(|error| failure(&folder, error))?;
-                put_shim(target, to, &place)?;
-                observed.bin.ledger.entries.insert(shim.command.clone());
-            }
-            None => {
-                // Only the very link that csk made goes; what else is there is the user's.
-                let found = fs::read_link(place.as_path()).ok();
-                if shim.old.is_some()
-                    && found.map(|to| to.to_string_lossy().into_owned()) == shim.old
-                {
-                    fs::remove_file(place.as_path()).map_err(|error| failure(&place, error))?;
-                }
-                observed.bin.ledger.entries.remove(&shim.command);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Makes one command, in the place of an older one, in one step.
-fn put_shim(target: &Target, to: &str, place: &AbsPath) -> Result<(), FsError> {
-    let failure = |source| FsError::Io { path: place.to_string(), source };
-    if let Some(text) = Platform::HERE.shim_text(to) {
-        return write_file(place, text.as_bytes()).map(|_| ());
-    }
-    let staged = stage(target).join(format!("new@{}@bin", place.file_name().unwrap_or_default()));
-    make_link(to, staged.as_path()).map_err(failure)?;
-    fs::rename(staged.as_path(), place.as_path()).map_err(failure)
 }
 
 /// Brings the ledgers up to date with what was done.

@@ -1,8 +1,12 @@
-//! What the marker of an installed skill says.
+//! What the markers of installed skills say, and the receipts for them.
 
-use skill::Marker;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Prepared, Target};
+use skill::{Digest, Identifier, Marker};
+use skill_fs::FsError;
+
+use super::{ContextState, Group, Observed, Plan, Prepared, Target};
 use crate::Declaration;
 
 /// Returns the marker of a skill that is installed into `target` at `commit`.
@@ -38,4 +42,47 @@ pub(super) fn marker_of(
         installed_at: now.to_owned(),
         files: prepared.files.iter().map(|file| file.path.to_string()).collect(),
     }
+}
+
+/// Returns the markers of all skills that are going to be installed.
+pub(super) fn markers(
+    target: &Target,
+    groups: &[&Group],
+    prepared: &BTreeMap<Identifier, Arc<Prepared>>,
+    now: &str,
+) -> BTreeMap<Identifier, Marker> {
+    let mut markers = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.install.is_some()) {
+        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+        let commit = group.commit.as_ref().map_or("", |commit| commit.as_str());
+        if let (Some(declaration), Some(files)) = (declaration, prepared.get(&group.name)) {
+            let marker = marker_of(target, declaration, commit, files, now);
+            markers.insert(group.name.clone(), marker);
+        }
+    }
+    markers
+}
+
+/// Drops the receipts of what is not installed any more.
+pub(super) fn settle_receipts(
+    observed: &mut Observed,
+    markers: &BTreeMap<Identifier, Marker>,
+    failed: &BTreeSet<Identifier>,
+    plan: &Plan,
+) -> Result<(), FsError> {
+    let mut current = BTreeMap::new();
+    for (name, state) in &observed.contexts {
+        if let ContextState::Installed { marker_digest, is_receipted: true, .. } = state {
+            current.insert(name.clone(), *marker_digest);
+        }
+    }
+    for (name, marker) in markers.iter().filter(|(name, _)| !failed.contains(*name)) {
+        current.insert(name.clone(), Digest::of(marker.to_json().as_bytes()));
+    }
+    for group in plan.removals.iter().filter(|group| group.remove && !failed.contains(&group.name))
+    {
+        current.remove(&group.name);
+    }
+    observed.receipts.settle(&current);
+    observed.receipts.save()
 }
