@@ -6,9 +6,6 @@ use serde_json::json;
 use skill::json::read;
 use skill::{Diagnostic, Identifier};
 
-/// The name of the file.
-pub const LEDGER_FILE: &str = ".csk-managed.json";
-
 /// The entries of one folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {

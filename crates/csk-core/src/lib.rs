@@ -33,7 +33,7 @@ pub use git::{
     Fetched, GitError, LocalSources, TIME_LIMIT, clone, exclude_file, fetch, not_ignored, origin,
     work_tree,
 };
-pub use ledger::{LEDGER_FILE, Ledger};
+pub use ledger::Ledger;
 pub use locale::{LocaleError, Rendered, render};
 pub use lockfile::{LOCKFILE, Locked, Lockfile};
 pub use object::Object;
@@ -44,6 +44,7 @@ pub use schema::schemas;
 pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
 pub use skillfile_edit::{remove_skill, set_skill};
 pub use snapshot::{Content, File, FileKind, Snapshot, bundle_digest, content_digest};
-pub use text::{read_text, with_block};
+pub use text::with_block;
 
-pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, write_file};
+pub use skill::LEDGER_FILE;
+pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, read_text, write_file};

@@ -11,8 +11,8 @@ use std::fs;
 use std::time::SystemTime;
 
 use skill_fs::{AbsPath, FsError, write_file};
+use skill_state::key_of;
 
-use super::target::key_of;
 use super::{BIN, Consumers};
 
 const FOLDER: &str = "hook";

@@ -15,8 +15,8 @@ use skill_fs::{
     AbsPath, Digests, Fingerprint, FsError, Root, WalkLimits, digests, fingerprint, walk,
     write_file,
 };
+use skill_state::key_of;
 
-use super::target::key_of;
 use crate::read_text;
 
 /// Where it is kept, below the cache. No source has a name that begins with a dot.

@@ -1,6 +1,6 @@
 //! What is installed into: a project, or the user's own scope.
 
-use skill::{Digest, Identifier};
+use skill::Identifier;
 use skill_fs::AbsPath;
 
 use crate::env_files::{Scope, env_ps1, env_sh};
@@ -32,12 +32,6 @@ pub struct Target {
     pub skills: Vec<Declaration>,
     /// What is locked, if the project has a lock.
     pub lock: Option<Lockfile>,
-}
-
-/// Returns a name for what csk keeps about the folder at `root` under its home.
-pub(super) fn key_of(root: &AbsPath) -> String {
-    let digest = Digest::of(root.as_str().as_bytes()).to_string();
-    digest["sha256:".len()..][..32].to_owned()
 }
 
 impl Target {

@@ -10,10 +10,9 @@ use std::fs;
 
 use serde_json::{Map, Value, json};
 use skill::{Digest, Identifier};
-use skill_fs::{AbsPath, FsError, write_file};
+use skill_fs::{AbsPath, FsError, read_text, write_file};
 
-use super::target::key_of;
-use crate::read_text;
+use crate::key_of;
 
 const FOLDER: &str = "receipts";
 
@@ -45,27 +44,27 @@ impl Receipts {
     }
 
     /// Returns true if csk wrote a marker of that digest for the skill.
-    pub(super) fn has(&self, skill: &Identifier, marker: Digest) -> bool {
+    pub fn has(&self, skill: &Identifier, marker: Digest) -> bool {
         let marker = marker.to_string();
         let known = self.markers.get(skill.as_str());
         known.is_some_and(|known| known.iter().any(|(digest, _)| *digest == marker))
     }
 
     /// Returns the skills and commits that were installed.
-    pub(super) fn commits(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn commits(&self) -> impl Iterator<Item = (&str, &str)> {
         self.markers.iter().flat_map(|(skill, pairs)| {
             pairs.iter().map(move |(_, commit)| (skill.as_str(), commit.as_str()))
         })
     }
 
     /// Adds a receipt; those before it stay until [`Self::settle`].
-    pub(super) fn add(&mut self, skill: &Identifier, marker: Digest, commit: &str) {
+    pub fn add(&mut self, skill: &Identifier, marker: Digest, commit: &str) {
         let pair = (marker.to_string(), commit.to_owned());
         self.markers.entry(skill.to_string()).or_default().insert(pair);
     }
 
     /// Keeps, of each skill in `current`, only the receipt of that marker, and nothing of others.
-    pub(super) fn settle(&mut self, current: &BTreeMap<Identifier, Digest>) {
+    pub fn settle(&mut self, current: &BTreeMap<Identifier, Digest>) {
         self.markers.retain(|skill, _| current.keys().any(|name| name.as_str() == skill));
         for (skill, marker) in current {
             if let Some(pairs) = self.markers.get_mut(skill.as_str()) {
@@ -77,7 +76,7 @@ impl Receipts {
     }
 
     /// Writes them, unless the file says the same already.
-    pub(super) fn save(&self) -> Result<(), FsError> {
+    pub fn save(&self) -> Result<(), FsError> {
         let Some(place) = &self.place else { return Ok(()) };
         if let Some(folder) = place.parent() {
             fs::create_dir_all(folder.as_path())

@@ -1,0 +1,10 @@
+//! The name of a file that is about a folder.
+
+use skill::Digest;
+use skill_fs::AbsPath;
+
+/// Returns the name under which things about a folder are kept.
+pub fn key_of(root: &AbsPath) -> String {
+    let digest = Digest::of(root.as_str().as_bytes()).to_string();
+    digest["sha256:".len()..][..32].to_owned()
+}
