@@ -58,9 +58,12 @@ codes! {
     FileName = "file-name", Warning, Warning, "The file is called skill.md; the standard asks for SKILL.md.";
     FileNameCase = "file-name-case", Error, Warning, "The file is called neither SKILL.md nor skill.md, only nearly.";
     NotAFile = "not-a-file", Error, Error, "SKILL.md is not a regular file.";
-    LinkEscapes = "link-escapes", Error, Error, "A link leads out of the skill.";
+    LinkEscapes = "link-escapes", Error, Error, "A link leads out of the skill, or out of a project that nobody trusts.";
     FileTooLarge = "file-too-large", Error, Error, "The file is larger than any skill may be.";
     Unreadable = "unreadable", Error, Error, "The file or folder cannot be read.";
+    Shadowed = "shadowed", Warning, Warning, "Another skill of the same name comes first.";
+    ContentDrift = "content-drift", Warning, Warning, "An installed skill is not what csk installed.";
+    InstallMarker = "install-marker", Warning, Warning, "The marker that csk left in a skill cannot be read.";
 
     NotUtf8 = "not-utf8", Error, Error, "The file is not valid UTF-8.";
     NulCharacter = "nul-character", Error, Error, "The file holds a NUL character.";

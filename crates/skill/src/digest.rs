@@ -13,6 +13,8 @@ use crate::RelPath;
 
 /// The marker that an install writes into a skill's root; neither digest covers it.
 pub const MARKER_FILE: &str = ".csk-install.json";
+/// The list of what csk made in a folder.
+pub const LEDGER_FILE: &str = ".csk-managed.json";
 
 /// A SHA-256 digest, written `sha256:<hex>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +32,16 @@ impl Digest {
     /// Returns the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// Returns the digest that has these bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 }
 

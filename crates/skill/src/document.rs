@@ -75,6 +75,42 @@ pub fn parse(input: &Input<'_>, strictness: Strictness) -> Parsed {
     Parsed { document, body, diagnostics: report.finish() }
 }
 
+/// What the start of a file says: the frontmatter unless it is refused, and every problem in order.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// Absent exactly when a diagnostic is an error.
+    pub frontmatter: Option<Frontmatter>,
+    /// Everything found, in the order of the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Returns how many of the first bytes of a file hold its frontmatter and both fences; `None` while the closing
+/// one is not among them.
+pub fn frontmatter_end(start_of_file: &[u8]) -> Option<usize> {
+    fence::end_of_frontmatter(start_of_file)
+}
+
+/// Reads the frontmatter alone. The bytes of `input` end after the closing fence, see [`frontmatter_end`], or with
+/// the file.
+pub fn parse_head(input: &Input<'_>, strictness: Strictness) -> Head {
+    let text = match std::str::from_utf8(input.bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let Parsed { diagnostics, .. } = not_utf8(input, strictness, error.valid_up_to());
+            return Head { frontmatter: None, diagnostics };
+        }
+    };
+    let source = Source::new(text);
+    let mut report = Report::new(input.file, &source, strictness);
+    let parts = fence::split(text, &mut report);
+    let broken = check_characters(text, parts.as_ref(), &mut report);
+    let frontmatter = parts
+        .filter(|_| !broken)
+        .and_then(|parts| read_frontmatter(input, text, &parts.frontmatter, &mut report));
+    let refused = report.has_error();
+    Head { frontmatter: frontmatter.filter(|_| !refused), diagnostics: report.finish() }
+}
+
 /// Returns the frontmatter of `text` as it was written, whatever fields it has: what the JSON Schema of
 /// frontmatter judges. `None` where there is no mapping to be read.
 pub fn raw_frontmatter(text: &str) -> Option<Value> {

@@ -61,6 +61,38 @@ pub(crate) fn split(text: &str, report: &mut Report<'_>) -> Option<Parts> {
     Some(Parts { frontmatter: inside..closing.start, body: closing.end..text.len() })
 }
 
+/// Returns where the closing fence ends, as far as the first bytes of a file show it whole: what is needed to read
+/// the frontmatter and nothing of the body.
+pub(crate) fn end_of_frontmatter(start_of_file: &[u8]) -> Option<usize> {
+    if let Some(inside) = start_of_file.strip_prefix(b"---\n") {
+        return closing(inside).map(|end| end + 4);
+    }
+    let text = match std::str::from_utf8(start_of_file) {
+        Ok(text) => text,
+        // The last character may be cut; what is wrong before it is for the parser to say.
+        Err(error) => std::str::from_utf8(&start_of_file[..error.valid_up_to()]).ok()?,
+    };
+    let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let start = start + lead_in(&text[start..]);
+    let opening = first_line(text, start).filter(|line| is_fence(line))?;
+    let inside = start + opening.len();
+    closing(&text.as_bytes()[inside..]).map(|end| inside + end)
+}
+
+/// Returns where the first line that is a fence ends, line feed included.
+fn closing(bytes: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        let line = &bytes[start..end];
+        // Blanks of any alphabet may follow; what is no text at all is no fence.
+        if line.starts_with(b"---") && std::str::from_utf8(line).is_ok_and(is_fence) {
+            return Some(end + 1);
+        }
+        start = end + 1;
+    }
+    None
+}
+
 /// Returns the length of the blank lines and comments before the first fence, 0 if anything else is there.
 fn lead_in(text: &str) -> usize {
     let mut at = 0;

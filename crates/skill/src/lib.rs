@@ -45,10 +45,12 @@ pub use characters::is_unsafe_to_show;
 pub use code::Code;
 pub use codex::{CODEX_FILE, CodexFile, read_codex_file};
 pub use diagnostic::{Diagnostic, Position, Severity, Span, Strictness};
-pub use digest::{BundleHasher, ContentHasher, Digest, DigestError, EntryKind, MARKER_FILE};
+pub use digest::{
+    BundleHasher, ContentHasher, Digest, DigestError, EntryKind, LEDGER_FILE, MARKER_FILE,
+};
 pub use document::{
-    Document, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
-    SKILL_FILE_FALLBACK, parse, raw_frontmatter,
+    Document, Head, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
+    SKILL_FILE_FALLBACK, frontmatter_end, parse, parse_head, raw_frontmatter,
 };
 pub use edit::{set_frontmatter, set_yaml};
 use field::{FIELDS, Owner};

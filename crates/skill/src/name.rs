@@ -77,7 +77,7 @@ impl fmt::Display for SkillName {
 /// Returns `text` trimmed and in NFKC, the form in which names are compared.
 pub(crate) fn normalised(text: &str) -> String {
     let text = text.trim();
-    if is_nfkc(text) { text.to_owned() } else { text.nfkc().collect() }
+    if text.is_ascii() || is_nfkc(text) { text.to_owned() } else { text.nfkc().collect() }
 }
 
 /// Returns a valid name near to `text`, to suggest it.
@@ -122,6 +122,10 @@ fn problems(name: &str) -> Vec<NameError> {
 }
 
 fn is_word(character: char) -> bool {
+    // Nearly all names are ASCII, and the table of all letters is large.
+    if character.is_ascii() {
+        return character.is_ascii_alphanumeric();
+    }
     matches!(
         character.general_category_group(),
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number

@@ -6,6 +6,7 @@
 
 mod entries;
 mod events;
+mod plain;
 mod repair;
 
 use std::ops::Range;
@@ -113,6 +114,9 @@ pub(crate) fn read(text: &str, range: Range<usize>, report: &mut Report<'_>) -> 
         let hint = "move the data into a file of the skill, for example under `assets/`";
         report.add_with_hint(Code::YamlTooBig, range.start..range.start, message, hint);
         return None;
+    }
+    if let Some(entries) = plain::read(&text[range.clone()], range.start) {
+        return Some(Mapping { entries, broken: Vec::new() });
     }
     let (node, problems) = match events::read(&text[range.clone()], range.start) {
         Ok(read) => read,

@@ -44,7 +44,31 @@ struct Frame {
 
 enum Open {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, seen: HashSet<String>, key: Key },
+    Map { entries: Vec<Entry>, seen: Seen, key: Key },
+}
+
+/// The keys of a mapping so far. Nearly all mappings are small, and then a look at each key is quicker than a table.
+#[derive(Default)]
+struct Seen {
+    few: Vec<String>,
+    many: HashSet<String>,
+}
+
+impl Seen {
+    const FEW: usize = 16;
+
+    /// Returns false if the key was there.
+    fn insert(&mut self, key: &str) -> bool {
+        if self.few.iter().any(|seen| seen == key) || self.many.contains(key) {
+            return false;
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(key.to_owned());
+        } else {
+            self.many.insert(key.to_owned());
+        }
+        true
+    }
 }
 
 /// What the next node of a mapping is.
@@ -89,7 +113,7 @@ impl Builder<'_> {
             }
             Event::MappingStart(_, anchor, _) => {
                 let open =
-                    Open::Map { entries: Vec::new(), seen: HashSet::new(), key: Key::Awaited };
+                    Open::Map { entries: Vec::new(), seen: Seen::default(), key: Key::Awaited };
                 self.open(range.start, anchor, open)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range)?,
@@ -273,7 +297,7 @@ fn weight(node: &Node) -> (usize, usize) {
     }
 }
 
-fn key_of(node: Node, seen: &mut HashSet<String>) -> Result<(String, Range<usize>), Problem> {
+fn key_of(node: Node, seen: &mut Seen) -> Result<(String, Range<usize>), Problem> {
     let kind = node.kind();
     let Data::Text { text, .. } = node.data else {
         return Err(Problem::new(
@@ -282,7 +306,7 @@ fn key_of(node: Node, seen: &mut HashSet<String>) -> Result<(String, Range<usize
             format!("this key is {kind}; expected text"),
         ));
     };
-    if seen.insert(text.clone()) {
+    if seen.insert(&text) {
         return Ok((text, node.range));
     }
     Err(Problem::new(Code::DuplicateKey, node.range, format!("the key `{text}` stands twice"))
