@@ -6,10 +6,11 @@
 //! clock as the one before it. [`Fingerprint::is_settled`] tells when that cannot have been; who writes
 //! files itself sets their times back by [`WRITTEN_BACK`], so that every later write shows.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use skill::Digest;
 
+use crate::stamp::age;
 use crate::sys::Type;
 use crate::walk::visit;
 use crate::{FsError, Root, WalkLimits};
@@ -32,11 +33,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Returns true if any write after `now` gives another fingerprint, whoever wrote before.
     pub fn is_settled(&self, now: SystemTime) -> bool {
-        let part = |part: i64| u64::try_from(part).ok();
-        let newest = part(self.newest.0).map(Duration::from_secs).and_then(|seconds| {
-            UNIX_EPOCH.checked_add(seconds + Duration::from_nanos(part(self.newest.1)?))
-        });
-        newest.is_some_and(|newest| now.duration_since(newest).is_ok_and(|age| age > TICK))
+        age(self.newest, now).is_some_and(|age| age > TICK)
     }
 }
 

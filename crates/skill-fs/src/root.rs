@@ -5,8 +5,11 @@ use std::io::{self, Read};
 
 use skill::{RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 
-use crate::sys::{self, Folder};
-use crate::{AbsPath, FsError};
+use crate::sys::{self, Folder, Type};
+use crate::{AbsPath, FsError, Stamp};
+
+/// How much of a file is read at first when only its beginning is wanted.
+const BEGINNING: usize = 4 << 10;
 
 /// A folder whose files can be read by relative path. Links that lead out are refused by the kernel;
 /// FIFOs, devices and sockets are never waited for.
@@ -14,6 +17,57 @@ use crate::{AbsPath, FsError};
 pub struct Root {
     path: AbsPath,
     pub(crate) folder: Folder,
+}
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryType {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, socket or device.
+    Other,
+}
+
+impl From<Type> for EntryType {
+    fn from(kind: Type) -> Self {
+        match kind {
+            Type::File => Self::File,
+            Type::Folder => Self::Folder,
+            Type::Link => Self::Link,
+            Type::Other(_) => Self::Other,
+        }
+    }
+}
+
+/// What is in a folder.
+#[derive(Debug)]
+pub struct Entries {
+    /// Every entry with a name that is text.
+    pub named: Vec<(String, EntryType)>,
+    /// How many others there are.
+    pub unnamed: usize,
+}
+
+/// The first bytes of a file.
+#[derive(Debug)]
+pub struct Beginning {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The stamp of the very file that was read, where the system keeps one.
+    pub stamp: Option<Stamp>,
+}
+
+/// Returns the real path of a folder: every link on the way resolved.
+#[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+pub fn real_path(path: &AbsPath) -> Result<AbsPath, FsError> {
+    let real = std::fs::canonicalize(path.as_path())
+        .map_err(|source| FsError::io(path.as_str(), source))?;
+    AbsPath::new(real)
+        .map_err(|error| FsError::io(path.as_str(), io::Error::other(error.to_string())))
 }
 
 /// Which file of a folder is its SKILL.md.
@@ -46,7 +100,7 @@ impl SkillFile {
     }
 
     /// Picks the file out of the names in a folder.
-    pub(crate) fn pick<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn pick<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names: Vec<&str> =
             names.into_iter().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)).collect();
         names.sort_unstable();
@@ -75,6 +129,124 @@ impl Root {
         Ok(Self { path, folder })
     }
 
+    /// Opens a folder at its real path: a link anywhere on the way is refused.
+    pub fn open_real(path: &AbsPath) -> Result<Self, FsError> {
+        let folder = Folder::open_real(path.as_path())
+            .map_err(|source| FsError::confined(path.as_str(), source))?;
+        Ok(Self { path: path.clone(), folder })
+    }
+
+    /// Returns what tells this folder from every other on the machine, where the system keeps such a thing.
+    pub fn identity(&self) -> Result<Option<(u64, u64)>, FsError> {
+        self.folder.identity().map_err(|source| FsError::io(self.path.as_str(), source))
+    }
+
+    /// Returns the stamp of the regular file at `path`, links followed; `None` where there is none, or nothing is
+    /// known of it. This is for asking whether something known is still the same: what a link leads to is not read.
+    pub fn stamp(&self, path: &str) -> Option<Stamp> {
+        let stat = self.folder.stat_following(path).ok()?;
+        let trace = stat.trace.filter(|_| stat.kind == Type::File)?;
+        Some(Stamp::new(stat.size, &trace))
+    }
+
+    /// Returns the entries of the folder, in no order.
+    pub fn entries(&self) -> Result<Entries, FsError> {
+        let mut all = Entries { named: Vec::new(), unnamed: 0 };
+        let listed = sys::each_entry(&self.folder, |name, kind| {
+            match std::str::from_utf8(name) {
+                Err(_) => all.unnamed += 1,
+                Ok(name) => {
+                    // Some file systems do not say what an entry is.
+                    let kind =
+                        kind.map_or_else(|| self.folder.stat(name).map(|stat| stat.kind), Ok)?;
+                    all.named.push((name.to_owned(), EntryType::from(kind)));
+                }
+            }
+            Ok::<(), io::Error>(())
+        });
+        listed.map_err(|source| FsError::io(self.path.as_str(), source))?;
+        Ok(all)
+    }
+
+    /// Reads a regular file below the folder until `enough` says how much of what was read is enough, to its end, or to
+    /// `limit` bytes.
+    pub fn read_beginning(
+        &self,
+        path: &RelPath,
+        limit: u64,
+        enough: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<Beginning, FsError> {
+        let opened = sys::open_beneath(&self.folder, path);
+        self.beginning(path, opened, limit, enough)
+    }
+
+    /// As [`Self::read_beginning`], with no link on the way.
+    pub fn read_plain_beginning(
+        &self,
+        path: &RelPath,
+        limit: u64,
+        enough: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<Beginning, FsError> {
+        self.beginning(path, sys::open_plain(&self.folder, path), limit, enough)
+    }
+
+    fn beginning(
+        &self,
+        path: &RelPath,
+        opened: io::Result<File>,
+        limit: u64,
+        enough: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<Beginning, FsError> {
+        let (mut file, metadata) = self.regular(path, opened)?;
+        let shown = || self.path.join(path.as_str()).to_string();
+        if metadata.len() > limit {
+            return Err(FsError::TooLarge { path: shown(), size: metadata.len(), limit });
+        }
+        let mut bytes = Vec::new();
+        let mut piece = [0; BEGINNING];
+        loop {
+            let read = match file.read(&mut piece) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => return Err(FsError::io(shown(), source)),
+            };
+            bytes.extend_from_slice(&piece[..read]);
+            if bytes.len() as u64 > limit {
+                let size = bytes.len() as u64;
+                return Err(FsError::TooLarge { path: shown(), size, limit });
+            }
+            // Looking again at all that was read is worth it only when there is twice as much.
+            let is_time = bytes.len() <= BEGINNING || (bytes.len() / BEGINNING).is_power_of_two();
+            let end = if is_time || read == 0 { enough(&bytes) } else { None };
+            if end.is_some() || read == 0 {
+                bytes.truncate(end.unwrap_or(bytes.len()));
+                return Ok(Beginning { bytes, stamp: sys::stamp_of(&metadata) });
+            }
+        }
+    }
+
+    /// Returns true if there is anything at `path`; a link counts as such.
+    pub fn has_entry(&self, path: &str) -> Result<bool, FsError> {
+        match self.folder.stat(path) {
+            Ok(_) => Ok(true),
+            Err(error) => match FsError::io(self.path.join(path).as_str(), error) {
+                FsError::NotFound { .. } | FsError::NotAFolder { .. } => Ok(false),
+                other => Err(other),
+            },
+        }
+    }
+
+    /// As [`Self::read`], with the stamp of the file that was read.
+    pub fn read_stamped(
+        &self,
+        path: &RelPath,
+        limit: u64,
+    ) -> Result<(Vec<u8>, Option<Stamp>), FsError> {
+        let (mut file, metadata) = self.regular(path, sys::open_beneath(&self.folder, path))?;
+        let bytes = self.all_of(path, &mut file, metadata.len(), limit)?;
+        Ok((bytes, sys::stamp_of(&metadata)))
+    }
+
     /// Returns where the folder is.
     pub fn path(&self) -> &AbsPath {
         &self.path
@@ -99,12 +271,22 @@ impl Root {
     /// Reads a regular file below the folder, at most `limit` bytes.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
         let (mut file, metadata) = self.regular(path, sys::open_beneath(&self.folder, path))?;
-        let (shown, size) = (|| self.path.join(path.as_str()).to_string(), metadata.len());
+        self.all_of(path, &mut file, metadata.len(), limit)
+    }
+
+    /// Reads an open file of `size` bytes to its end.
+    fn all_of(
+        &self,
+        path: &RelPath,
+        file: &mut File,
+        size: u64,
+        limit: u64,
+    ) -> Result<Vec<u8>, FsError> {
+        let shown = || self.path.join(path.as_str()).to_string();
         if size > limit {
             return Err(FsError::TooLarge { path: shown(), size, limit });
         }
-        let bytes =
-            read_sized(&mut file, size, limit).map_err(|source| FsError::io(shown(), source))?;
+        let bytes = read_sized(file, size, limit).map_err(|source| FsError::io(shown(), source))?;
         match bytes.len() as u64 {
             read if read > limit => Err(FsError::TooLarge { path: shown(), size: read, limit }),
             // Files that the kernel makes up say that they are empty.

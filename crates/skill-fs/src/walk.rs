@@ -81,6 +81,13 @@ pub(crate) fn list(root: &Root, limits: &WalkLimits) -> Result<Vec<(RelPath, Typ
     })
 }
 
+/// Returns the path of everything below `root` but folders, sorted. Nothing is looked at one by one, and no link is
+/// followed.
+pub fn list_files(root: &Root, limits: &WalkLimits) -> Result<Vec<RelPath>, FsError> {
+    let all = list(root, limits)?.into_iter();
+    Ok(all.filter(|(_, kind)| *kind != Type::Folder).map(|(path, _)| path).collect())
+}
+
 /// An entry that a walk came to.
 pub(crate) struct At<'a> {
     root: &'a Root,

@@ -3,8 +3,8 @@
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Component, Path};
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags};
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use skill::RelPath;
 
 use super::{Stat, Trace, Type};
+use crate::Stamp;
 
 /// An open folder, and whether it was listed before. What is reached through it stays the same folder, whatever its
 /// path becomes.
@@ -36,6 +37,29 @@ impl Folder {
         Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?, AtomicBool::new(false)))
     }
 
+    /// Opens a folder at its real path: a link anywhere on the way is refused.
+    pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+        let mut current = Self::open(Path::new("/"))?;
+        for part in path.components() {
+            match part {
+                Component::RootDir => {}
+                Component::Normal(name) => {
+                    let name = name.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+                    current = current.folder(name)?;
+                }
+                Component::Prefix(_) | Component::CurDir | Component::ParentDir => {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                }
+            }
+        }
+        Ok(current)
+    }
+
+    /// Describes what is at `path`, every link followed.
+    pub(crate) fn stat_following(&self, path: &str) -> io::Result<Stat> {
+        Ok(described(&rustix::fs::statat(&self.0, path, AtFlags::empty())?))
+    }
+
     /// Opens a folder inside this one; a link is refused as such.
     pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
         match rustix::fs::openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
@@ -56,26 +80,46 @@ impl Folder {
 
     /// Describes the entry `name`; a link is described, not followed.
     pub(crate) fn stat(&self, name: &str) -> io::Result<Stat> {
-        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let kind = FileType::from_raw_mode(stat.st_mode as RawMode);
-        Ok(Stat {
-            kind: type_of(kind).unwrap_or(Type::Other("something unknown")),
-            size: stat.st_size.cast_unsigned(),
-            executable: stat.st_mode & 0o100 != 0,
-            trace: Some(Trace {
-                device: stat.st_dev as u64,
-                inode: stat.st_ino,
-                mode: stat.st_mode as u32,
-                modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-                changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-            }),
-        })
+        Ok(described(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     /// Returns where the link `name` points, as bytes.
     pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
         Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
     }
+}
+
+#[expect(clippy::unnecessary_cast, reason = "other systems have other types")]
+fn described(stat: &rustix::fs::Stat) -> Stat {
+    let kind = FileType::from_raw_mode(stat.st_mode as RawMode);
+    Stat {
+        kind: type_of(kind).unwrap_or(Type::Other("something unknown")),
+        size: stat.st_size.cast_unsigned(),
+        executable: stat.st_mode & 0o100 != 0,
+        trace: Some(Trace {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino,
+            mode: stat.st_mode as u32,
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }),
+    }
+}
+
+/// Returns the stamp of an open file.
+pub(crate) fn stamp_of(metadata: &Metadata) -> Option<Stamp> {
+    Some(Stamp {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+/// Returns true if a file is this user's own.
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 /// Opens a file one name at a time and refuses every link on the way.

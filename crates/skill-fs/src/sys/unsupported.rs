@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use skill::RelPath;
 
 use super::{Stat, Type};
+use crate::Stamp;
 
 /// A folder, by its path.
 #[derive(Debug)]
@@ -23,6 +24,20 @@ impl Folder {
         } else {
             Err(io::ErrorKind::NotADirectory.into())
         }
+    }
+
+    /// Only the last part is looked at here.
+    pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
+        match path.parent().zip(path.file_name().and_then(|name| name.to_str())) {
+            Some((parent, name)) => Self::open(parent)?.folder(name),
+            None => Self::open(path),
+        }
+    }
+
+    pub(crate) fn stat_following(&self, path: &str) -> io::Result<Stat> {
+        let metadata = fs::metadata(self.0.join(path))?;
+        let kind = if metadata.is_file() { Type::File } else { Type::Folder };
+        Ok(Stat { kind, size: metadata.len(), executable: false, trace: None })
     }
 
     pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
@@ -76,6 +91,16 @@ pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> 
         }
     }
     File::open(full)
+}
+
+/// Nothing here tells two versions of a file apart for sure.
+pub(crate) fn stamp_of(_: &fs::Metadata) -> Option<Stamp> {
+    None
+}
+
+/// Nothing cheap tells whose a file is here.
+pub(crate) fn is_own(_: &fs::Metadata) -> bool {
+    true
 }
 
 /// Two paths cannot be exchanged here in one step.

@@ -1,0 +1,34 @@
+//! Files that this program keeps for itself, below folders of the user.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::{AbsPath, FsError, sys};
+
+/// Reads a file of this program's own, at most `limit` bytes; `None` where there is none, or where it is not a
+/// regular file of this user. Another user's file in a shared folder is not believed.
+#[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+pub fn read_own_file(path: &AbsPath, limit: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let failed = |source| FsError::io(path.as_str(), source);
+    let looked = std::fs::symlink_metadata(path.as_path());
+    let mut file = match looked.and_then(|metadata| match metadata.is_file() {
+        true => File::open(path.as_path()).map(Some),
+        false => Ok(None),
+    }) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(None),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() || !sys::is_own(&metadata) || metadata.len() > limit {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+    (&mut file).take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes))
+}
