@@ -1,0 +1,85 @@
+//! How a host wants the runtime to be.
+
+use std::path::PathBuf;
+
+use skill::Strictness;
+
+use crate::{Places, SkillSource};
+
+/// How a host wants the runtime to be. The default is what the command line does in the working folder.
+///
+/// ```
+/// use openskills_runtime::{Directory, RuntimeConfig, SkillSource};
+///
+/// let config = RuntimeConfig {
+///     use_standard_locations: false,
+///     custom_directories: vec![Directory::new("/srv/agent/skills")],
+///     strict: true,
+///     ..RuntimeConfig::default()
+/// };
+/// assert_eq!(config.custom_directories[0].source, SkillSource::User);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuntimeConfig {
+    /// The project. By default the nearest folder at or above the working folder that is a git repository, or else
+    /// the working folder.
+    pub project_root: Option<PathBuf>,
+    /// Whether to look in the standard places, and in those that the user's `config.json` names.
+    pub use_standard_locations: bool,
+    /// Whether to offer the skills that are part of the program.
+    pub use_builtin_skills: bool,
+    /// More folders of skills. A later one overrides an earlier one, and all of them the standard places of their
+    /// tier.
+    pub custom_directories: Vec<Directory>,
+    /// Folders of installed packages: the `skills` folder of every package in them is looked at.
+    pub package_libraries: Vec<PathBuf>,
+    /// Whether a skill that breaks a rule of the standard is refused; by default it is loaded with a warning.
+    pub strict: bool,
+    /// The session that activations belong to. With a name that the host gave, activations are remembered across
+    /// processes; otherwise the session lives as long as the runtime.
+    pub session_id: Option<String>,
+    /// Whether the index may be kept between processes, in [`Places::cache`].
+    pub keep_index: bool,
+    /// Where things are on this machine; read from the environment by default.
+    pub places: Option<Places>,
+}
+
+impl Default for RuntimeConfig {
+    fn default() -> Self {
+        Self {
+            project_root: None,
+            use_standard_locations: true,
+            use_builtin_skills: true,
+            custom_directories: Vec::new(),
+            package_libraries: Vec::new(),
+            strict: false,
+            session_id: None,
+            keep_index: true,
+            places: None,
+        }
+    }
+}
+
+impl RuntimeConfig {
+    pub(crate) fn strictness(&self) -> Strictness {
+        if self.strict { Strictness::Strict } else { Strictness::Lenient }
+    }
+}
+
+/// A folder of skills that a host or a user named. It may also be one skill itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    /// The folder; a relative path starts at the working folder.
+    pub path: PathBuf,
+    /// The first part of the ids of its skills; the folder's name by default.
+    pub label: Option<String>,
+    /// Who vouches for its skills.
+    pub source: SkillSource,
+}
+
+impl Directory {
+    /// Returns a folder of the user's own.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), label: None, source: SkillSource::User }
+    }
+}

@@ -1,0 +1,167 @@
+//! From folders to the index: look at every root, use what is known, keep what was learnt.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rayon::prelude::*;
+use skill::{Diagnostic, Strictness};
+use skill_fs::{AbsPath, Digests, FsError, Root};
+
+use crate::builtin::BUILTINS;
+use crate::cache::CacheFile;
+use crate::hash::{HashRecord, Hashes, hash};
+use crate::index::{FoundIn, Index, Place};
+use crate::provenance::provenance;
+use crate::roots::{Roots, SkillRoot, find_roots};
+use crate::scan::{Scan, scan};
+use crate::{DisabledSkills, Places, RuntimeConfig, RuntimeError, Skill, TrustedFolders};
+
+/// What is kept of the skills of a root, by how strictly they were read.
+const INDEX: [&str; 2] = ["index", "index-strict"];
+/// What is kept of their digests.
+const HASHES: &str = "hashes";
+
+/// What a discovery found.
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    pub(crate) index: Index,
+    pub(crate) roots: Roots,
+    /// Folders with skills that links led to.
+    pub(crate) linked: Vec<AbsPath>,
+    /// Why nothing could be kept, if so. Nothing but time is lost.
+    pub(crate) not_kept: Option<FsError>,
+}
+
+/// Finds every skill.
+pub(crate) fn discover(
+    config: &RuntimeConfig,
+    places: &Places,
+    now: SystemTime,
+) -> Result<Discovery, RuntimeError> {
+    let trusted = TrustedFolders::load(places.state.as_ref())?;
+    let disabled = DisabledSkills::load(places.state.as_ref())?;
+    let mut found =
+        Discovery { roots: find_roots(config, places, &trusted)?, ..Discovery::default() };
+    let cache = places.cache.as_ref().filter(|_| config.keep_index);
+    let roots = std::mem::take(&mut found.roots.roots);
+    let builtins = if config.use_builtin_skills { BUILTINS } else { &[] };
+    let mut scanned = Vec::new();
+    let mut stale = Vec::new();
+    for root in &roots {
+        let (scan, file) = scan_root(root, config.strictness(), (cache, now));
+        stale.extend(file.map(|file| (scanned.len(), file)));
+        found.roots.problems.extend(scan.problems);
+        found.linked.extend(scan.skills.iter().filter_map(|skill| skill.linked.clone()));
+        let real = scan.real.unwrap_or_else(|| root.path.clone());
+        scanned.push(FoundIn { root, real, skills: scan.skills });
+    }
+    // What was learnt is written while the index is made.
+    let (index, not_kept) = rayon::join(
+        || Index::build(&scanned, builtins, &disabled),
+        || stale.iter().filter_map(|(at, file)| save(&scanned[*at], file).err()).next_back(),
+    );
+    (found.index, found.not_kept) = (index, not_kept);
+    found.roots.roots = roots;
+    add_provenance(&mut found.index, places, (cache, now));
+    Ok(found)
+}
+
+fn scan_root(
+    root: &SkillRoot,
+    strictness: Strictness,
+    (cache, now): (Option<&AbsPath>, SystemTime),
+) -> (Scan, Option<CacheFile>) {
+    let [lenient, strict] = INDEX;
+    let kind = if strictness == Strictness::Strict { strict } else { lenient };
+    let file = cache.map(|cache| CacheFile::new(cache, kind, &root.path));
+    let scan = scan(root, file.as_ref(), strictness, now);
+    let file = file.filter(|_| scan.is_stale);
+    (scan, file)
+}
+
+fn save(found: &FoundIn<'_>, file: &CacheFile) -> Result<(), FsError> {
+    file.save(&found.skills.iter().map(|skill| &skill.record).collect::<Vec<_>>())
+}
+
+/// Adds to skills that csk installed where they came from, and a warning where they are not what was installed.
+fn add_provenance(
+    index: &mut Index,
+    places: &Places,
+    (cache, now): (Option<&AbsPath>, SystemTime),
+) {
+    let installed: Vec<(usize, AbsPath, AbsPath)> = index
+        .skills
+        .iter()
+        .enumerate()
+        .filter_map(|(at, skill)| match &skill.place {
+            Place::Folder { root, folder, has_marker: true, .. } => {
+                Some((at, AbsPath::clone(root), folder.clone()))
+            }
+            Place::Folder { .. } | Place::Builtin(_) => None,
+        })
+        .collect();
+    let folders: Vec<(&AbsPath, &AbsPath)> =
+        installed.iter().map(|(_, root, folder)| (root, folder)).collect();
+    let digests = hash_folders(&folders, cache, now);
+    for ((at, _, folder), digests) in installed.iter().zip(digests) {
+        let Ok(root) = Root::open_real(folder) else { continue };
+        let (from, problems) = provenance(&root, places.csk_home.as_ref(), digests);
+        let skill = Arc::make_mut(&mut index.skills[*at]);
+        skill.provenance = from.map(Box::new);
+        skill.diagnostics.extend(problems);
+    }
+}
+
+/// Returns the digests of folders, each with the root it was found in.
+pub(crate) fn hash_folders(
+    folders: &[(&AbsPath, &AbsPath)],
+    cache: Option<&AbsPath>,
+    now: SystemTime,
+) -> Vec<Result<Digests, FsError>> {
+    let mut by_root: BTreeMap<&AbsPath, Vec<usize>> = BTreeMap::new();
+    for (at, (root, _)) in folders.iter().enumerate() {
+        by_root.entry(root).or_default().push(at);
+    }
+    let mut all: Vec<Option<Result<Digests, FsError>>> = folders.iter().map(|_| None).collect();
+    for (root, places) in by_root {
+        let file = cache.map(|cache| CacheFile::new(cache, HASHES, root));
+        let known = file.as_ref().and_then(CacheFile::load::<(String, HashRecord)>);
+        let mut known: Hashes = known.into_iter().flatten().collect();
+        let hashed: Vec<_> = places
+            .par_iter()
+            .map(|&at| {
+                let folder = folders[at].1;
+                let known = known.get(folder.as_str());
+                Root::open_real(folder).and_then(|root| hash(&root, known, now))
+            })
+            .collect();
+        let mut is_stale = false;
+        for (at, hashed) in places.into_iter().zip(hashed) {
+            if let Ok(hashed) = &hashed {
+                is_stale |= keep(&mut known, folders[at].1, hashed.record);
+            }
+            all[at] = Some(hashed.map(|hashed| hashed.digests));
+        }
+        if let Some(file) = file.filter(|_| is_stale) {
+            // Where it cannot be kept, it is computed again.
+            let _ = file.save(&known.iter().collect::<Vec<_>>());
+        }
+    }
+    all.into_iter().flatten().collect()
+}
+
+/// Remembers the digests of a folder; returns true if that is news.
+fn keep(known: &mut Hashes, folder: &AbsPath, record: Option<HashRecord>) -> bool {
+    match record {
+        Some(record) => known.insert(folder.to_string(), record) != Some(record),
+        None => known.remove(folder.as_str()).is_some(),
+    }
+}
+
+/// Returns every problem, of roots and of skills, each once.
+pub(crate) fn problems(found: &Discovery) -> Vec<&Diagnostic> {
+    let skills = found.index.skills.iter().flat_map(|skill: &Arc<Skill>| &skill.diagnostics);
+    let refused = found.index.refused.iter().flat_map(|refused| &refused.diagnostics);
+    found.roots.problems.iter().chain(refused).chain(skills).collect()
+}

@@ -1,0 +1,148 @@
+//! What can go wrong, by what a caller can do about it.
+
+use skill::Diagnostic;
+use skill_fs::FsError;
+
+/// A failure of the runtime. Each has a stable [code](RuntimeError::code) and, where there is one, a
+/// [hint](RuntimeError::hint).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// The skill is not in the registry.
+    #[error("there is no skill `{name}`")]
+    SkillNotFound {
+        /// What was asked for.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+    },
+    /// The SKILL.md cannot be read as one.
+    #[error("{file} cannot be loaded: {}", first_error(diagnostics))]
+    InvalidManifest {
+        /// The file.
+        file: String,
+        /// Every problem of it, in order.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The skill, the user or the rules of the runtime do not allow it.
+    #[error("{message}")]
+    PermissionDenied {
+        /// What is not allowed, and why.
+        message: String,
+        /// What would allow it.
+        hint: Option<String>,
+    },
+    /// Execution took longer than allowed.
+    #[error("`{skill}` was ended after {limit_ms} ms")]
+    Timeout {
+        /// The skill.
+        skill: String,
+        /// The limit.
+        limit_ms: u64,
+    },
+    /// A tool is not in `allowed-tools`.
+    #[error("`{skill}` may not use the tool `{tool}`")]
+    ToolNotAllowed {
+        /// The skill.
+        skill: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A WASM module cannot be loaded or failed.
+    #[error("the module {module} failed: {message}")]
+    WasmError {
+        /// The module.
+        module: String,
+        /// Why.
+        message: String,
+    },
+    /// A skill is not any more what it was when it was discovered.
+    #[error("`{skill}` has changed since it was discovered: {what}")]
+    SkillChanged {
+        /// The skill.
+        skill: String,
+        /// What is different.
+        what: String,
+    },
+    /// A file of a skill is not there.
+    #[error("`{skill}` has no file `{path}`")]
+    ResourceNotFound {
+        /// The skill.
+        skill: String,
+        /// The path that was asked for.
+        path: String,
+        /// The path that was probably meant.
+        nearest: Option<String>,
+    },
+    /// The surroundings are not as the runtime needs them.
+    #[error("{message}")]
+    Setup {
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// A configuration or state file is malformed.
+    #[error("{file} is malformed: {}", first_error(diagnostics))]
+    InvalidConfig {
+        /// The file.
+        file: String,
+        /// Every problem of it, in order.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// A file or folder cannot be used.
+    #[error(transparent)]
+    Files(#[from] FsError),
+}
+
+impl RuntimeError {
+    /// Returns the stable name of this kind of failure.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::SkillNotFound { .. } => "skill-not-found",
+            Self::InvalidManifest { .. } => "invalid-manifest",
+            Self::PermissionDenied { .. } => "permission-denied",
+            Self::Timeout { .. } => "timeout",
+            Self::ToolNotAllowed { .. } => "tool-not-allowed",
+            Self::WasmError { .. } => "wasm-error",
+            Self::SkillChanged { .. } => "skill-changed",
+            Self::ResourceNotFound { .. } => "resource-not-found",
+            Self::Setup { .. } => "setup",
+            Self::InvalidConfig { .. } => "invalid-config",
+            Self::Files(_) => "files",
+        }
+    }
+
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let meant = |nearest: &Option<String>| {
+            nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?"))
+        };
+        match self {
+            Self::SkillNotFound { nearest, .. } => Some(
+                meant(nearest)
+                    .unwrap_or_else(|| "`openskills list` shows all there are".to_owned()),
+            ),
+            Self::ResourceNotFound { nearest, skill, .. } => Some(
+                meant(nearest)
+                    .unwrap_or_else(|| format!("`openskills files {skill}` shows all there are")),
+            ),
+            Self::InvalidManifest { diagnostics, .. } | Self::InvalidConfig { diagnostics, .. } => {
+                diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone())
+            }
+            Self::PermissionDenied { hint, .. } | Self::Setup { hint, .. } => hint.clone(),
+            Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
+            Self::ToolNotAllowed { .. } => {
+                Some("the skill's `allowed-tools` names what it may use".to_owned())
+            }
+            Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
+            Self::WasmError { .. } | Self::Files(_) => None,
+        }
+    }
+}
+
+fn first_error(diagnostics: &[Diagnostic]) -> &str {
+    let mut all = diagnostics.iter();
+    let error = all.find(|diagnostic| diagnostic.severity == skill::Severity::Error);
+    error.or(diagnostics.first()).map_or("no reason is known", |diagnostic| &diagnostic.message)
+}

@@ -1,0 +1,408 @@
+//! The skills that were found: which one a name means, and which ones it hides.
+
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+use skill::{Code, Diagnostic, SKILL_FILE, SkillName, nearest};
+use skill_fs::{AbsPath, SkillFile, Stamp};
+
+use crate::builtin::Builtin;
+use crate::problem::problem_of;
+use crate::record::{Details, Record, Said, Summary};
+use crate::roots::SkillRoot;
+use crate::scan::Scanned;
+use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope, SkillSource};
+
+/// Fewer skills than this are not worth handing out to another core.
+const FEW: usize = 256;
+
+/// A skill in the index: what its frontmatter says (see [`Summary`]), and where it stands among the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// `<root>/<name>`, unique among all skills.
+    pub id: String,
+    /// The declared name. It may break the rules of the standard: treat it as text.
+    pub name: Arc<str>,
+    /// Who vouches for it.
+    pub source: SkillSource,
+    /// Where it was found.
+    pub scope: Scope,
+    /// The label of the root it was found in.
+    pub root: Arc<str>,
+    /// Whether the user has not switched it off.
+    pub is_enabled: bool,
+    /// The id of the skill that its name means instead.
+    pub shadowed_by: Option<String>,
+    /// Where csk installed it from.
+    pub provenance: Option<Box<Provenance>>,
+    /// Every problem of it that does not stop it.
+    pub diagnostics: Vec<Diagnostic>,
+    pub(crate) details: Arc<Details>,
+    pub(crate) place: Place,
+    /// What is different from what was kept of it.
+    pub(crate) news: Option<Change>,
+}
+
+impl Deref for Skill {
+    type Target = Summary;
+
+    fn deref(&self) -> &Summary {
+        self.details.get()
+    }
+}
+
+/// What a skill is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Builtin(&'static Builtin),
+    Folder {
+        /// The root it was found in, for what is remembered of it.
+        root: Arc<AbsPath>,
+        folder: AbsPath,
+        file: SkillFile,
+        stamp: Option<Stamp>,
+        has_marker: bool,
+    },
+}
+
+impl Skill {
+    /// Returns its folder by its real path, or `builtin:<name>`.
+    pub fn path(&self) -> &str {
+        match &self.place {
+            Place::Builtin(builtin) => builtin.path,
+            Place::Folder { folder, .. } => folder.as_str(),
+        }
+    }
+
+    /// Returns its SKILL.md; a builtin skill has none, it is no file.
+    pub fn location(&self) -> Option<String> {
+        match &self.place {
+            Place::Builtin(_) => None,
+            Place::Folder { folder, file, .. } => {
+                Some(folder.join(file.path()?.as_str()).to_string())
+            }
+        }
+    }
+
+    /// Returns when its SKILL.md was last written.
+    pub fn last_modified(&self) -> Option<Timestamp> {
+        match &self.place {
+            Place::Folder {
+                stamp: Some(Stamp { modified: (seconds, nanoseconds), .. }), ..
+            } => Timestamp::new(*seconds, i32::try_from(*nanoseconds).ok()?).ok(),
+            Place::Folder { stamp: None, .. } | Place::Builtin(_) => None,
+        }
+    }
+
+    /// Returns true if its name means this skill and the user has not switched it off.
+    pub fn is_visible(&self) -> bool {
+        self.is_enabled && self.shadowed_by.is_none()
+    }
+}
+
+/// A folder with a SKILL.md that cannot be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedSkill {
+    /// Its folder, by its real path.
+    pub path: String,
+    /// The label of the root it was found in.
+    pub root: String,
+    /// Its SKILL.md.
+    pub file: String,
+    /// Every problem of it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Every skill that was found.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// Sorted by name; those of one name in the order of precedence, the first one is meant.
+    pub(crate) skills: Vec<Arc<Skill>>,
+    /// Sorted by path.
+    pub(crate) refused: Vec<RefusedSkill>,
+}
+
+/// What was found in one root.
+#[derive(Debug)]
+pub(crate) struct FoundIn<'a> {
+    pub(crate) root: &'a SkillRoot,
+    /// The root by its real path.
+    pub(crate) real: AbsPath,
+    pub(crate) skills: Vec<Scanned>,
+}
+
+impl Index {
+    /// Orders what was found in `roots`, which are in the order of precedence inside a tier.
+    pub(crate) fn build(
+        roots: &[FoundIn<'_>],
+        builtins: &'static [Builtin],
+        disabled: &DisabledSkills,
+    ) -> Self {
+        let mut found = Self::default();
+        let all: usize = roots.iter().map(|found| found.skills.len()).sum();
+        let mut skills = Vec::with_capacity(all + builtins.len());
+        skills.extend(builtins.iter().map(|found| {
+            let skill = builtin(found);
+            let is_enabled = !disabled.covers(&skill.name, skill.path());
+            Arc::new(Skill { is_enabled, ..skill })
+        }));
+        // From the strongest root to the weakest: a folder that is seen through several counts for the first.
+        let mut order: Vec<&FoundIn<'_>> = roots.iter().rev().collect();
+        order.sort_by_key(|found| found.root.source);
+        for FoundIn { root, real, skills: scanned } in order {
+            let (label, path) = (Arc::from(root.label.as_str()), Arc::new(root.path.clone()));
+            let read = |scanned: &Scanned| {
+                let folder = scanned.folder(real);
+                let Some(said) = &scanned.record.said else {
+                    return Err(Box::new(refused(root, &folder, &scanned.record)));
+                };
+                let is_enabled = !disabled.covers(&said.name, folder.as_str());
+                let skill = read(root, scanned, said, (folder, &label, &path));
+                Ok(Arc::new(Skill { is_enabled, ..skill }))
+            };
+            let first = skills.len();
+            let made: Vec<Result<Arc<Skill>, Box<RefusedSkill>>> =
+                scanned.par_iter().with_min_len(FEW).map(read).collect();
+            for made in made {
+                match made {
+                    Ok(skill) => skills.push(skill),
+                    Err(refused) => found.refused.push(*refused),
+                }
+            }
+            make_unique(&mut skills[first..]);
+        }
+        drop_seen(&mut skills, roots);
+        let mut seen = HashSet::new();
+        found.refused.retain(|refused| seen.insert(refused.path.clone()));
+        shadow(&mut skills);
+        // Stable: skills of one name stay in the order of precedence.
+        skills.sort_by(|one, other| one.name.cmp(&other.name));
+        found.refused.sort_by(|one, other| one.path.cmp(&other.path));
+        found.skills = skills;
+        found
+    }
+
+    /// Returns the skill of an id, or the one that a name means.
+    pub(crate) fn find(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
+        if let Some(skill) = self.with_id(name) {
+            return allowed(skill);
+        }
+        let named = self.named(name);
+        if let Some(skill) = named.iter().find(|skill| skill.is_visible()) {
+            return Ok(skill);
+        }
+        // A name that is no name of the standard has a form without blanks and capitals, the last part of its id.
+        let mut visible = self.skills.iter().filter(|skill| skill.is_visible());
+        if let Some(skill) = visible.find(|skill| skill.id.rsplit('/').next() == Some(name)) {
+            return Ok(skill);
+        }
+        if let Some(skill) = named.first() {
+            return allowed(skill);
+        }
+        let is_it = |refused: &&RefusedSkill| refused.path.rsplit('/').next() == Some(name);
+        if let Some(refused) = self.refused.iter().find(is_it) {
+            return Err(RuntimeError::InvalidManifest {
+                file: refused.file.clone(),
+                diagnostics: refused.diagnostics.clone(),
+            });
+        }
+        let visible = self.skills.iter().filter(|skill| skill.is_visible());
+        let nearest = nearest(name, visible.map(|skill| &*skill.name)).map(str::to_owned);
+        Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest })
+    }
+
+    /// Returns the skill of an id, switched off or not.
+    pub(crate) fn with_id(&self, id: &str) -> Option<&Arc<Skill>> {
+        self.skills.iter().find(|skill| skill.id == id)
+    }
+
+    /// Returns every skill of a name, in the order of precedence.
+    pub(crate) fn named(&self, name: &str) -> &[Arc<Skill>] {
+        let start = self.skills.partition_point(|skill| &*skill.name < name);
+        let end = self.skills.partition_point(|skill| &*skill.name <= name);
+        &self.skills[start..end]
+    }
+}
+
+fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
+    if skill.is_enabled {
+        return Ok(skill);
+    }
+    Err(RuntimeError::PermissionDenied {
+        message: format!("`{}` is switched off", skill.id),
+        hint: Some(format!("the user can switch it on: openskills enable {}", skill.name)),
+    })
+}
+
+/// Marks every skill whose name means another one. `skills` are in the order of precedence.
+fn shadow(skills: &mut [Arc<Skill>]) {
+    let mut names: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
+    let mut losers = Vec::new();
+    for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| skill.is_enabled) {
+        match names.entry(&skill.name) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(at);
+            }
+            Entry::Occupied(winner) => losers.push((at, *winner.get())),
+        }
+    }
+    for (at, winner) in losers {
+        let winner = skills[winner].id.clone();
+        let skill = Arc::make_mut(&mut skills[at]);
+        let message = format!("`{}` is shadowed by `{winner}`", skill.id);
+        let name = &skill.name;
+        let hint = format!("its id reaches it all the same; `openskills where {name}` explains");
+        let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
+        let warning = problem_of(Code::Shadowed, &shown, message).with_hint(hint);
+        skill.diagnostics.push(warning);
+        skill.shadowed_by = Some(winner);
+    }
+}
+
+fn builtin(builtin: &'static Builtin) -> Skill {
+    let said = Said::new(builtin.document().frontmatter);
+    Skill {
+        id: format!("builtin/{}", builtin.name),
+        source: SkillSource::Builtin,
+        scope: Scope::Builtin,
+        root: Arc::from("builtin"),
+        is_enabled: true,
+        shadowed_by: None,
+        provenance: None,
+        diagnostics: Vec::new(),
+        name: said.name,
+        details: said.details,
+        place: Place::Builtin(builtin),
+        news: None,
+    }
+}
+
+/// Keeps a folder that is seen through several roots or links only where it is strongest.
+fn drop_seen(skills: &mut Vec<Arc<Skill>>, roots: &[FoundIn<'_>]) {
+    let filled = roots.iter().filter(|found| !found.skills.is_empty()).count();
+    let is_linked = |found: &FoundIn<'_>| found.skills.iter().any(|skill| skill.linked.is_some());
+    // Without links, the folders of one root are all different.
+    if filled < 2 && !roots.iter().any(is_linked) {
+        return;
+    }
+    let mut seen = HashSet::with_capacity(skills.len());
+    let keep: Vec<bool> = skills.iter().map(|skill| seen.insert(skill.path())).collect();
+    let mut keep = keep.into_iter();
+    skills.retain(|_| keep.next().unwrap_or(true));
+}
+
+fn read(
+    root: &SkillRoot,
+    Scanned { record, news, .. }: &Scanned,
+    said: &Said,
+    (folder, label, path): (AbsPath, &Arc<str>, &Arc<AbsPath>),
+) -> Skill {
+    Skill {
+        id: [label, "/", &key(&said.name, &folder)].concat(),
+        name: said.name.clone(),
+        source: root.source,
+        scope: root.scope,
+        root: label.clone(),
+        is_enabled: true,
+        shadowed_by: None,
+        provenance: None,
+        diagnostics: diagnostics(&folder, record),
+        details: said.details.clone(),
+        place: Place::Folder {
+            root: path.clone(),
+            folder,
+            file: record.file.as_deref().map_or(SkillFile::Standard, SkillFile::named),
+            stamp: record.stamp.map(Stamp::from),
+            has_marker: record.has_marker,
+        },
+        news: *news,
+    }
+}
+
+fn refused(root: &SkillRoot, folder: &AbsPath, record: &Record) -> RefusedSkill {
+    RefusedSkill {
+        path: folder.to_string(),
+        root: root.label.clone(),
+        file: file_of(folder, record),
+        diagnostics: diagnostics(folder, record),
+    }
+}
+
+fn file_of(folder: &AbsPath, record: &Record) -> String {
+    folder.join(record.file.as_deref().unwrap_or(SKILL_FILE)).to_string()
+}
+
+fn diagnostics(folder: &AbsPath, record: &Record) -> Vec<Diagnostic> {
+    if record.problems.is_empty() {
+        return Vec::new();
+    }
+    let file = file_of(folder, record);
+    record.problems.iter().filter_map(|problem| problem.diagnostic(&file)).collect()
+}
+
+/// Makes the ids of a root's skills differ: names may be the same, or become the same when they are made into ids.
+fn make_unique(skills: &mut [Arc<Skill>]) {
+    let mut taken: HashSet<&str> = HashSet::with_capacity(skills.len());
+    let twice: Vec<usize> = (0..skills.len()).filter(|&at| !taken.insert(&skills[at].id)).collect();
+    if twice.is_empty() {
+        return;
+    }
+    let mut taken: HashSet<String> = taken.into_iter().map(str::to_owned).collect();
+    for at in twice {
+        let id = &skills[at].id;
+        let free = (2..).map(|number| format!("{id}~{number}")).find(|id| !taken.contains(id));
+        if let Some(free) = free {
+            taken.insert(free.clone());
+            Arc::make_mut(&mut skills[at]).id = free;
+        }
+    }
+}
+
+/// Returns the last part of an id: the name, made fit to be one where it is none.
+fn key<'a>(name: &'a str, folder: &AbsPath) -> Cow<'a, str> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    // The usual name needs no further look; any other is checked in full.
+    if !name.is_empty() && name.bytes().all(is_plain) || SkillName::parse(name).is_ok() {
+        return Cow::Borrowed(name);
+    }
+    let made = |text: &str| {
+        let mut key = String::new();
+        for character in text.to_lowercase().chars().take(64) {
+            match character {
+                _ if character.is_alphanumeric() => key.push(character),
+                _ if key.ends_with('-') || key.is_empty() => {}
+                _ => key.push('-'),
+            }
+        }
+        key.trim_end_matches('-').to_owned()
+    };
+    [made(name), made(folder.file_name().unwrap_or_default())]
+        .into_iter()
+        .find(|key| !key.is_empty())
+        .map_or(Cow::Borrowed("skill"), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_can_be_typed_whatever_the_name_is() {
+        let folder = AbsPath::new("/s/CSV Tools").unwrap();
+        for (name, expected) in [
+            ("pdf", "pdf"),
+            ("CSV Tools!", "csv-tools"),
+            ("a/b:c@d", "a-b-c-d"),
+            ("技能", "技能"),
+            ("../..", "csv-tools"),
+            ("", "csv-tools"),
+        ] {
+            assert_eq!(key(name, &folder), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The runtime for Agent Skills as a library: it finds skills, tells a model of them, activates them and reads their
+//! files. Nothing here writes to a terminal; the environment is read by the constructor alone.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), openskills_runtime::RuntimeError> {
+//! use openskills_runtime::OpenSkillRuntime;
+//!
+//! // Discover from standard locations
+//! let mut runtime = OpenSkillRuntime::new();
+//! let skills = runtime.discover_skills()?;
+//!
+//! // List available skills (progressive disclosure)
+//! for skill in runtime.list_skills() {
+//!     println!("{}: {}", skill.id, skill.description);
+//! }
+//!
+//! // Activate a skill (load full instructions)
+//! let loaded = runtime.activate_skill("my-skill")?;
+//! println!("{}", loaded.instructions);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Agents can name their own folders, in addition to the standard places or instead of them:
+//!
+//! ```
+//! # #![expect(clippy::disallowed_methods)]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use openskills_runtime::{OpenSkillRuntime, PromptOptions, ReadOptions, RuntimeConfig};
+//! # use openskills_runtime::Places;
+//! # let scratch = tempfile::tempdir()?;
+//! # let folder = skill_fs::AbsPath::new(std::fs::canonicalize(scratch.path())?)?;
+//! # let skills = folder.join("skills");
+//! # std::fs::create_dir_all(skills.join("pdf/references").as_path())?;
+//! # std::fs::write(skills.join("pdf/SKILL.md").as_path(), "---\nname: pdf\ndescription: Reads PDFs.\n---\nFix $1.\n")?;
+//! # std::fs::write(skills.join("pdf/references/a.md").as_path(), "More.\n")?;
+//! # let skills = skills.as_path();
+//!
+//! let config = RuntimeConfig {
+//!     use_standard_locations: false,
+//!     use_builtin_skills: false,
+//! #   places: Some(Places::below(&folder)),
+//!     ..RuntimeConfig::default()
+//! };
+//! let mut runtime = OpenSkillRuntime::with_config(config).with_custom_directory(skills);
+//! let found = runtime.discover_skills()?;
+//! assert_eq!(found[0].id, "skills/pdf");
+//!
+//! // For the system prompt
+//! let prompt = runtime.prompt(&PromptOptions::default())?.prompt;
+//! assert!(prompt.text.starts_with("<available_skills>"));
+//!
+//! let loaded = runtime.activate_skill("pdf")?;
+//! assert_eq!(loaded.instructions, "Fix $1.");
+//! assert_eq!(loaded.resources.files, ["references/a.md"]);
+//!
+//! let (resource, _) = runtime.read_resource("pdf", "references/a.md", &ReadOptions::default())?;
+//! assert_eq!(resource.text(), Some("More.\n"));
+//! assert!(runtime.read_resource("pdf", "../../etc/passwd", &ReadOptions::default()).is_err());
+//! # Ok(())
+//! # }
+//! ```
+
+mod activate;
+mod arguments;
+mod builtin;
+mod cache;
+mod config;
+mod discover;
+mod error;
+mod event;
+mod hash;
+mod index;
+mod load;
+mod nested;
+mod org;
+mod places;
+mod problem;
+mod project;
+mod prompt;
+mod provenance;
+mod record;
+mod resource;
+mod roots;
+mod runtime;
+mod scan;
+mod search;
+mod session;
+mod settings;
+mod source;
+mod state;
+mod watch;
+mod wire;
+
+pub use activate::{
+    ActivateOptions, Invoker, LoadedSkill, MAX_LISTED, Requests, Resources, user_invocation,
+};
+pub use config::{Directory, RuntimeConfig};
+pub use error::RuntimeError;
+pub use event::{Change, Event, ResourceRead, SkillActivation, rfc3339};
+pub use index::{RefusedSkill, Skill};
+pub use load::codex;
+pub use places::Places;
+pub use problem::{file_problem, problem_of};
+pub use prompt::{
+    Addressing, Disclosed, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
+    prompt,
+};
+pub use provenance::Provenance;
+pub use record::Summary;
+pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
+pub use roots::SkillRoot;
+pub use runtime::{Disclosure, OpenSkillRuntime};
+pub use scan::file_name;
+pub use search::SearchHit;
+pub use source::{Scope, SkillSource};
+pub use state::{DisabledSkills, TrustedFolders};
+pub use wire::SkillIndexEntry;

@@ -1,0 +1,20 @@
+//! Whether a folder is in the hands of the machine's administrator alone.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use skill_fs::AbsPath;
+
+/// Returns whether only the administrator can change what is in `folder`; `None` if it is not there.
+#[cfg(unix)]
+pub(crate) fn is_administered(folder: &AbsPath) -> Option<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    let metadata = std::fs::symlink_metadata(folder.as_path()).ok()?;
+    Some(metadata.is_dir() && metadata.uid() == 0 && metadata.mode() & 0o022 == 0)
+}
+
+/// Nothing here tells whose a folder is, so there is none of the organisation's.
+#[cfg(not(unix))]
+pub(crate) fn is_administered(folder: &AbsPath) -> Option<bool> {
+    std::fs::exists(folder.as_path()).ok().filter(|exists| *exists).map(|_| false)
+}

@@ -1,0 +1,119 @@
+//! Where an installed skill came from, by the marker that csk left in it.
+//!
+//! A marker is a file in a folder that anybody may have written. It counts for policy only with a receipt that csk
+//! keeps under its own home.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use skill::{Code, Diagnostic, Digest, MARKER_FILE, Marker, RelPath, Severity};
+use skill_fs::{AbsPath, Digests, FsError, Root};
+use skill_state::Receipts;
+
+use crate::problem::{file_problem, problem_of};
+
+/// The largest marker that is read.
+const MAX_MARKER: u64 = 16 << 20;
+/// Where csk installs skills below a project.
+const INSTALLED: [&str; 2] = ["skills", ".agents"];
+
+/// Where a skill came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Provenance {
+    /// The URL of the repository, if one was declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_url: Option<String>,
+    /// The name of the repository.
+    pub repository: String,
+    /// What was asked for: a tag, a branch or a revision.
+    pub reference: String,
+    /// The commit that was.
+    pub commit: String,
+    /// The digest of what was installed.
+    pub content_sha256: String,
+    /// The digest of the whole snapshot that it was installed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle_sha256: Option<String>,
+    /// Whether csk has a receipt for the marker. Without one anybody may have written it.
+    pub has_receipt: bool,
+    /// Whether the folder is not any more what was installed.
+    pub is_drifted: bool,
+}
+
+/// Reads the marker in `root`; `digests` are those of the folder as it is.
+pub(crate) fn provenance(
+    root: &Root,
+    csk_home: Option<&AbsPath>,
+    digests: Result<Digests, FsError>,
+) -> (Option<Provenance>, Vec<Diagnostic>) {
+    let shown = root.path().join(MARKER_FILE);
+    let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
+    let unreadable = |message: String| {
+        vec![
+            problem_of(Code::InstallMarker, shown.as_str(), message)
+                .with_hint("run `csk install` in the project"),
+        ]
+    };
+    let bytes = match root.read(&path, MAX_MARKER) {
+        Ok(bytes) => bytes,
+        Err(FsError::NotFound { .. }) => return (None, Vec::new()),
+        Err(error) => return (None, unreadable(file_problem(&error, "").message)),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let (marker, problems) = Marker::parse(shown.as_str(), &text);
+    let Some(marker) = marker else {
+        let reason = problems.into_iter().find(|problem| problem.severity == Severity::Error);
+        let reason = reason.map_or_else(String::new, |problem| problem.message);
+        return (None, unreadable(reason));
+    };
+    let mut problems = Vec::new();
+    let is_drifted = match digests {
+        Ok(digests) => {
+            digests.content != marker.content_sha256
+                || marker.context_sha256.is_some_and(|context| context != digests.bundle)
+        }
+        // What cannot be read cannot be shown to be what was installed.
+        Err(error) => {
+            problems.push(file_problem(&error, error.path()));
+            true
+        }
+    };
+    if is_drifted {
+        let message = format!("it is not what csk installed from {}", marker.source);
+        let drift = problem_of(Code::ContentDrift, root.path().as_str(), message);
+        let hint = "`csk status` shows it; `csk install` keeps your edits and puts it back";
+        problems.push(drift.with_hint(hint));
+    }
+    let has_receipt = has_receipt(root.path(), csk_home, &marker, Digest::of(&bytes));
+    let provenance = Provenance {
+        origin_url: marker.git,
+        repository: marker.source.to_string(),
+        reference: format!("{} {}", marker.ref_kind.as_str(), marker.reference),
+        commit: marker.commit,
+        content_sha256: marker.content_sha256.to_string(),
+        bundle_sha256: marker.bundle_sha256.map(|digest| digest.to_string()),
+        has_receipt,
+        is_drifted,
+    };
+    (Some(provenance), problems)
+}
+
+fn has_receipt(
+    folder: &AbsPath,
+    csk_home: Option<&AbsPath>,
+    marker: &Marker,
+    digest: Digest,
+) -> bool {
+    let is_named_so = folder.file_name() == Some(marker.name.as_str());
+    let mut project = folder.parent();
+    for name in INSTALLED {
+        project =
+            project.filter(|folder| folder.file_name() == Some(name)).and_then(|f| f.parent());
+    }
+    match (csk_home, project) {
+        (Some(home), Some(project)) if is_named_so => {
+            Receipts::load(home, &project).has(&marker.name, digest)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,479 @@
+//! [`OpenSkillRuntime`]: everything the library does, behind one value.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+use skill::{Diagnostic, Digest};
+use skill_fs::{AbsPath, FsError, real_path};
+
+use crate::activate::{check_invoker, content, instructions, resources};
+use crate::discover::{Discovery, discover, hash_folders, problems};
+use crate::index::Place;
+use crate::load::{load, model_may_invoke};
+use crate::prompt::prompt;
+use crate::session::Session;
+use crate::watch::{Watched, watch};
+use crate::{
+    ActivateOptions, Addressing, Change, Directory, DisabledSkills, Disclosed, Event, LoadedSkill,
+    Places, Prompt, PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry,
+    ResourceRead, RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry,
+    SkillRoot, TrustedFolders, is_showable_path, resource, search,
+};
+
+type Observer = Box<dyn FnMut(&Event) + Send>;
+
+/// The runtime: finds skills, tells a model of them, activates them and reads their files.
+///
+/// Nothing is found before [`discover_skills`](Self::discover_skills) was called.
+pub struct OpenSkillRuntime {
+    config: RuntimeConfig,
+    places: Option<Places>,
+    /// Why there are no places.
+    lost: String,
+    found: Discovery,
+    session: Session,
+    observer: Option<Observer>,
+}
+
+impl fmt::Debug for OpenSkillRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenSkillRuntime").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Default for OpenSkillRuntime {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OpenSkillRuntime {
+    /// Returns a runtime that looks in the standard places around the working folder.
+    pub fn new() -> Self {
+        Self::with_config(RuntimeConfig::default())
+    }
+
+    /// Returns a runtime as `config` says. Reads the environment where `config` leaves the places open; a problem with
+    /// that is told by [`discover_skills`](Self::discover_skills).
+    pub fn with_config(config: RuntimeConfig) -> Self {
+        let (places, lost) = match config.places.clone().map_or_else(Places::from_environment, Ok) {
+            Ok(places) => (Some(places), String::new()),
+            Err(error) => (None, error.to_string()),
+        };
+        let state = places.as_ref().and_then(|places| places.state.as_ref());
+        let session = Session::new(config.session_id.clone(), made_session_id(), state);
+        Self { config, places, lost, found: Discovery::default(), session, observer: None }
+    }
+
+    /// Adds a folder of skills of the user's own.
+    #[must_use]
+    pub fn with_custom_directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config.custom_directories.push(Directory::new(path));
+        self
+    }
+
+    /// Sets the project.
+    #[must_use]
+    pub fn with_project_root(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config.project_root = Some(path.into());
+        self
+    }
+
+    /// Hands every event to `observer`, as it happens.
+    pub fn on_event(&mut self, observer: impl FnMut(&Event) + Send + 'static) {
+        self.observer = Some(Box::new(observer));
+    }
+
+    /// Returns where things are.
+    pub fn places(&self) -> Result<&Places, RuntimeError> {
+        let lost = || RuntimeError::Setup { message: self.lost.clone(), hint: None };
+        self.places.as_ref().ok_or_else(lost)
+    }
+
+    /// Returns the session that activations belong to.
+    pub fn session_id(&self) -> &str {
+        &self.session.id
+    }
+
+    /// Looks for skills and returns those that can be used. Only frontmatter is read, and not even that of a file that
+    /// is as it was. One bad skill stops no other: see [`problems`](Self::problems).
+    pub fn discover_skills(&mut self) -> Result<Vec<Arc<Skill>>, RuntimeError> {
+        if self.observer.is_some() {
+            self.rediscover()?;
+        } else {
+            self.found = discover(&self.config, self.places()?, SystemTime::now())?;
+        }
+        Ok(self.list_skills())
+    }
+
+    /// As [`discover_skills`](Self::discover_skills); returns what is new, changed or gone since the last time, or
+    /// since the index was last kept.
+    pub fn rediscover(&mut self) -> Result<Vec<Event>, RuntimeError> {
+        let found = discover(&self.config, self.places()?, SystemTime::now())?;
+        let events = events(&self.found, &found, Timestamp::now());
+        self.found = found;
+        for event in &events {
+            self.emit(event);
+        }
+        Ok(events)
+    }
+
+    /// Returns the skills that can be used, sorted by name: one of each name.
+    pub fn list_skills(&self) -> Vec<Arc<Skill>> {
+        self.found.index.skills.iter().filter(|skill| skill.is_visible()).cloned().collect()
+    }
+
+    /// Returns every skill, also those that are shadowed or switched off.
+    pub fn all_skills(&self) -> &[Arc<Skill>] {
+        &self.found.index.skills
+    }
+
+    /// Returns the folders whose SKILL.md cannot be loaded.
+    pub fn refused_skills(&self) -> &[RefusedSkill] {
+        &self.found.index.refused
+    }
+
+    /// Returns every problem that discovery found, each once.
+    pub fn problems(&self) -> Vec<&Diagnostic> {
+        problems(&self.found)
+    }
+
+    /// Returns the folders that were looked at, in the order of precedence inside a tier.
+    pub fn roots(&self) -> &[SkillRoot] {
+        &self.found.roots.roots
+    }
+
+    /// Returns the project, and whether its skills count as the user's own.
+    pub fn project(&self) -> Option<(&AbsPath, bool)> {
+        let Discovery { roots, .. } = &self.found;
+        roots.project.as_ref().map(|project| (project, roots.is_trusted))
+    }
+
+    /// Returns why the index could not be kept, if so. Nothing but time is lost.
+    pub fn not_kept(&self) -> Option<&FsError> {
+        self.found.not_kept.as_ref()
+    }
+
+    /// Returns the skill of an id, or the one that a name means.
+    pub fn skill(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
+        self.found.index.find(name)
+    }
+
+    /// Returns every skill of a name, the one that is meant first.
+    pub fn candidates(&self, name: &str) -> &[Arc<Skill>] {
+        self.found.index.named(name)
+    }
+
+    /// Returns whether the model may start a skill by itself, by all that its files say.
+    pub fn model_may_invoke(&self, skill: &Skill) -> bool {
+        model_may_invoke(skill)
+    }
+
+    /// Returns the digest of a skill's content. It is computed when it is first needed, and again after a change.
+    pub fn hash(&self, skill: &Skill) -> Result<String, RuntimeError> {
+        let mut hashes = self.hashes(&[skill]);
+        let hash = hashes.pop().expect("there is one for each skill");
+        Ok(hash?.to_string())
+    }
+
+    fn hashes(&self, skills: &[&Skill]) -> Vec<Result<Digest, FsError>> {
+        let cache = self.places.as_ref().and_then(|places| places.cache.as_ref());
+        let cache = cache.filter(|_| self.config.keep_index);
+        let folders: Vec<(&AbsPath, &AbsPath)> = skills
+            .iter()
+            .filter_map(|skill| match &skill.place {
+                Place::Folder { root, folder, .. } => Some((root.as_ref(), folder)),
+                Place::Builtin(_) => None,
+            })
+            .collect();
+        let mut folders = hash_folders(&folders, cache, SystemTime::now()).into_iter();
+        let hash = |skill: &&Skill| match &skill.place {
+            Place::Builtin(builtin) => Ok(builtin.hash()),
+            Place::Folder { .. } => {
+                folders.next().expect("there is one for each folder").map(|digests| digests.content)
+            }
+        };
+        skills.iter().map(hash).collect()
+    }
+
+    /// Returns skills as entries of an index. This needs the digest of each.
+    pub fn index_entries(&self, skills: &[Arc<Skill>]) -> Vec<SkillIndexEntry> {
+        let plain: Vec<&Skill> = skills.iter().map(Arc::as_ref).collect();
+        let hashes = self.hashes(&plain);
+        let by_model: Vec<bool> = skills.par_iter().map(|skill| model_may_invoke(skill)).collect();
+        let entry = |((skill, hash), by_model): ((&Arc<Skill>, Result<Digest, FsError>), bool)| {
+            let hash = hash.ok().map(|hash| hash.to_string());
+            SkillIndexEntry { hash, model_may_invoke: by_model, ..SkillIndexEntry::new(skill) }
+        };
+        skills.iter().zip(hashes).zip(by_model).map(entry).collect()
+    }
+
+    /// Writes the catalogue that tells a model which skills there are. Skills that it may not start are not in it.
+    pub fn prompt(&self, options: &PromptOptions) -> Result<Disclosure, RuntimeError> {
+        let visible = self.list_skills();
+        let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
+        let mut disclosed = Vec::new();
+        let (mut hidden, mut unfit) = (Vec::new(), Vec::new());
+        for (skill, by_model) in visible.iter().zip(by_model) {
+            if !by_model {
+                hidden.push(skill.id.clone());
+                continue;
+            }
+            let location = skill.location().filter(|_| options.addressing == Addressing::Location);
+            if location.as_ref().is_some_and(|location| !is_showable_path(location)) {
+                unfit.push(skill.id.clone());
+                continue;
+            }
+            let skill_id = location.is_none().then(|| skill.id.clone());
+            disclosed.push(Disclosed {
+                skill_id,
+                location,
+                ..Disclosed::new(&skill.name, &skill.listing())
+            });
+        }
+        Ok(Disclosure { prompt: prompt(&disclosed, options)?, hidden, unfit })
+    }
+
+    /// Activates a skill as the model does: returns its instructions, and the names of its files.
+    pub fn activate_skill(&mut self, name: &str) -> Result<LoadedSkill, RuntimeError> {
+        self.activate(name, &ActivateOptions::default())
+    }
+
+    /// Activates a skill.
+    pub fn activate(
+        &mut self,
+        name: &str,
+        options: &ActivateOptions,
+    ) -> Result<LoadedSkill, RuntimeError> {
+        let skill = self.skill(name)?.clone();
+        let loaded = load(&skill, self.config.strictness())?;
+        let frontmatter = &loaded.document.frontmatter;
+        check_invoker(&skill, &loaded, options.invoker)?;
+        let mut activation = SkillActivation {
+            skill_id: skill.id.clone(),
+            hash: self.hash(&skill)?,
+            source: skill.source,
+            session_id: self.session.id.clone(),
+            task_id: options.task_id.clone(),
+            activated_at: Timestamp::now(),
+            repeated: false,
+        };
+        let resources = resources(&skill, loaded.root.as_ref())?;
+        // The digest is of what was read only if nothing changed meanwhile.
+        crate::load::open(&skill)?;
+        let arguments = options.arguments.as_deref();
+        activation.repeated = self.session.note(&activation, arguments)? && !options.again;
+        let instructions = if activation.repeated {
+            format!(
+                "`{}` is active in this session already; its instructions have not changed.",
+                skill.id
+            )
+        } else {
+            let body = &loaded.document.body.text;
+            instructions(body, frontmatter, &skill, arguments, &self.session.id)
+        };
+        self.emit(&Event::Activated(activation.clone()));
+        let mut activated = LoadedSkill {
+            id: skill.id.clone(),
+            name: skill.name.to_string(),
+            description: skill.description.clone(),
+            directory: loaded.root.as_ref().map(|_| skill.path().to_owned()),
+            instructions,
+            content: String::new(),
+            resources,
+            requests: Requests::new(frontmatter),
+            activation,
+            diagnostics: loaded.diagnostics,
+        };
+        activated.content = content(&activated, &skill);
+        Ok(activated)
+    }
+
+    /// Reads a file of a skill.
+    pub fn read_resource(
+        &mut self,
+        name: &str,
+        path: &str,
+        options: &ReadOptions,
+    ) -> Result<(Resource, ResourceRead), RuntimeError> {
+        let skill = self.skill(name)?.clone();
+        let resource = resource::read(&skill, path, options)?;
+        let read = ResourceRead {
+            skill_id: skill.id.clone(),
+            source: skill.source,
+            session_id: self.session.id.clone(),
+            path: resource.path.clone(),
+            size: resource.bytes.len() as u64,
+            sha256: resource.sha256.clone(),
+            read_at: Timestamp::now(),
+        };
+        self.emit(&Event::ResourceRead(read.clone()));
+        Ok((resource, read))
+    }
+
+    /// Returns every file of a skill; none is read.
+    pub fn files(&self, name: &str) -> Result<Vec<ResourceEntry>, RuntimeError> {
+        resource::files(self.skill(name)?)
+    }
+
+    /// Returns the skills that hold at least one of the words in `query`, the best first.
+    pub fn search(&self, query: &str) -> Vec<SearchHit> {
+        search::search(&self.list_skills(), query)
+    }
+
+    /// Discovers the skills, and again whenever they change, until `on_change` breaks off. It gets the runtime and what
+    /// is new, changed or gone. The first call is for the first discovery. `None` stands for a moment without change,
+    /// at least twice a second, so that a host can stop.
+    pub fn watch(
+        &mut self,
+        mut on_change: impl FnMut(&Self, Option<&[Event]>) -> ControlFlow<()>,
+    ) -> Result<(), RuntimeError> {
+        watch(self, &mut on_change)
+    }
+
+    /// Returns every folder whose changes matter.
+    pub(crate) fn watched(&self) -> Result<Vec<Watched>, RuntimeError> {
+        let mut all = Vec::new();
+        for root in &self.found.roots.roots {
+            match real_path(&root.path) {
+                Ok(folder) => all.push(Watched { folder, with_everything_below: true }),
+                // A root that is not there appears in a folder around it.
+                Err(_) => all.extend(
+                    std::iter::successors(root.path.parent(), AbsPath::parent)
+                        .find_map(|folder| real_path(&folder).ok())
+                        .map(|folder| Watched { folder, with_everything_below: false }),
+                ),
+            }
+        }
+        let below =
+            |folder: &AbsPath| Watched { folder: folder.clone(), with_everything_below: true };
+        all.extend(self.found.linked.iter().map(below));
+        let plain =
+            |folder: &AbsPath| Watched { folder: folder.clone(), with_everything_below: false };
+        let state = self.places()?.state.as_ref().and_then(|state| real_path(state).ok());
+        all.extend(self.found.roots.searched.iter().chain(&state).map(plain));
+        Ok(all)
+    }
+
+    /// Switches a skill off: one by its id, or every skill of a name. Returns false if that was so already.
+    pub fn disable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
+        let state = self.places()?.state.clone();
+        let mut disabled = DisabledSkills::load(state.as_ref())?;
+        let is_new = match self.found.index.with_id(name) {
+            Some(skill) => disabled.add_folder(skill.path()),
+            None if self.candidates(name).is_empty() => disabled.add_name(&self.skill(name)?.name),
+            None => disabled.add_name(name),
+        };
+        disabled.save(state.as_ref())?;
+        self.rediscover()?;
+        Ok(is_new)
+    }
+
+    /// Switches a skill on again. A name that is switched off can be switched on even if no such skill is there.
+    pub fn enable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
+        let state = self.places()?.state.clone();
+        let mut disabled = DisabledSkills::load(state.as_ref())?;
+        let mut is_news = disabled.remove_name(name);
+        let candidates: Vec<Arc<Skill>> = match self.found.index.with_id(name) {
+            Some(skill) => vec![skill.clone()],
+            None => self.candidates(name).to_vec(),
+        };
+        for skill in &candidates {
+            is_news |= disabled.remove_folder(skill.path());
+            is_news |= disabled.remove_name(&skill.name);
+        }
+        if !is_news && candidates.is_empty() {
+            // Something that was never heard of is more likely a slip than a wish.
+            self.skill(name)?;
+        }
+        disabled.save(state.as_ref())?;
+        self.rediscover()?;
+        Ok(is_news)
+    }
+
+    /// Trusts a folder: skills of it, and of folders in it, count as the user's own. Returns its real path, and false
+    /// if it was trusted already.
+    pub fn trust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
+        let places = self.places()?;
+        let folder = real_path(folder)?;
+        let home = places.home.as_ref().and_then(|home| real_path(home).ok());
+        if folder.parent().is_none()
+            || home.is_some_and(|home| home.as_path().starts_with(folder.as_path()))
+        {
+            return Err(RuntimeError::PermissionDenied {
+                message: format!(
+                    "{folder} holds more than a project, so it cannot be trusted as a whole"
+                ),
+                hint: Some("name the projects that you trust".to_owned()),
+            });
+        }
+        let mut trusted = TrustedFolders::load(places.state.as_ref())?;
+        let is_new = trusted.add(&folder);
+        trusted.save(places.state.as_ref())?;
+        Ok((folder, is_new))
+    }
+
+    /// Trusts a folder no longer. Returns false if it was not in the list.
+    pub fn distrust_folder(&self, folder: &AbsPath) -> Result<bool, RuntimeError> {
+        let state = self.places()?.state.as_ref();
+        let mut trusted = TrustedFolders::load(state)?;
+        // A folder that is gone has no real path any more.
+        let real = real_path(folder).unwrap_or_else(|_| folder.clone());
+        let is_news = trusted.remove(&real) | trusted.remove(folder);
+        trusted.save(state)?;
+        Ok(is_news)
+    }
+
+    fn emit(&mut self, event: &Event) {
+        if let Some(observer) = &mut self.observer {
+            observer(event);
+        }
+    }
+}
+
+/// A catalogue, and who is not in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disclosure {
+    /// The catalogue.
+    pub prompt: Prompt,
+    /// The ids of skills that the model may not start by itself.
+    pub hidden: Vec<String>,
+    /// The ids of skills whose path cannot stand in a prompt.
+    pub unfit: Vec<String>,
+}
+
+/// Returns what is different between two discoveries.
+fn events(before: &Discovery, now: &Discovery, at: Timestamp) -> Vec<Event> {
+    let mut events = Vec::new();
+    if before.index.skills.is_empty() {
+        let event = |skill: &Arc<Skill>| Some(Event::discovered(skill, skill.news?, at));
+        return now.index.skills.iter().filter_map(event).collect();
+    }
+    let was: HashMap<&str, &Arc<Skill>> =
+        before.index.skills.iter().map(|skill| (skill.id.as_str(), skill)).collect();
+    let is: HashSet<&str> = now.index.skills.iter().map(|skill| skill.id.as_str()).collect();
+    for skill in &now.index.skills {
+        let change = match was.get(skill.id.as_str()) {
+            None => Some(Change::New),
+            Some(old) => (old.place != skill.place).then_some(Change::Changed),
+        };
+        events.extend(change.map(|change| Event::discovered(skill, change, at)));
+    }
+    let is_gone = |old: &&Arc<Skill>| !is.contains(old.id.as_str());
+    events.extend(before.index.skills.iter().filter(is_gone).map(|old| Event::removed(old, at)));
+    events
+}
+
+fn made_session_id() -> String {
+    let now = Timestamp::now().as_nanosecond();
+    let digest = Digest::of(format!("{now} {}", std::process::id()).as_bytes()).to_string();
+    format!("session-{}", &digest["sha256:".len()..][..16])
+}

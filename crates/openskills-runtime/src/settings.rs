@@ -1,0 +1,161 @@
+//! `config.json`: the folders of skills that the user named once for all.
+
+use std::path::PathBuf;
+
+use skill::json::{self, Object};
+use skill::{Code, Diagnostic};
+use skill_fs::{AbsPath, read_text};
+
+use crate::{Directory, Places, RuntimeError, SkillSource};
+
+/// The name of the file.
+const FILE: &str = "config.json";
+
+/// What the user's configuration says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) directories: Vec<Directory>,
+    pub(crate) package_libraries: Vec<PathBuf>,
+    /// Problems that did not stop it.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl Settings {
+    /// Reads the user's configuration; where there is none, nothing is configured.
+    pub(crate) fn load(places: &Places) -> Result<Self, RuntimeError> {
+        let Some(path) = places.config.as_ref().map(|folder| folder.join(FILE)) else {
+            return Ok(Self::default());
+        };
+        let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
+        let (settings, diagnostics) = Self::parse(path.as_str(), &text, places.home.as_ref());
+        match settings {
+            Some(settings) => Ok(Self { warnings: diagnostics, ..settings }),
+            None => Err(RuntimeError::InvalidConfig { file: path.to_string(), diagnostics }),
+        }
+    }
+
+    fn parse(file: &str, text: &str, home: Option<&AbsPath>) -> (Option<Self>, Vec<Diagnostic>) {
+        json::read(file, text, |object| {
+            schema_version(object)?;
+            let directories = object.entries("directories", |name, directory| {
+                let path = path_of(directory, "path", home);
+                let source = directory.text("source").map(|source| {
+                    let known = SkillSource::configured(&source.value);
+                    if known.is_none() {
+                        let message = format!(
+                            "`source` is `{}`; expected `org`, `user` or `third_party`",
+                            source.value
+                        );
+                        directory.problem(Code::BadValue, source.range, message);
+                    }
+                    known
+                });
+                // A word that cannot be read is an error of the file; nothing is guessed.
+                let source = source.unwrap_or(Some(SkillSource::User))?;
+                Some(Directory { path: path?, label: Some(name.value.clone()), source })
+            });
+            let package_libraries = object
+                .texts("packages")
+                .into_iter()
+                .filter_map(|text| absolute(object, text, home))
+                .collect();
+            Some(Self { directories, package_libraries, warnings: Vec::new() })
+        })
+    }
+}
+
+/// Checks the `schema_version` of a file of ours.
+pub(crate) fn schema_version(object: &mut Object<'_, '_, '_>) -> Option<u64> {
+    object.schema_version_or(&[1], |found| {
+        let message = format!("`schema_version` is {found}; this version knows 1");
+        (message, "the file requires a newer openskills; update it".to_owned())
+    })
+}
+
+fn path_of(
+    object: &mut Object<'_, '_, '_>,
+    key: &'static str,
+    home: Option<&AbsPath>,
+) -> Option<PathBuf> {
+    let text = object.required(key)?;
+    absolute(object, text, home)
+}
+
+/// Takes an absolute path, or one below the home folder.
+fn absolute(
+    object: &mut Object<'_, '_, '_>,
+    text: json::Text,
+    home: Option<&AbsPath>,
+) -> Option<PathBuf> {
+    let path = match (text.value.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below).as_path().to_owned(),
+        _ => PathBuf::from(&text.value),
+    };
+    if path.is_absolute() {
+        return Some(path);
+    }
+    let message = format!("the path `{}` is not absolute", text.value);
+    let hint = "write the whole path, or start it with `~/`";
+    object.problem_with_hint(Code::BadPath, text.range, message, hint);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expected: &Expect) {
+        let home = AbsPath::new("/home/me").unwrap();
+        let (settings, problems) = Settings::parse("config.json", text, Some(&home));
+        let mut shown = String::new();
+        for directory in settings.iter().flat_map(|settings| &settings.directories) {
+            let label = directory.label.as_deref().unwrap_or_default();
+            shown += &format!("{label} {} {}\n", directory.source, directory.path.display());
+        }
+        for path in settings.iter().flat_map(|settings| &settings.package_libraries) {
+            shown += &format!("packages {}\n", path.display());
+        }
+        for problem in problems {
+            shown += &format!("{}: {}\n", problem.severity.as_str(), problem.message);
+        }
+        expected.assert_eq(&shown);
+    }
+
+    #[test]
+    fn folders_have_a_name_and_a_tier() {
+        check(
+            r#"{"schema_version": 1, "directories": {
+                "team": {"path": "~/team/skills"},
+                "acme": {"path": "/opt/acme", "source": "org"}
+            }, "packages": ["/usr/lib/R/library"]}"#,
+            &expect![[r#"
+                team user /home/me/team/skills
+                acme org /opt/acme
+                packages /usr/lib/R/library
+            "#]],
+        );
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        check(
+            r#"{"schema_version": 1, "directories": {
+                "a": {"path": "skills"}, "b": {"path": "/b", "source": "builtin"}, "c": {}
+            }, "packges": []}"#,
+            &expect![[r#"
+                error: the path `skills` is not absolute
+                error: `source` is `builtin`; expected `org`, `user` or `third_party`
+                error: `directories.c.path` is missing; expected text
+                warning: `packges` is not a key that is known; it is ignored
+            "#]],
+        );
+        check(
+            r#"{"schema_version": 2}"#,
+            &expect![[r#"
+                error: `schema_version` is 2; this version knows 1
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! What the user decided: folders that are trusted, skills that are switched off.
+//!
+//! Each decision is a small JSON file in the state folder. A file that cannot be read is an error, never an empty
+//! decision: writing over it would lose what the user decided, and trusting nothing in silence would be a riddle.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::json;
+use skill::json::{self as reader, Text};
+use skill_fs::{AbsPath, FsError, read_text, write_file};
+
+use crate::RuntimeError;
+use crate::settings::schema_version;
+
+/// Folders whose skills count as the user's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedFolders {
+    folders: BTreeSet<String>,
+}
+
+impl TrustedFolders {
+    const FILE: &'static str = "trusted-folders.json";
+
+    /// Reads them from the state folder.
+    pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
+        let folders = load(state, Self::FILE, ["folders"])?;
+        Ok(Self { folders: folders.into_iter().flatten().collect() })
+    }
+
+    /// Writes them.
+    pub fn save(&self, state: Option<&AbsPath>) -> Result<(), RuntimeError> {
+        save(state, Self::FILE, &json!({ "schema_version": 1, "folders": self.folders }))
+    }
+
+    /// Returns true if `folder`, or a folder that it is in, is trusted.
+    pub fn covers(&self, folder: &AbsPath) -> bool {
+        let trusts = |folder: &AbsPath| self.folders.contains(folder.as_str());
+        std::iter::successors(Some(folder.clone()), AbsPath::parent).any(|folder| trusts(&folder))
+    }
+
+    /// Trusts a folder, named by its real path; returns false if it was trusted already.
+    pub fn add(&mut self, folder: &AbsPath) -> bool {
+        self.folders.insert(folder.to_string())
+    }
+
+    /// Trusts a folder no longer; returns false if it was not in the list.
+    pub fn remove(&mut self, folder: &AbsPath) -> bool {
+        self.folders.remove(folder.as_str())
+    }
+
+    /// Returns the list, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.folders.iter().map(String::as_str)
+    }
+}
+
+/// Skills that are switched off: by name, wherever they are, or one folder alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DisabledSkills {
+    names: BTreeSet<String>,
+    folders: BTreeSet<String>,
+}
+
+impl DisabledSkills {
+    const FILE: &'static str = "disabled-skills.json";
+
+    /// Reads them from the state folder.
+    pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
+        let [names, folders] = load(state, Self::FILE, ["names", "folders"])?;
+        Ok(Self { names, folders })
+    }
+
+    /// Writes them.
+    pub fn save(&self, state: Option<&AbsPath>) -> Result<(), RuntimeError> {
+        let Self { names, folders } = self;
+        let value = json!({ "schema_version": 1, "names": names, "folders": folders });
+        save(state, Self::FILE, &value)
+    }
+
+    /// Returns true if a skill of that name, in that folder, is switched off.
+    pub fn covers(&self, name: &str, folder: &str) -> bool {
+        self.names.contains(name) || self.folders.contains(folder)
+    }
+
+    /// Switches off every skill of a name; returns false if that was so already.
+    pub fn add_name(&mut self, name: &str) -> bool {
+        self.names.insert(name.to_owned())
+    }
+
+    /// Switches off the skill in one folder; returns false if that was so already.
+    pub fn add_folder(&mut self, folder: &str) -> bool {
+        self.folders.insert(folder.to_owned())
+    }
+
+    /// Switches skills of a name on again.
+    pub fn remove_name(&mut self, name: &str) -> bool {
+        self.names.remove(name)
+    }
+
+    /// Switches the skill in one folder on again.
+    pub fn remove_folder(&mut self, folder: &str) -> bool {
+        self.folders.remove(folder)
+    }
+
+    /// Returns the names that are switched off, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+}
+
+fn load<const N: usize>(
+    state: Option<&AbsPath>,
+    file: &str,
+    keys: [&'static str; N],
+) -> Result<[BTreeSet<String>; N], RuntimeError> {
+    let none = || std::array::from_fn(|_| BTreeSet::new());
+    let Some(path) = state.map(|state| state.join(file)) else { return Ok(none()) };
+    let Some(text) = read_text(&path)? else { return Ok(none()) };
+    let (lists, diagnostics) = reader::read(path.as_str(), &text, |object| {
+        schema_version(object)?;
+        let values = |texts: Vec<Text>| texts.into_iter().map(|text| text.value).collect();
+        Some(keys.map(|key| values(object.texts(key))))
+    });
+    lists.ok_or_else(|| RuntimeError::InvalidConfig { file: path.to_string(), diagnostics })
+}
+
+fn save(
+    state: Option<&AbsPath>,
+    file: &str,
+    value: &serde_json::Value,
+) -> Result<(), RuntimeError> {
+    let Some(state) = state else {
+        let message = "there is no folder to remember this in: HOME is not set".to_owned();
+        let hint = Some("set HOME or XDG_STATE_HOME".to_owned());
+        return Err(RuntimeError::Setup { message, hint });
+    };
+    make_private_folder(state)?;
+    write_file(&state.join(file), format!("{value:#}\n").as_bytes())?;
+    Ok(())
+}
+
+/// Makes a folder that only the user may look into, unless it is there.
+pub(crate) fn make_private_folder(folder: &AbsPath) -> Result<(), FsError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(folder.as_path())
+        .map_err(|source| FsError::Io { path: folder.to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trusted_folder_covers_what_is_below_it_and_nothing_that_only_looks_so() {
+        let path = |text: &str| AbsPath::new(text).unwrap();
+        let mut trusted = TrustedFolders::default();
+        assert!(trusted.add(&path("/project")));
+        assert!(trusted.covers(&path("/project")) && trusted.covers(&path("/project/a/b")));
+        assert!(!trusted.covers(&path("/projectile")) && !trusted.covers(&path("/")));
+        assert!(trusted.remove(&path("/project")) && !trusted.covers(&path("/project")));
+    }
+}

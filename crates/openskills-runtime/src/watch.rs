@@ -1,0 +1,111 @@
+//! Notices when skills change, and discovers them again.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
+use skill_fs::AbsPath;
+
+use crate::{Event, OpenSkillRuntime, RuntimeError};
+
+/// Changes that follow each other this closely are one change.
+const QUIET: Duration = Duration::from_millis(200);
+/// Changes that never end are looked at after this time all the same.
+const AT_MOST: Duration = Duration::from_secs(2);
+/// More folders than this are not watched one by one.
+const MAX_FOLDERS: usize = 4_096;
+
+/// Who is told of changes.
+pub(crate) type OnChange<'a> =
+    dyn FnMut(&OpenSkillRuntime, Option<&[Event]>) -> ControlFlow<()> + 'a;
+
+/// A folder to watch.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Watched {
+    pub(crate) folder: AbsPath,
+    pub(crate) with_everything_below: bool,
+}
+
+/// Discovers the skills, and again whenever they change, until `on_change` breaks off. It gets what is new, changed
+/// or gone; the first call is for the first discovery, even if there is no news. `None` stands for a moment without
+/// change: at least twice a second, so that a host can stop.
+pub(crate) fn watch(
+    runtime: &mut OpenSkillRuntime,
+    on_change: &mut OnChange<'_>,
+) -> Result<(), RuntimeError> {
+    let setup = |error: &notify::Error| RuntimeError::Setup {
+        message: format!("cannot watch for changes: {error}"),
+        hint: None,
+    };
+    let (send, receive) = channel();
+    let mut watcher =
+        RecommendedWatcher::new(send, Config::default()).map_err(|error| setup(&error))?;
+    let mut watched: Vec<Watched> = Vec::new();
+    loop {
+        // Watching starts before looking, so that nothing falls between.
+        renew(&mut watcher, &mut watched, runtime.watched()?);
+        let events = runtime.rediscover()?;
+        renew(&mut watcher, &mut watched, runtime.watched()?);
+        if on_change(runtime, Some(&events)).is_break() {
+            return Ok(());
+        }
+        if wait(&receive, || on_change(runtime, None)).is_break() {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until something changed and all has been quiet for a while.
+fn wait(
+    receive: &Receiver<notify::Result<notify::Event>>,
+    mut idle: impl FnMut() -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    loop {
+        match receive.recv_timeout(AT_MOST / 4) {
+            Ok(event) if is_change(&event) => break,
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout) => idle()?,
+            Err(RecvTimeoutError::Disconnected) => return ControlFlow::Break(()),
+        }
+    }
+    let started = Instant::now();
+    while started.elapsed() < AT_MOST {
+        match receive.recv_timeout(QUIET) {
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Reading a file is no change; what cannot be told counts as one.
+fn is_change(event: &notify::Result<notify::Event>) -> bool {
+    !matches!(event, Ok(event) if event.kind.is_access())
+}
+
+/// Makes the watches fit. A folder that cannot be watched, because it is gone or there are too many, is left out:
+/// what changes there is seen with the next change elsewhere.
+fn renew(watcher: &mut RecommendedWatcher, watched: &mut Vec<Watched>, mut wanted: Vec<Watched>) {
+    wanted.sort();
+    wanted.dedup();
+    wanted.truncate(MAX_FOLDERS);
+    for old in watched.iter().filter(|old| !wanted.contains(old)) {
+        let _ = watcher.unwatch(old.folder.as_path());
+    }
+    let mut kept = Vec::new();
+    for folder in wanted {
+        let mode = if folder.with_everything_below {
+            RecursiveMode::Recursive
+        } else {
+            RecursiveMode::NonRecursive
+        };
+        let is_new = !watched.contains(&folder);
+        if !is_new || watcher.watch(folder.folder.as_path(), mode).is_ok() {
+            kept.push(folder);
+        }
+    }
+    *watched = kept;
+}

@@ -1,0 +1,133 @@
+//! A skill that changes hands between discovery and use: noticed, told, and nothing of the outside is read.
+
+use std::fs;
+
+use openskills_runtime::{OpenSkillRuntime, ReadOptions};
+
+use crate::{World, skill};
+
+/// Discovers `s/x`, does something to it, and expects every way to use it to fail with that text.
+fn check(change: impl FnOnce(&World), expected: &str) {
+    let world = World::new(&[skill("s/x", "x"), skill("outside/x", "secret")].concat());
+    world.add("//- /s/x/references/a.md\nInside.\n//- /outside/x/references/a.md\nSecret.\n");
+    let mut runtime = world.discover_in("s");
+    change(&world);
+    let errors = [
+        runtime.activate_skill("x").map(|loaded| loaded.content).unwrap_err(),
+        runtime
+            .read_resource("x", "references/a.md", &ReadOptions::default())
+            .map(drop)
+            .unwrap_err(),
+        runtime.files("x").map(drop).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.code(), "skill-changed", "{error}");
+        let text = error.to_string();
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("Secret") && !text.contains("secret"), "{text}");
+        assert_eq!(error.hint().unwrap(), "discover the skills again");
+    }
+    again(&mut runtime);
+}
+
+/// After looking again everything is as the disk says.
+fn again(runtime: &mut OpenSkillRuntime) {
+    runtime.discover_skills().unwrap();
+    if let Some(skill) = runtime.list_skills().first() {
+        assert!(runtime.activate_skill(&skill.id).is_ok());
+    }
+}
+
+#[test]
+fn an_edit_is_noticed() {
+    check(
+        |world| {
+            fs::write(world.path("s/x/SKILL.md"), "---\nname: x\ndescription: other\n---\n")
+                .unwrap()
+        },
+        "its SKILL.md was written or replaced",
+    );
+}
+
+#[test]
+fn an_edit_that_keeps_length_and_time_is_noticed() {
+    check(
+        |world| {
+            let file = world.path("s/x/SKILL.md");
+            let modified = fs::metadata(&file).unwrap().modified().unwrap();
+            let text = fs::read_to_string(&file).unwrap().replace("Body", "Evil");
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            fs::write(&file, text).unwrap();
+            fs::File::options().write(true).open(&file).unwrap().set_modified(modified).unwrap();
+        },
+        "its SKILL.md was written or replaced",
+    );
+}
+
+#[test]
+fn a_rename_is_noticed() {
+    check(|world| fs::rename(world.path("s/x"), world.path("s/y")).unwrap(), "its folder is gone");
+}
+
+#[test]
+fn a_deletion_is_noticed() {
+    check(|world| fs::remove_dir_all(world.path("s/x")).unwrap(), "its folder is gone");
+    check(|world| fs::remove_file(world.path("s/x/SKILL.md")).unwrap(), "its SKILL.md is gone");
+}
+
+#[test]
+fn a_link_in_place_of_the_folder_is_noticed() {
+    check(
+        |world| {
+            fs::remove_dir_all(world.path("s/x")).unwrap();
+            world.link("../outside/x", "s/x");
+        },
+        "a link stands where its folder was",
+    );
+}
+
+#[test]
+fn a_link_in_place_of_a_folder_around_it_is_noticed() {
+    check(
+        |world| {
+            fs::rename(world.path("s"), world.path("moved")).unwrap();
+            world.link("outside", "s");
+        },
+        "a link stands where its folder was",
+    );
+}
+
+#[test]
+fn a_link_in_place_of_the_file_is_noticed() {
+    check(
+        |world| {
+            fs::remove_file(world.path("s/x/SKILL.md")).unwrap();
+            world.link("../../outside/x/SKILL.md", "s/x/SKILL.md");
+        },
+        "its SKILL.md is a link out of the skill",
+    );
+}
+
+#[test]
+fn something_else_in_place_of_the_folder_is_noticed() {
+    check(
+        |world| {
+            fs::remove_dir_all(world.path("s/x")).unwrap();
+            fs::write(world.path("s/x"), "").unwrap();
+        },
+        "its folder is not a folder any more",
+    );
+}
+
+#[test]
+fn a_file_that_is_replaced_by_an_equal_one_is_noticed() {
+    check(
+        |world| {
+            let file = world.path("s/x/SKILL.md");
+            let text = fs::read(&file).unwrap();
+            fs::remove_file(&file).unwrap();
+            fs::write(&file, text).unwrap();
+        },
+        "its SKILL.md was written or replaced",
+    );
+}

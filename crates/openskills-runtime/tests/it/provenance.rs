@@ -1,0 +1,124 @@
+//! Where an installed skill came from: believed with a receipt, and noticed when it is not what was installed.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use openskills_runtime::Provenance;
+use skill::{Digest, Identifier, LEDGER_FILE, MARKER_FILE, Marker, RefKind};
+use skill_fs::{Root, WalkLimits, digests, walk};
+use skill_state::Receipts;
+
+use crate::{World, problems, skill};
+
+/// A skill as csk leaves it: a marker in it, a ledger beside it, a link for another agent.
+fn installed() -> World {
+    let world = World::new(&skill("work/.agents/skills/pdf", "pdf"));
+    world.add("//- /work/.agents/skills/pdf/references/a.md\nA.\n");
+    fs::write(world.path(&format!("work/.agents/skills/{LEDGER_FILE}")), "{}").unwrap();
+    world.link("../../.agents/skills/pdf", "work/.claude/skills/pdf");
+    let root = Root::open(&world.root().join("work/.agents/skills/pdf")).unwrap();
+    let digests = digests(&root, &walk(&root, &WalkLimits::SKILL).unwrap()).unwrap();
+    let marker = Marker {
+        name: Identifier::new("pdf").unwrap(),
+        source: Identifier::new("skill-pdf").unwrap(),
+        git: Some("https://example.com/pdf.git".into()),
+        ref_kind: RefKind::Tag,
+        reference: "v1".into(),
+        commit: "a".repeat(40),
+        content_sha256: digests.content,
+        context_sha256: Some(digests.bundle),
+        bundle_sha256: Some(Digest::of(b"snapshot")),
+        locale: None,
+        agents: Vec::new(),
+        commands: Vec::new(),
+        command_paths: BTreeMap::new(),
+        runtime_sha256: None,
+        runtime_roots: Vec::new(),
+        skill_schema_version: None,
+        capabilities: None,
+        installed_at: "2026-11-15T00:00:00Z".into(),
+        files: Vec::new(),
+    };
+    fs::write(world.path(&format!("work/.agents/skills/pdf/{MARKER_FILE}")), marker.to_json())
+        .unwrap();
+    let mut receipts =
+        Receipts::load(&world.root().join("home/.cocoaskills"), &world.root().join("work"));
+    receipts.add(&marker.name, Digest::of(marker.to_json().as_bytes()), &marker.commit);
+    receipts.save().unwrap();
+    world
+}
+
+fn provenance(world: &World) -> Provenance {
+    let runtime = world.discover();
+    *runtime.skill("pdf").unwrap().provenance.clone().unwrap()
+}
+
+#[test]
+fn an_installed_skill_has_its_origin() {
+    let world = installed();
+    let found = provenance(&world);
+    assert_eq!(found.origin_url.as_deref(), Some("https://example.com/pdf.git"));
+    assert_eq!(
+        (found.reference.as_str(), found.commit.as_str()),
+        ("tag v1", "a".repeat(40).as_str())
+    );
+    assert!(found.has_receipt && !found.is_drifted);
+    assert_eq!(problems(&world, &world.discover()), "");
+    let runtime = world.discover();
+    let entry = serde_json::to_value(&runtime.index_entries(&runtime.list_skills())[0]).unwrap();
+    assert_eq!(entry["originUrl"], "https://example.com/pdf.git");
+    assert_eq!(entry["hash"], entry["provenance"]["contentSha256"]);
+}
+
+#[test]
+fn a_marker_without_a_receipt_is_anybodys() {
+    let world = installed();
+    fs::remove_dir_all(world.path("home/.cocoaskills")).unwrap();
+    assert!(!provenance(&world).has_receipt);
+    // Nor does a receipt cover a marker that was edited, or a folder of another name.
+    let world = installed();
+    let marker = world.path(&format!("work/.agents/skills/pdf/{MARKER_FILE}"));
+    let text = fs::read_to_string(&marker).unwrap().replace("example.com", "trusted.example");
+    fs::write(&marker, text).unwrap();
+    assert!(!provenance(&world).has_receipt);
+    let world = installed();
+    fs::rename(world.path("work/.agents/skills/pdf"), world.path("work/.agents/skills/other"))
+        .unwrap();
+    assert!(!provenance(&world).has_receipt);
+}
+
+#[test]
+fn drift_is_noticed_whatever_changed() {
+    type Edit = fn(&World);
+    let edits: [Edit; 4] = [
+        |world| fs::write(world.path("work/.agents/skills/pdf/references/a.md"), "B.\n").unwrap(),
+        |world| fs::write(world.path("work/.agents/skills/pdf/added"), "").unwrap(),
+        |world| world.link("/etc/passwd", "work/.agents/skills/pdf/leak"),
+        |world| {
+            use std::os::unix::fs::PermissionsExt;
+            let file = world.path("work/.agents/skills/pdf/references/a.md");
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        },
+    ];
+    for edit in edits {
+        let world = installed();
+        assert!(!provenance(&world).is_drifted);
+        edit(&world);
+        assert!(provenance(&world).is_drifted);
+        let told = problems(&world, &world.discover());
+        assert_eq!(told.matches("content-drift").count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn a_broken_marker_is_told_and_stops_nothing() {
+    let world = installed();
+    fs::write(world.path(&format!("work/.agents/skills/pdf/{MARKER_FILE}")), "{").unwrap();
+    let runtime = world.discover();
+    assert_eq!(runtime.skill("pdf").unwrap().provenance, None);
+    assert!(
+        problems(&world, &runtime).contains("install-marker"),
+        "{}",
+        problems(&world, &runtime)
+    );
+}

@@ -1,0 +1,352 @@
+//! Where skills are looked for, whose they are, and which one a name means.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use expect_test::expect;
+use openskills_runtime::{Directory, RuntimeConfig, SkillSource};
+use skill_fs::AbsPath;
+
+use crate::{World, discover, ids, problems, skill};
+
+fn everywhere() -> World {
+    let world = World::new(
+        &[
+            skill("home/.local/share/openskills/skills/installed", "installed"),
+            skill("home/.agents/skills/agents", "agents"),
+            skill("home/.claude/skills/claude", "claude"),
+            skill("work/.claude/skills/p-claude", "p-claude"),
+            skill("work/.agents/skills/p-agents", "p-agents"),
+            skill("work/.keep-up/skills/p-keep", "p-keep"),
+            skill("work/.corteza/skills/p-corteza", "p-corteza"),
+            skill("work/packages/a/.claude/skills/nested", "nested"),
+            skill("work/packages/a/.agents/skills/nested-agents", "nested-agents"),
+            skill("lib/pensar/skills/pensar/autoresearch", "autoresearch"),
+            skill("team/t", "t"),
+        ]
+        .concat(),
+    );
+    fs::create_dir(world.path("work/.git")).unwrap();
+    world
+}
+
+#[test]
+fn every_standard_place_is_looked_at() {
+    let world = everywhere();
+    fs::create_dir_all(world.path("home/.config/openskills")).unwrap();
+    let config = format!(
+        r#"{{"schema_version": 1, "directories": {{"team": {{"path": "{root}/team", "source": "org"}}}}, "packages": ["{root}/lib"]}}"#,
+        root = world.root()
+    );
+    fs::write(world.path("home/.config/openskills/config.json"), config).unwrap();
+    let runtime = world.discover();
+    assert_eq!(problems(&world, &runtime), "");
+    expect![[r#"
+        personal-agents/agents user
+        package-pensar/autoresearch user
+        personal/claude user
+        personal-installed/installed user
+        nested-packages/a/nested third_party
+        nested-packages/a-agents/nested-agents third_party
+        project-agents/p-agents third_party
+        project/p-claude third_party
+        project-corteza/p-corteza third_party
+        project-keep-up/p-keep third_party
+        team/t org
+    "#]]
+    .assert_eq(&ids(&runtime));
+    // The whole project is one place, wherever in it the work is done.
+    let mut config = world.config();
+    let places = config.places.as_mut().unwrap();
+    places.cwd = places.cwd.join("packages/a");
+    let below = discover(config);
+    assert_eq!(ids(&below), ids(&runtime));
+}
+
+#[test]
+fn standard_places_can_be_left_out() {
+    let world = everywhere();
+    let config = RuntimeConfig {
+        use_standard_locations: false,
+        custom_directories: vec![Directory::new("../team")],
+        ..world.config()
+    };
+    assert_eq!(ids(&discover(config)), "team/t user\n");
+    let config = RuntimeConfig { use_builtin_skills: true, ..world.config() };
+    assert!(ids(&discover(config)).contains("builtin/cocoaskills builtin\n"));
+}
+
+#[test]
+fn a_root_may_be_one_skill_and_groups_may_be_nested() {
+    let world = World::new(
+        &[
+            skill("pdf", "pdf"),
+            skill("many/one", "one"),
+            skill("many/group/two", "two"),
+            skill("many/group/deeper/three", "three"),
+            skill("many/.hidden/four", "four"),
+            skill("many/node_modules/five", "five"),
+            skill("many/one/inner", "inner"),
+        ]
+        .concat(),
+    );
+    assert_eq!(ids(&world.discover_in("pdf")), "pdf/pdf user\n");
+    expect![[r#"
+        many/one user
+        many/three user
+        many/two user
+    "#]]
+    .assert_eq(&ids(&world.discover_in("many")));
+}
+
+#[test]
+fn tier_comes_first_and_then_the_later_place() {
+    let places = [
+        "home/.agents/skills/x",
+        "home/.claude/skills/x",
+        "work/.agents/skills/x",
+        "work/.claude/skills/x",
+        "work/a/.claude/skills/x",
+        "work/a/b/.claude/skills/x",
+    ];
+    let world = World::new(&places.map(|place| skill(place, "x")).concat());
+    expect![[r#"
+        personal/x user
+        personal-agents/x user < personal/x
+        nested-a/b/x third_party < personal/x
+        nested-a/x third_party < personal/x
+        project/x third_party < personal/x
+        project-agents/x third_party < personal/x
+    "#]]
+    .assert_eq(&ids(&world.discover()));
+    let work = AbsPath::new(world.path("work")).unwrap();
+    world.discover().trust_folder(&work).unwrap();
+    let runtime = world.discover();
+    expect![[r#"
+        nested-a/b/x user
+        nested-a/x user < nested-a/b/x
+        project/x user < nested-a/b/x
+        project-agents/x user < nested-a/b/x
+        personal/x user < nested-a/b/x
+        personal-agents/x user < nested-a/b/x
+    "#]]
+    .assert_eq(&ids(&runtime));
+    // Never silent: each of them is told, with what to do.
+    assert_eq!(problems(&world, &runtime).matches("is shadowed by `nested-a/b/x`").count(), 5);
+    assert_eq!(runtime.skill("x").unwrap().id, "nested-a/b/x");
+    assert_eq!(runtime.skill("personal/x").unwrap().id, "personal/x", "an id reaches it");
+    world.discover().distrust_folder(&work).unwrap();
+    assert_eq!(world.discover().skill("x").unwrap().id, "personal/x");
+}
+
+#[test]
+fn a_builtin_skill_is_never_shadowed() {
+    let world = World::new(&skill("home/.claude/skills/cocoaskills", "cocoaskills"));
+    let runtime = discover(RuntimeConfig { use_builtin_skills: true, ..world.config() });
+    assert_eq!(runtime.skill("cocoaskills").unwrap().source, SkillSource::Builtin);
+    assert!(ids(&runtime).contains("personal/cocoaskills user < builtin/cocoaskills"));
+}
+
+#[test]
+fn a_home_folder_cannot_be_trusted_as_a_whole() {
+    let world = World::new(&skill("home/work/.claude/skills/x", "x"));
+    let runtime = world.discover();
+    for folder in ["home", ""] {
+        let folder = AbsPath::new(world.path(folder)).unwrap();
+        let error = runtime.trust_folder(&folder).unwrap_err();
+        assert_eq!(error.code(), "permission-denied", "{folder}");
+    }
+    let missing = AbsPath::new(world.path("none")).unwrap();
+    assert_eq!(runtime.trust_folder(&missing).unwrap_err().code(), "files");
+}
+
+#[test]
+fn malformed_decisions_stop_everything_and_lose_nothing() {
+    let world = World::new(&skill("home/.claude/skills/x", "x"));
+    for (file, text) in [
+        ("home/.local/state/openskills/trusted-folders.json", "{"),
+        ("home/.local/state/openskills/disabled-skills.json", r#"{"schema_version": 9}"#),
+        ("home/.config/openskills/config.json", r#"{"directories": 3}"#),
+    ] {
+        fs::create_dir_all(world.path(file).parent().unwrap()).unwrap();
+        fs::write(world.path(file), text).unwrap();
+        let mut runtime = openskills_runtime::OpenSkillRuntime::with_config(world.config());
+        let error = runtime.discover_skills().unwrap_err();
+        assert_eq!(error.code(), "invalid-config", "{file}");
+        assert!(error.to_string().contains(file.rsplit('/').next().unwrap()), "{error}");
+        if file.contains("state") {
+            assert!(runtime.disable_skill("x").is_err());
+        }
+        assert_eq!(fs::read_to_string(world.path(file)).unwrap(), text, "it is left alone");
+        fs::remove_file(world.path(file)).unwrap();
+    }
+}
+
+#[test]
+fn links_of_an_untrusted_project_stay_inside() {
+    let world =
+        World::new(&[skill("outside/secret", "secret"), skill("work/kept/in", "in")].concat());
+    world.link("../../../outside/secret", "work/.claude/skills/secret");
+    world.link("../../kept/in", "work/.claude/skills/in");
+    world.link("nowhere", "work/.claude/skills/dangling");
+    world.link("../../outside", "work/a/.claude/skills");
+    let runtime = world.discover();
+    assert_eq!(ids(&runtime), "project/in third_party\n");
+    expect![[r#"
+        error path-not-found: [ROOT]/work/.claude/skills/dangling: the link leads nowhere
+        error link-escapes: [ROOT]/work/.claude/skills/secret: it is a link out of [ROOT]/work, which is not trusted
+    "#]]
+    .assert_eq(&problems(&world, &runtime));
+    world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
+    expect![[r#"
+        project/in user
+        project/secret user
+    "#]]
+    .assert_eq(&ids(&world.discover()));
+}
+
+#[test]
+fn one_folder_seen_through_several_roots_is_one_skill() {
+    let world = World::new(&skill("work/.agents/skills/pdf", "pdf"));
+    world.link("../../.agents/skills/pdf", "work/.claude/skills/pdf");
+    world.link("../../.agents/skills/pdf", "work/.claude/skills/pdf-again");
+    let runtime = world.discover();
+    assert_eq!(
+        (ids(&runtime), problems(&world, &runtime)),
+        ("project/pdf third_party\n".into(), String::new())
+    );
+    assert!(runtime.skill("pdf").unwrap().path().ends_with("/.agents/skills/pdf"));
+}
+
+#[test]
+fn circles_of_links_end() {
+    let world = World::new(&skill("work/.claude/skills/a/b", "b"));
+    world.link("..", "work/.claude/skills/a/up");
+    world.link("../../..", "work/.claude/skills/project");
+    world.link("self", "work/.claude/skills/self");
+    world.link("..", "work/packages/loop");
+    let runtime = world.discover();
+    assert_eq!(ids(&runtime), "project/b third_party\n");
+    assert!(problems(&world, &runtime).contains("skills/self"), "a circle is told");
+}
+
+#[test]
+fn nested_places_are_looked_for_where_git_looks() {
+    let world = World::new(
+        &[
+            skill("work/packages/a/.claude/skills/a", "a"),
+            skill("work/node_modules/m/.claude/skills/m", "m"),
+            skill("work/build/.claude/skills/built", "built"),
+            skill("work/packages/out/.claude/skills/out", "out"),
+            skill("work/packages/kept/.claude/skills/kept", "kept"),
+            skill("work/excluded/.claude/skills/excluded", "excluded"),
+            skill("work/.venv/x/.claude/skills/venv", "venv"),
+            "//- /work/.gitignore\nbuild/\n.claude/\nout\n[broken\n".to_owned(),
+            "//- /work/packages/.gitignore\n!kept\n/out\n".to_owned(),
+            "//- /work/.git/info/exclude\nexcluded\n".to_owned(),
+        ]
+        .concat(),
+    );
+    // `.claude` itself is ignored, as csk asks for, and found all the same.
+    expect![[r#"
+        nested-packages/a/a third_party
+        nested-packages/kept/kept third_party
+    "#]]
+    .assert_eq(&ids(&world.discover()));
+}
+
+#[test]
+fn a_search_that_is_too_large_ends_and_says_so() {
+    let world = World::new(&skill("work/.claude/skills/x", "x"));
+    let mut deep = world.path("work");
+    for _ in 0..40 {
+        deep.push("d");
+    }
+    fs::create_dir_all(deep).unwrap();
+    let runtime = world.discover();
+    assert!(
+        problems(&world, &runtime).contains("it holds more than 16 folders inside each other"),
+        "{}",
+        problems(&world, &runtime)
+    );
+    assert_eq!(ids(&runtime), "project/x third_party\n");
+}
+
+#[test]
+fn a_repository_of_the_whole_home_is_no_project() {
+    let world = World::new(
+        &[skill("home/.claude/skills/x", "x"), skill("home/dev/app/.claude/skills/y", "y")]
+            .concat(),
+    );
+    fs::create_dir(world.path("home/.git")).unwrap();
+    let mut config = world.config();
+    config.places.as_mut().unwrap().cwd = world.root().join("home/dev/app");
+    expect![[r#"
+        personal/x user
+        project/y third_party
+    "#]]
+    .assert_eq(&ids(&discover(config.clone())));
+    // In the home itself, its skills are personal, and nothing below is searched.
+    config.places.as_mut().unwrap().cwd = world.root().join("home");
+    assert_eq!(ids(&discover(config)), "personal/x user\n");
+}
+
+#[test]
+fn skills_are_switched_off_by_name_and_one_by_one() {
+    let world = World::new(
+        &[skill("home/.agents/skills/x", "x"), skill("home/.claude/skills/x", "x")].concat(),
+    );
+    let mut runtime = world.discover();
+    assert!(runtime.disable_skill("personal/x").unwrap());
+    assert_eq!(ids(&runtime), "personal/x user off\npersonal-agents/x user\n");
+    assert!(runtime.disable_skill("x").unwrap());
+    assert!(!runtime.disable_skill("x").unwrap(), "it was so already");
+    assert_eq!(ids(&runtime), "personal/x user off\npersonal-agents/x user off\n");
+    assert_eq!(runtime.list_skills().len(), 0);
+    let error = runtime.activate_skill("x").unwrap_err();
+    assert_eq!(error.code(), "permission-denied");
+    assert!(error.hint().unwrap().contains("openskills enable x"), "{error}");
+    assert_eq!(runtime.activate_skill("personal/x").unwrap_err().code(), "permission-denied");
+    // In another process it is the same.
+    let mut other = world.discover();
+    assert_eq!(ids(&other), ids(&runtime));
+    assert!(other.enable_skill("x").unwrap());
+    assert_eq!(ids(&other), "personal/x user\npersonal-agents/x user < personal/x\n");
+    assert_eq!(other.disable_skill("y").unwrap_err().code(), "skill-not-found");
+    assert_eq!(other.enable_skill("y").unwrap_err().code(), "skill-not-found");
+}
+
+#[test]
+fn two_folders_of_one_name_in_one_root_have_two_ids() {
+    let world = World::new(&[skill("s/a", "x"), skill("s/b", "x"), skill("s/c", "X")].concat());
+    expect![[r#"
+        s/x~3 user
+        s/x user
+        s/x~2 user < s/x
+    "#]]
+    .assert_eq(&ids(&world.discover_in("s")));
+}
+
+#[test]
+fn only_an_administrators_folder_is_the_organisations() {
+    let world = World::new(&skill("org/policy", "policy"));
+    let is_root = fs::metadata(world.path("org"))
+        .map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+        .unwrap();
+    let expected = if is_root { "org/policy org\n" } else { "" };
+    assert_eq!(ids(&world.discover()), expected);
+    fs::set_permissions(world.path("org"), fs::Permissions::from_mode(0o777)).unwrap();
+    let runtime = world.discover();
+    assert_eq!(ids(&runtime), "");
+    assert!(problems(&world, &runtime).contains("others may write to it"));
+}
+
+#[test]
+fn a_folder_that_was_named_must_be_there() {
+    let world = World::new("");
+    let runtime = world.discover_in("none");
+    assert_eq!(
+        problems(&world, &runtime),
+        "error path-not-found: [ROOT]/none: it does not exist\n"
+    );
+}

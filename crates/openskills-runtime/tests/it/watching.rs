@@ -1,0 +1,85 @@
+//! Changes are noticed as they happen, and told together.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use openskills_runtime::{Event, OpenSkillRuntime};
+
+use crate::{World, skill};
+
+/// Watches, does `steps` one after the other, each when the one before was told, and returns what was told.
+fn watch(world: &World, steps: &[&dyn Fn(&World)]) -> Vec<Vec<String>> {
+    let mut runtime = OpenSkillRuntime::with_config(world.config());
+    let mut told: Vec<Vec<String>> = Vec::new();
+    let started = Instant::now();
+    runtime
+        .watch(|_, events| {
+            assert!(started.elapsed() < Duration::from_secs(30), "{told:?}");
+            let Some(events) = events else { return ControlFlow::Continue(()) };
+            let lines: Vec<String> = events
+                .iter()
+                .map(|event| match event {
+                    Event::Discovered { skill_id, change, .. } => format!("{skill_id} {change:?}"),
+                    Event::Removed { skill_id, .. } => format!("{skill_id} Removed"),
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            // The first call is for what is there; later ones without news are for changes that mean nothing.
+            if told.is_empty() || !lines.is_empty() {
+                told.push(lines);
+                match steps.get(told.len() - 1) {
+                    Some(step) => step(world),
+                    None => return ControlFlow::Break(()),
+                }
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    told
+}
+
+#[test]
+fn skills_that_come_change_and_go_are_told() {
+    let world = World::new(&skill("home/.claude/skills/x", "x"));
+    let told = watch(
+        &world,
+        &[
+            &|world| world.add(&skill("home/.claude/skills/y", "y")),
+            &|world| {
+                let text = "---\nname: x\ndescription: other\n---\n";
+                fs::write(world.path("home/.claude/skills/x/SKILL.md"), text).unwrap();
+            },
+            &|world| fs::remove_dir_all(world.path("home/.claude/skills/y")).unwrap(),
+            // A place that was not there when the watch began.
+            &|world| world.add(&skill("work/.agents/skills/z", "z")),
+            &|world| world.add(&skill("work/packages/a/.claude/skills/n", "n")),
+        ],
+    );
+    assert_eq!(
+        told,
+        [
+            vec!["personal/x New"],
+            vec!["personal/y New"],
+            vec!["personal/x Changed"],
+            vec!["personal/y Removed"],
+            vec!["project-agents/z New"],
+            vec!["nested-packages/a/n New"],
+        ]
+    );
+}
+
+#[test]
+fn many_changes_at_once_are_told_together() {
+    let world = World::new(&skill("home/.claude/skills/x", "x"));
+    let told = watch(
+        &world,
+        &[&|world| {
+            for number in 0..50 {
+                world.add(&skill(&format!("home/.claude/skills/s{number}"), &format!("s{number}")));
+            }
+        }],
+    );
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1].len(), 50);
+}
