@@ -103,7 +103,7 @@ pub struct Requests {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<Value>,
     /// Globs of the files it is about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The shell of its inline commands.
     #[serde(skip_serializing_if = "Option::is_none")]

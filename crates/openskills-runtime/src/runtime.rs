@@ -421,15 +421,15 @@ impl OpenSkillRuntime {
         Ok((folder, is_new))
     }
 
-    /// Trusts a folder no longer. Returns false if it was not in the list.
-    pub fn distrust_folder(&self, folder: &AbsPath) -> Result<bool, RuntimeError> {
+    /// Trusts a folder no longer. Returns its real path, and false if it was not in the list.
+    pub fn distrust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
         let state = self.places()?.state.as_ref();
         let mut trusted = TrustedFolders::load(state)?;
         // A folder that is gone has no real path any more.
         let real = real_path(folder).unwrap_or_else(|_| folder.clone());
         let is_news = trusted.remove(&real) | trusted.remove(folder);
         trusted.save(state)?;
-        Ok(is_news)
+        Ok((real, is_news))
     }
 
     fn emit(&mut self, event: &Event) {

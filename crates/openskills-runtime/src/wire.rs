@@ -27,7 +27,7 @@ pub struct SkillIndexEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
     /// Free data, text to text.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// Its licence.
     #[serde(skip_serializing_if = "Option::is_none")]

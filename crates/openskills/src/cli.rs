@@ -6,28 +6,66 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use skill_fs::AbsPath;
-use term::{ColorChoice, Ui, safe_line, tell_usage};
+use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
-use crate::commands::{prompt, show, validate};
+use crate::commands::{
+    activate, discover, files, list, prompt, read, search, show, switch, trust, validate, where_,
+};
 use crate::context::Context;
+use crate::failure::{Form, tell};
 
 /// Something was wrong with a skill.
 pub(crate) const INVALID: u8 = 1;
 /// Something was wrong with the call.
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
+/// There is no such skill or file.
+pub(crate) const NOT_FOUND: u8 = 3;
+/// It is not allowed.
+pub(crate) const REFUSED: u8 = 4;
 /// What a shell reports for a program whose reader went away.
 const BROKEN_PIPE: u8 = 141;
 
-/// Agent Skills: check, show and disclose folders with a SKILL.md
+const COMPLETIONS: &str = "\
+Exit codes:
+  0  done
+  2  the call is wrong
+
+Examples:
+  openskills completions bash > ~/.local/share/bash-completion/completions/openskills
+  openskills completions zsh > ~/.zfunc/_openskills
+  openskills completions fish > ~/.config/fish/completions/openskills.fish";
+
+/// Agent Skills: find, disclose, activate, read and check folders with a SKILL.md
 #[derive(Debug, Parser)]
 #[command(
     name = "openskills",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
-    after_help = "Run `openskills <command> --help` for the files a command reads, its exit codes and examples."
+    after_help = "\
+Files:
+  ~/.config/openskills/config.json  more folders of skills, named once for all
+  ~/.local/state/openskills/        trusted folders, skills that are switched off, sessions
+  ~/.local/share/openskills/skills  skills installed for the user
+  ~/.cache/openskills/              the index; it may be removed at any time
+
+Environment:
+  OPENSKILLS_PROJECT  as --project
+  OPENSKILLS_SESSION  as --session
+  OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
+  XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
+                      instead of the folders in the home
+  CLAUDE_CONFIG_DIR   instead of ~/.claude
+
+Exit codes:
+  0  done
+  1  something is wrong with a skill
+  2  something is wrong with the call or the configuration
+  3  there is no such skill or file
+  4  it is not allowed
+
+Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -49,9 +87,48 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Discover(discover::DiscoverArgs),
+    List(list::ListArgs),
+    Search(search::SearchArgs),
+    Where(where_::WhereArgs),
+    Prompt(prompt::PromptArgs),
+    Activate(activate::ActivateArgs),
+    Read(read::ReadArgs),
+    Files(files::FilesArgs),
+    Enable(switch::EnableArgs),
+    Disable(switch::DisableArgs),
+    Trust(trust::TrustArgs),
     Validate(validate::ValidateArgs),
     Show(show::ShowArgs),
-    Prompt(prompt::PromptArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: CompletionShell,
+    },
+}
+
+impl Command {
+    /// Returns how a failure is to be told.
+    fn form(&self) -> Form {
+        let is_json = match self {
+            Self::Discover(args) => args.json,
+            Self::List(args) => args.json,
+            Self::Search(args) => args.json,
+            Self::Where(args) => args.json,
+            Self::Prompt(args) => args.is_json(),
+            Self::Activate(args) => args.json,
+            Self::Read(args) => args.json,
+            Self::Files(args) => args.json,
+            Self::Trust(args) => args.json,
+            Self::Enable(_)
+            | Self::Disable(_)
+            | Self::Validate(_)
+            | Self::Show(_)
+            | Self::Completions { .. } => false,
+        };
+        if is_json { Form::Json } else { Form::Words }
+    }
 }
 
 /// Reads the arguments, runs the command and returns the exit code.
@@ -64,11 +141,7 @@ pub fn main() -> ExitCode {
     match run(&cli.command, Ui::new(color)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
-        Err(error) => {
-            // If standard error is gone as well there is nobody left to tell.
-            let _ = Ui::new(color).error(&format!("error: {}\n", safe_line(&format!("{error:#}"))));
-            ExitCode::from(USAGE)
-        }
+        Err(error) => ExitCode::from(tell(&mut Ui::new(color), &error, cli.command.form())),
     }
 }
 
@@ -76,6 +149,20 @@ fn run(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
     let cwd = std::env::current_dir().context("cannot find the current folder")?;
     let mut context = Context { cwd: AbsPath::new(cwd)?, ui };
     let code = match command {
+        Command::Discover(args) => discover::discover(&mut context, args)?,
+        Command::List(args) => list::list(&mut context, args)?,
+        Command::Search(args) => search::search(&mut context, args)?,
+        Command::Where(args) => where_::where_(&mut context, args)?,
+        Command::Activate(args) => activate::activate(&mut context, args)?,
+        Command::Read(args) => read::read(&mut context, args)?,
+        Command::Files(args) => files::files(&mut context, args)?,
+        Command::Enable(args) => switch::enable(&mut context, args)?,
+        Command::Disable(args) => switch::disable(&mut context, args)?,
+        Command::Trust(args) => trust::trust(&mut context, args)?,
+        Command::Completions { shell } => {
+            context.ui.out(&completions(*shell, Cli::command()))?;
+            ExitCode::SUCCESS
+        }
         Command::Validate(args) => validate::validate(&mut context, args)?,
         Command::Show(args) => show::show(&mut context, args)?,
         Command::Prompt(args) => prompt::prompt(&mut context, args)?,

@@ -1,5 +1,14 @@
 //! One file a command, named as the user types it.
 
+pub(crate) mod activate;
+pub(crate) mod discover;
+pub(crate) mod files;
+pub(crate) mod list;
 pub(crate) mod prompt;
+pub(crate) mod read;
+pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod switch;
+pub(crate) mod trust;
 pub(crate) mod validate;
+pub(crate) mod where_;

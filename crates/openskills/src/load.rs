@@ -1,15 +1,15 @@
 //! Reads one skill folder: its document, and every problem of its files.
 
+use openskills_runtime::{codex, file_name, file_problem};
 use serde_json::{Map, Value};
 use skill::{
     CODEX_FILE, Code, CodexFile, Diagnostic, Document, Existence, Input, MAX_SKILL_FILE_BYTES,
     RelPath, SKILL_FILE, Severity, Source, Strictness, check_references, parse, raw_frontmatter,
-    read_codex_file,
 };
-use skill_fs::{FsError, Root, SkillFile};
+use skill_fs::{FsError, Root};
 use term::Palette;
 
-use crate::target::{Target, file_problem, shown_in};
+use crate::target::{Target, shown_in};
 
 /// A skill folder, read.
 #[derive(Debug)]
@@ -83,13 +83,13 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         let message = format!("there is no {SKILL_FILE} in this folder");
         let diagnostic =
             Diagnostic::of_file(code, strictness, folder, message).expect("it is always reported");
-        let hint = "name the folder of a skill, or search the folders below with --recursive";
+        let hint = "name the folder of a skill";
         return Loaded::failed(folder, diagnostic.with_hint(hint));
     };
     let file = shown_in(&target.shown, &path);
     let bytes = match target.root.read(&path, MAX_SKILL_FILE_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) => return Loaded::failed(folder, *file_problem(&error, strictness, &file)),
+        Err(error) => return Loaded::failed(folder, file_problem(&error, &file)),
     };
     let input = Input { file: &file, directory: target.directory.as_deref(), bytes: &bytes };
     let parsed = parse(&input, strictness);
@@ -100,7 +100,9 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         let look = |path: &RelPath| look(&target.root, path);
         diagnostics.extend(check_references(&input, body, strictness, look));
     }
-    let codex = codex(target, strictness, &mut diagnostics);
+    let shown = shown_in(&target.shown, &RelPath::new(CODEX_FILE).expect("it is a relative path"));
+    let (codex, problems) = codex(&target.root, strictness, &shown);
+    diagnostics.extend(problems);
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     Loaded {
         folder: folder.to_owned(),
@@ -113,51 +115,11 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
     }
 }
 
-fn file_name(file: &SkillFile, strictness: Strictness, shown: &str) -> Option<Diagnostic> {
-    let (code, name) = match file {
-        SkillFile::Standard | SkillFile::Missing => return None,
-        SkillFile::Fallback => (Code::FileName, "skill.md"),
-        SkillFile::Nearly(path) => (Code::FileNameCase, path.as_str()),
-    };
-    let message = format!("the file is called `{name}`; the standard asks for `{SKILL_FILE}`");
-    let diagnostic = Diagnostic::of_file(code, strictness, shown, message)?;
-    Some(diagnostic.with_hint(format!("rename it to `{SKILL_FILE}`")))
-}
-
 fn look(root: &Root, path: &RelPath) -> Existence {
     match root.has(path) {
         Ok(true) => Existence::There,
         Ok(false) => Existence::Missing,
         Err(FsError::Escapes { .. }) => Existence::Outside,
         Err(_) => Existence::Unknown,
-    }
-}
-
-fn codex(
-    target: &Target,
-    strictness: Strictness,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<CodexFile> {
-    let path = RelPath::new(CODEX_FILE).expect("it is a relative path");
-    let file = shown_in(&target.shown, &path);
-    match target.root.read(&path, MAX_SKILL_FILE_BYTES) {
-        Ok(bytes) => {
-            let (codex, problems) =
-                read_codex_file(&Input { file: &file, directory: None, bytes: &bytes });
-            diagnostics.extend(problems);
-            Some(codex)
-        }
-        Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => None,
-        // The skill does not depend on the file, but what it hides stays hidden.
-        Err(error) => {
-            let problem = file_problem(&error, strictness, &file);
-            diagnostics.extend(Diagnostic::of_file(
-                Code::AgentsFile,
-                strictness,
-                &file,
-                problem.message,
-            ));
-            Some(CodexFile { allow_implicit_invocation: Some(false), ..CodexFile::default() })
-        }
     }
 }

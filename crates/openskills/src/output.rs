@@ -1,8 +1,12 @@
 //! What the commands write as JSON. Each type has a schema under `schemas/`.
 
+use openskills_runtime::{
+    Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry, SkillSource,
+};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use skill_fs::Kind;
 use term::{DiagnosticJson, sarif};
 
 /// The version of all outputs here; it grows when something is removed or changes its meaning.
@@ -117,27 +121,233 @@ pub struct FileJson {
     pub target: Option<String>,
 }
 
-/// `openskills prompt --format json`.
+/// `openskills discover --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PromptJson {
+pub struct DiscoverJson {
     /// The version of this format.
     pub version: u32,
-    /// The skills that the model may know of.
-    pub skills: Vec<DisclosedJson>,
+    /// The project; absent where only named folders are looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Whether the project's skills count as the user's own.
+    pub trusted: bool,
+    /// The folders that were looked at, in the order of precedence inside a tier.
+    pub roots: Vec<RootJson>,
+    /// The skills that can be used, sorted by name.
+    pub skills: Vec<SkillIndexEntry>,
+    /// Everything that was found wrong, each once.
+    pub problems: Vec<DiagnosticJson>,
+    /// What is new or changed since the index was last kept.
+    pub events: Vec<Event>,
 }
 
-/// A skill as the model gets to know it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+/// One folder of skills.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DisclosedJson {
+pub struct RootJson {
+    /// The first part of the ids of its skills.
+    pub label: String,
+    /// The folder.
+    pub path: String,
+    /// Who vouches for its skills.
+    pub source: SkillSource,
+    /// Where it is.
+    pub scope: Scope,
+    /// How many skills were found in it.
+    pub skills: usize,
+}
+
+/// `openskills list --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skills, sorted by name.
+    pub skills: Vec<SkillIndexEntry>,
+    /// With `--all`: folders whose SKILL.md cannot be loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedJson>,
+}
+
+/// A folder whose SKILL.md cannot be loaded.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RefusedJson {
+    /// The folder.
+    pub path: String,
+    /// The label of its root.
+    pub root: String,
+    /// Everything that is wrong with it.
+    pub diagnostics: Vec<DiagnosticJson>,
+}
+
+/// `openskills activate --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = false))]
+pub struct ActivateJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skill's id.
+    pub skill_id: String,
     /// Its name.
     pub name: String,
-    /// What it does and when to use it, on one line.
+    /// What it does and when to use it.
     pub description: String,
-    /// Its SKILL.md, absolute; absent for clients without a file system.
+    /// The folder that relative paths start at; absent for a builtin skill.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub location: Option<String>,
+    pub directory: Option<String>,
+    /// The instructions, arguments put in; absent where they are active in the session already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The instructions as they go to the model.
+    pub content: String,
+    /// The skill's files.
+    pub resources: ResourcesJson,
+    /// What the frontmatter asks of the host, as data: nothing of it was done.
+    #[serde(flatten)]
+    pub requests: Requests,
+    /// The record for the log.
+    pub activation: SkillActivation,
+    /// Everything found on the way.
+    pub diagnostics: Vec<DiagnosticJson>,
+}
+
+/// The names of a skill's files.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResourcesJson {
+    /// Their paths in the skill, sorted; a list that is too long is cut.
+    pub files: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// `openskills read --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReadJson {
+    /// The version of this format.
+    pub version: u32,
+    /// How `content` is written.
+    #[schemars(extend("enum" = ["utf-8", "base64"]))]
+    pub encoding: String,
+    /// The file.
+    pub content: String,
+    /// The record for the log.
+    pub event: ResourceRead,
+}
+
+/// `openskills files --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FilesJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skill's id.
+    pub skill_id: String,
+    /// Its folder.
+    pub path: String,
+    /// Every file, sorted.
+    pub files: Vec<FileJson>,
+}
+
+/// `openskills search --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SearchJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The words.
+    pub query: String,
+    /// How many skills have any of them.
+    pub found: usize,
+    /// The best of them.
+    pub skills: Vec<HitJson>,
+}
+
+/// A skill that was found by words.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HitJson {
+    /// The skill's id.
+    pub skill_id: String,
+    /// Its name.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// Its folder.
+    pub path: String,
+    /// How well it fits, higher is better.
+    pub score: f64,
+    /// Where the words were found: `name`, `description`, `body`.
+    pub found_in: Vec<String>,
+}
+
+/// `openskills where --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WhereJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What was asked for.
+    pub name: String,
+    /// The skill that is meant; absent where all are switched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill_id: Option<String>,
+    /// Why.
+    pub why: String,
+    /// Every skill of the name, the one that is meant first.
+    pub candidates: Vec<SkillIndexEntry>,
+}
+
+/// `openskills trust --list --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TrustJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The folders that are trusted, sorted.
+    pub folders: Vec<String>,
+}
+
+/// What a command with `--json` writes when it fails.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FailureJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What went wrong.
+    pub error: ErrorJson,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ErrorJson {
+    /// The kind of failure, a stable name.
+    pub code: String,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Every problem of the file, where a file is the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticJson>,
+}
+
+/// Returns an entry of a skill's folder; folders are not shown.
+pub(crate) fn file_json(path: String, kind: Kind) -> Option<FileJson> {
+    let (kind, size, executable, target) = match kind {
+        Kind::Folder => return None,
+        Kind::File { size, executable } => ("file", size, executable, None),
+        Kind::Link(target) => ("link", 0, false, Some(target)),
+        Kind::Other(_) => ("other", 0, false, None),
+    };
+    Some(FileJson { path, kind: kind.to_owned(), size, executable, target })
 }
 
 /// Returns the schema of every output, by the name of its file under `schemas/`.
@@ -146,6 +356,16 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-validate", schema_for!(ValidateJson)),
         ("openskills-validate-sarif", schema_for!(sarif::Log)),
         ("openskills-show", schema_for!(ShowJson)),
-        ("openskills-prompt", schema_for!(PromptJson)),
+        ("openskills-prompt", schema_for!(PromptJson<'_>)),
+        ("openskills-discover", schema_for!(DiscoverJson)),
+        ("openskills-event", schema_for!(Event)),
+        ("openskills-list", schema_for!(ListJson)),
+        ("openskills-activate", schema_for!(ActivateJson)),
+        ("openskills-read", schema_for!(ReadJson)),
+        ("openskills-files", schema_for!(FilesJson)),
+        ("openskills-search", schema_for!(SearchJson)),
+        ("openskills-where", schema_for!(WhereJson)),
+        ("openskills-trust", schema_for!(TrustJson)),
+        ("openskills-error", schema_for!(FailureJson)),
     ]
 }

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use skill::{Code, Diagnostic, RelPath, SKILL_FILE, Strictness, nearest};
+use openskills_runtime::{file_problem, problem_of};
+use skill::{Code, Diagnostic, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
 
 /// A folder that should hold one skill.
@@ -60,26 +61,20 @@ pub(crate) fn visit<T: Send>(
     cwd: &AbsPath,
     paths: &[PathBuf],
     search: Search,
-    strictness: Strictness,
     visit: impl Fn(Target) -> T + Sync,
 ) -> Visited<T> {
     let mut visited = Visited { skills: Vec::new(), problems: Vec::new() };
     for path in paths {
-        match (find(cwd, path, strictness), search) {
+        match (find(cwd, path), search) {
             (Err(problem), _) => visited.problems.push(*problem),
             (Ok(target), Search::Exact) => visited.skills.push(visit(target)),
-            (Ok(top), Search::Recursive) => below(top, strictness, &visit, &mut visited),
+            (Ok(top), Search::Recursive) => below(top, &visit, &mut visited),
         }
     }
     visited
 }
 
-fn below<T: Send>(
-    top: Target,
-    strictness: Strictness,
-    visit: &(impl Fn(Target) -> T + Sync),
-    visited: &mut Visited<T>,
-) {
+fn below<T: Send>(top: Target, visit: &(impl Fn(Target) -> T + Sync), visited: &mut Visited<T>) {
     let base = top.root.path().clone();
     let (shown_top, directory_top) = (top.shown.clone(), top.directory.clone());
     let shown = |path: &str| shown_below(&base, &shown_top, path);
@@ -90,27 +85,26 @@ fn below<T: Send>(
         let shown = shown(path.as_str());
         visit(Target { root: skill.root, file: skill.file, shown, directory })
     });
-    let problems =
-        found.problems.iter().map(|error| *file_problem(error, strictness, &shown(error.path())));
+    let problems = found.problems.iter().map(|error| file_problem(error, &shown(error.path())));
     visited.problems.extend(problems);
     if found.skills.is_empty() && found.problems.is_empty() {
         let message = format!("there is no {SKILL_FILE} at or below this folder");
-        visited.problems.push(*problem(Code::NothingFound, strictness, &shown_top, message));
+        visited.problems.push(problem_of(Code::NothingFound, &shown_top, message));
     }
     visited.skills.extend(found.skills);
 }
 
 /// Finds the skill that `path` names: a folder, or the SKILL.md in it.
-fn find(cwd: &AbsPath, path: &Path, strictness: Strictness) -> Result<Target, Box<Diagnostic>> {
+fn find(cwd: &AbsPath, path: &Path) -> Result<Target, Box<Diagnostic>> {
     let shown = path.to_string_lossy().into_owned();
-    let refuse = |code, message: String| problem(code, strictness, &shown, message);
+    let refuse = |code, message: String| Box::new(problem_of(code, &shown, message));
     let Some(text) = path.to_str() else {
         return Err(refuse(Code::PathNotText, "the path is not valid UTF-8".to_owned()));
     };
     let full = clean(&cwd.join(text));
     let metadata = fs::metadata(full.as_path()).map_err(|source| {
         let error = if source.kind() == std::io::ErrorKind::NotFound {
-            not_found(&full, strictness, &shown)
+            not_found(&full, &shown)
         } else {
             None
         };
@@ -119,27 +113,22 @@ fn find(cwd: &AbsPath, path: &Path, strictness: Strictness) -> Result<Target, Bo
         })
     })?;
     if metadata.is_dir() {
-        return open(&full, None, &shown, strictness);
+        return open(&full, None, &shown);
     }
     match (full.file_name().filter(|name| name.eq_ignore_ascii_case(SKILL_FILE)), full.parent()) {
         (Some(name), Some(folder)) => {
             let holder = path
                 .parent()
                 .map_or_else(String::new, |parent| parent.to_string_lossy().into_owned());
-            open(&folder, Some(name), &holder, strictness)
+            open(&folder, Some(name), &holder)
         }
         _ => Err(refuse(Code::NoSkillFile, "this is neither a folder nor a SKILL.md".to_owned())),
     }
 }
 
-fn open(
-    folder: &AbsPath,
-    file: Option<&str>,
-    shown: &str,
-    strictness: Strictness,
-) -> Result<Target, Box<Diagnostic>> {
+fn open(folder: &AbsPath, file: Option<&str>, shown: &str) -> Result<Target, Box<Diagnostic>> {
     let shown = display(shown);
-    let failed = |error: &FsError| file_problem(error, strictness, &shown);
+    let failed = |error: &FsError| Box::new(file_problem(error, &shown));
     let root = Root::open(folder).map_err(|error| failed(&error))?;
     let file = match file {
         Some(name) => SkillFile::named(name),
@@ -164,9 +153,9 @@ fn display(path: &str) -> String {
     if path == "." { String::new() } else { path.to_owned() }
 }
 
-fn not_found(full: &AbsPath, strictness: Strictness, shown: &str) -> Option<Box<Diagnostic>> {
+fn not_found(full: &AbsPath, shown: &str) -> Option<Box<Diagnostic>> {
     let message = "the path does not exist".to_owned();
-    let mut diagnostic = problem(Code::PathNotFound, strictness, shown, message);
+    let mut diagnostic = Box::new(problem_of(Code::PathNotFound, shown, message));
     let siblings: Vec<String> = fs::read_dir(full.parent()?.as_path())
         .map(|entries| {
             entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
@@ -177,61 +166,6 @@ fn not_found(full: &AbsPath, strictness: Strictness, shown: &str) -> Option<Box<
         diagnostic.hint = Some(format!("did you mean `{near}`?"));
     }
     Some(diagnostic)
-}
-
-/// Returns the report of a file or folder that cannot be used.
-pub(crate) fn file_problem(
-    error: &FsError,
-    strictness: Strictness,
-    shown: &str,
-) -> Box<Diagnostic> {
-    let (code, message, hint) = match error {
-        FsError::NotFound { .. } => (Code::PathNotFound, "it does not exist".to_owned(), None),
-        FsError::NotAFolder { .. } => (Code::PathNotFound, "it is not a folder".to_owned(), None),
-        FsError::NotRegular { kind, .. } => (
-            Code::NotAFile,
-            format!("it is {kind}, not a regular file"),
-            Some("put a text file there"),
-        ),
-        FsError::Escapes { .. } => (
-            Code::LinkEscapes,
-            "it is, or goes through, a link that leads out of the skill or in a circle".to_owned(),
-            Some("copy the file into the skill; links must stay inside it"),
-        ),
-        FsError::TooLarge { size, limit, .. } => (
-            Code::FileTooLarge,
-            format!("it has {size} bytes; at most {limit} are read"),
-            Some("move details into files under `references/`; they are read only when needed"),
-        ),
-        FsError::BadName { name, .. } => (
-            Code::PathNotText,
-            format!("a file in the skill has a name that is not allowed: {name:?}"),
-            None,
-        ),
-        FsError::Limit { what, limit, .. } => (
-            Code::SearchLimit,
-            format!("it holds more than {limit} {what}"),
-            Some("name a folder further in"),
-        ),
-        FsError::Changed { .. } => {
-            (Code::Unreadable, "it changed while it was read".to_owned(), Some("try again"))
-        }
-        FsError::Io { source, .. } => {
-            (Code::Unreadable, format!("it cannot be read: {source}"), None)
-        }
-    };
-    let mut diagnostic = problem(code, strictness, shown, message);
-    diagnostic.hint = hint.map(str::to_owned);
-    diagnostic
-}
-
-/// Returns a problem of a whole file. All of these are errors in both levels of strictness.
-fn problem(code: Code, strictness: Strictness, shown: &str, message: String) -> Box<Diagnostic> {
-    let file = if shown.is_empty() { "." } else { shown };
-    Box::new(
-        Diagnostic::of_file(code, strictness, file, message)
-            .expect("problems of files are always reported"),
-    )
 }
 
 /// Returns `name` in the folder that is shown as `folder`.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Serializer;
-use serde_json::ser::{Formatter, PrettyFormatter};
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use skill::{Diagnostic, is_unsafe_to_show};
 
 /// One problem of a file.
@@ -62,9 +62,15 @@ pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Re
     Ok(())
 }
 
-struct Safe(PrettyFormatter<'static>);
+/// As [`write_json`], on one line.
+pub(crate) fn write_json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut *out, Safe(CompactFormatter)))?;
+    out.write_all(b"\n")
+}
 
-impl Formatter for Safe {
+struct Safe<F>(F);
+
+impl<F: Formatter> Formatter for Safe<F> {
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.0.begin_array(out)
     }

@@ -10,6 +10,7 @@ mod progress;
 mod safe;
 pub mod sarif;
 mod snippet;
+mod table;
 mod ui;
 mod usage;
 
@@ -19,5 +20,6 @@ pub use json::DiagnosticJson;
 pub use progress::{Elsewhere, Progress, Running};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
+pub use table::table;
 pub use ui::{ColorChoice, Ui};
 pub use usage::tell_usage;

@@ -7,8 +7,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use serde::Serialize;
 use skill::Diagnostic;
 
-use crate::json::write_json;
-use crate::{Palette, render};
+use crate::json::{write_json, write_json_line};
+use crate::{Palette, render, safe_text};
 
 /// When to use color. It is an argument of both programs, so its words carry no help of their own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -25,6 +25,8 @@ pub enum ColorChoice {
 pub struct Ui {
     /// The colors of standard error.
     pub error_palette: Palette,
+    /// How many columns standard output has; `None` where it is no terminal.
+    pub width: Option<usize>,
     out: BufWriter<io::Stdout>,
 }
 
@@ -38,6 +40,7 @@ impl Ui {
         };
         Self {
             error_palette: palette(io::stderr().is_terminal()),
+            width: width(),
             out: BufWriter::new(io::stdout()),
         }
     }
@@ -47,10 +50,29 @@ impl Ui {
         self.out.write_all(text.as_bytes())
     }
 
+    /// Writes a stranger's text: as it is for programs, made safe to show on a terminal.
+    pub fn out_text(&mut self, text: &str) -> io::Result<()> {
+        match self.width {
+            Some(_) => self.out(&safe_text(text)),
+            None => self.out(text),
+        }
+    }
+
+    /// Writes bytes as they are.
+    pub fn out_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
     /// Writes data as indented JSON with a line break at its end.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         write_json(&mut self.out, value)?;
         self.out.write_all(b"\n")
+    }
+
+    /// Writes data as one line of JSON, at once.
+    pub fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        write_json_line(&mut self.out, value)?;
+        self.out.flush()
     }
 
     /// Writes a problem of which no line can be shown.
@@ -69,6 +91,16 @@ impl Ui {
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// The width of a terminal that does not tell its own.
+const USUAL_WIDTH: usize = 80;
+
+fn width() -> Option<usize> {
+    let stdout = io::stdout();
+    let is_terminal = stdout.is_terminal();
+    let told = || terminal_size::terminal_size_of(&stdout).map(|(width, _)| usize::from(width.0));
+    is_terminal.then(|| told().filter(|width| *width > 0).unwrap_or(USUAL_WIDTH))
 }
 
 /// Returns true unless `NO_COLOR` or a terminal without colors says otherwise.

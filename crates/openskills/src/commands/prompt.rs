@@ -4,41 +4,52 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use skill::{Code, Diagnostic, MAX_DESCRIPTION, MAX_NAME, Strictness, is_unsafe_to_show};
-use term::{Palette, render, safe_line};
+use openskills_runtime::{
+    Addressing, Disclosed, Prompt, PromptFormat, PromptOptions, is_showable_path, problem_of,
+    prompt as write_prompt,
+};
+use skill::{Code, Strictness};
+use term::{Palette, counted, render, safe_line};
 
-use crate::catalogue::{markdown, one_line, shortened, xml};
 use crate::cli::INVALID;
 use crate::context::Context;
 use crate::load::{Loaded, load};
-use crate::output::{DisclosedJson, PromptJson, VERSION};
+use crate::look::{Look, tell_of_problems};
 use crate::target::{Search, Target, visit};
 
 const AFTER: &str = "\
-Reads the SKILL.md of each skill. Only name, description and location are disclosed; the body is not.
-A description longer than the standard allows is cut, with `…` at its end.
+Without a PATH it is about the skills that `openskills list` shows, and a skill that cannot be loaded stops no other. With
+paths it is about those: if one of them cannot be loaded nothing is written to standard output.
+
+Reads:  the frontmatter of each SKILL.md, its agents/openai.yaml
+Writes: the index, to be faster the next time
+
+Only name, description and location are disclosed; the body is not. Without a location each skill has its id, for clients
+that activate skills by a tool. A description longer than the standard allows is cut, with `…` at its end. With --budget
+all descriptions are cut to the same length until the text fits, and standard error says so; no skill is left out for it.
 A skill that the model may not invoke by itself is left out, and standard error says so.
-If one skill cannot be loaded nothing is written to standard output.
 
 Exit codes:
   0  the block was written; no skill, no block
-  1  a skill cannot be loaded
-  2  the call is wrong
+  1  a skill that was named cannot be loaded
+  2  the call or the configuration is wrong, or the budget too small
 
 Examples:
+  openskills prompt
+  openskills prompt --budget 4000 --instructions
+  openskills prompt --dir ./skills --no-location --format json
   openskills prompt skills/pdf skills/csv
-  openskills prompt --recursive .claude/skills --format markdown
-  openskills prompt skills/pdf --no-location --format json";
+  openskills prompt --recursive .claude/skills --format markdown";
 
 /// Write the block that tells a model which skills there are
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct PromptArgs {
-    /// Folders of skills, or their SKILL.md files
-    #[arg(required = true, value_name = "PATH")]
+    /// Folders of skills, or their SKILL.md files; by default the skills that are discovered
+    #[arg(value_name = "PATH", conflicts_with_all = ["dir", "project"])]
     paths: Vec<PathBuf>,
     /// Take every skill at or below the paths
-    #[arg(long, short)]
+    #[arg(long, short, requires = "paths")]
     recursive: bool,
     /// The format of the block
     #[arg(long, value_enum, default_value_t)]
@@ -46,6 +57,14 @@ pub(crate) struct PromptArgs {
     /// Leave the location out, for clients without a file system
     #[arg(long)]
     no_location: bool,
+    /// About how many tokens the text may have
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<usize>,
+    /// Say how a skill is used, above the block
+    #[arg(long)]
+    instructions: bool,
+    #[command(flatten)]
+    look: Look,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -59,9 +78,29 @@ enum Format {
     Json,
 }
 
+impl PromptArgs {
+    /// Returns whether failures are told as data.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    fn options(&self) -> PromptOptions {
+        PromptOptions {
+            format: match self.format {
+                Format::Xml => PromptFormat::Xml,
+                Format::Markdown => PromptFormat::Markdown,
+                Format::Json => PromptFormat::Json,
+            },
+            addressing: if self.no_location { Addressing::Id } else { Addressing::Location },
+            budget: self.budget,
+            with_instructions: self.instructions,
+        }
+    }
+}
+
 /// What became of one skill.
 enum Outcome {
-    Disclosed(DisclosedJson),
+    Disclosed(Disclosed),
     /// The model may not know of it.
     Hidden(String),
     /// It cannot be loaded; the words say why.
@@ -69,9 +108,38 @@ enum Outcome {
 }
 
 pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode> {
+    if !args.paths.is_empty() {
+        return of_paths(context, args);
+    }
+    let runtime = args.look.discover()?;
+    let disclosure = runtime.prompt(&args.options())?;
+    for id in &disclosure.hidden {
+        left_out(context, id, "the model may not invoke it")?;
+    }
+    for id in &disclosure.unfit {
+        left_out(context, id, "its path holds a character that no prompt may hold")?;
+    }
+    tell_of_problems(context, runtime)?;
+    write(context, &disclosure.prompt)
+}
+
+fn left_out(context: &mut Context, skill: &str, why: &str) -> std::io::Result<()> {
+    context.ui.error(&format!("note: {} is left out: {why}\n", safe_line(skill)))
+}
+
+fn write(context: &mut Context, prompt: &Prompt) -> anyhow::Result<ExitCode> {
+    if let Some((count, most)) = prompt.shortened {
+        let cut = counted(count, "description");
+        context.ui.error(&format!("note: {cut} cut to {most} characters to keep the budget\n"))?;
+    }
+    context.ui.out(&prompt.text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_paths(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode> {
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
     let palette = context.ui.error_palette;
-    let visited = visit(&context.cwd, &args.paths, search, Strictness::Lenient, |target| {
+    let visited = visit(&context.cwd, &args.paths, search, |target| {
         disclose(&target, &load(&target, Strictness::Lenient), args, palette)
     });
     // To find no skill is an answer, not a failure: no skill, no block (C5).
@@ -90,10 +158,7 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
         match outcome {
             Outcome::Disclosed(skill) => skills.push(skill),
             Outcome::Hidden(folder) => {
-                let folder = safe_line(&folder);
-                context
-                    .ui
-                    .error(&format!("note: {folder} is left out: the model may not invoke it\n"))?;
+                left_out(context, &folder, "the model may not invoke it")?;
             }
             Outcome::Refused(rendered) => {
                 refused = true;
@@ -104,12 +169,7 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     if refused {
         return Ok(ExitCode::from(INVALID));
     }
-    match args.format {
-        Format::Xml => context.ui.out(&xml(&skills))?,
-        Format::Markdown => context.ui.out(&markdown(&skills))?,
-        Format::Json => context.ui.json(&PromptJson { version: VERSION, skills })?,
-    }
-    Ok(ExitCode::SUCCESS)
+    write(context, &write_prompt(&skills, &args.options())?)
 }
 
 fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palette) -> Outcome {
@@ -120,20 +180,15 @@ fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palett
         return Outcome::Hidden(loaded.folder.clone());
     }
     let location = target.root.path().join(file.as_str()).to_string();
-    // A location must be exact to be of use, so it cannot be made harmless: such a path is refused.
-    if !args.no_location && location.contains(|c| c == '\n' || c == '\t' || is_unsafe_to_show(c)) {
+    if !args.no_location && !is_showable_path(&location) {
         let message =
-            "the path holds a control character or one that changes the direction of writing"
-                .to_owned();
-        let problem =
-            Diagnostic::of_file(Code::PathNotText, Strictness::Lenient, &loaded.file, message);
-        return Outcome::Refused(
-            problem.map(|problem| render(&problem, None, palette)).unwrap_or_default(),
-        );
+            "the path holds a control character or one that changes the direction of writing";
+        let problem = problem_of(Code::PathNotText, &loaded.file, message);
+        return Outcome::Refused(render(&problem, None, palette));
     }
-    Outcome::Disclosed(DisclosedJson {
-        name: shortened(&one_line(&document.frontmatter.name), MAX_NAME),
-        description: shortened(&one_line(&document.frontmatter.listing()), MAX_DESCRIPTION),
+    let frontmatter = &document.frontmatter;
+    Outcome::Disclosed(Disclosed {
         location: (!args.no_location).then_some(location),
+        ..Disclosed::new(&frontmatter.name, &frontmatter.listing())
     })
 }

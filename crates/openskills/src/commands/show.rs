@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use openskills_runtime::file_problem;
 use skill::{Document, Frontmatter, Severity, Strictness, ToolRule};
-use skill_fs::{Digests, Entry, FsError, Kind, WalkLimits, digests, walk};
+use skill_fs::{Digests, FsError, WalkLimits, digests, walk};
 use term::{DiagnosticJson, counted, safe_line, safe_text};
 
 use crate::cli::INVALID;
 use crate::context::Context;
 use crate::load::{Loaded, load};
-use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION};
-use crate::target::{Search, Target, file_problem, visit};
+use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION, file_json};
+use crate::target::{Search, Target, visit};
 
 const AFTER: &str = "\
 Reads every file of the skill, for its digests. Problems go to standard error.
@@ -41,12 +42,12 @@ pub(crate) struct ShowArgs {
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let palette = context.ui.error_palette;
     let paths = std::slice::from_ref(&args.path);
-    let visited = visit(&context.cwd, paths, Search::Exact, Strictness::Lenient, |target| {
+    let visited = visit(&context.cwd, paths, Search::Exact, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
         let files = read_files(&target);
         if let Some(error) = &files.error {
             let shown = target.shown_path(error.path());
-            loaded.diagnostics.push(*file_problem(error, Strictness::Lenient, &shown));
+            loaded.diagnostics.push(file_problem(error, &shown));
         }
         (target, loaded, files)
     });
@@ -91,17 +92,14 @@ fn read_files(target: &Target) -> Files {
         ),
         Err(error) => (None, Some(error)),
     };
-    Files { entries: entries.into_iter().filter_map(file_json).collect(), digests, error }
-}
-
-fn file_json(entry: Entry) -> Option<FileJson> {
-    let (kind, size, executable, target) = match entry.kind {
-        Kind::Folder => return None,
-        Kind::File { size, executable } => ("file", size, executable, None),
-        Kind::Link(target) => ("link", 0, false, Some(target)),
-        Kind::Other(_) => ("other", 0, false, None),
-    };
-    Some(FileJson { path: entry.path.to_string(), kind: kind.to_owned(), size, executable, target })
+    Files {
+        entries: entries
+            .into_iter()
+            .filter_map(|entry| file_json(entry.path.to_string(), entry.kind))
+            .collect(),
+        digests,
+        error,
+    }
 }
 
 fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -> ShowJson {

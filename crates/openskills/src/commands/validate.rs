@@ -71,7 +71,7 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
     let palette = (!args.json && !args.sarif).then_some(context.ui.error_palette);
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
     let Visited { skills: checked, problems } =
-        visit(&context.cwd, &args.paths, search, strictness, |target| {
+        visit(&context.cwd, &args.paths, search, |target| {
             check(&load(&target, strictness), palette)
         });
     let fails = |skill: &Checked| skill.errors > 0 || (args.strict_warnings && skill.warnings > 0);

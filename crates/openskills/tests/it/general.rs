@@ -19,14 +19,26 @@ fn the_version_is_one_line() {
 fn help_lists_every_command() {
     expect![[r#"
         exit 0
-        stdout: Agent Skills: check, show and disclose folders with a SKILL.md
+        stdout: Agent Skills: find, disclose, activate, read and check folders with a SKILL.md
         stdout:
         stdout: Usage: openskills [OPTIONS] <COMMAND>
         stdout:
         stdout: Commands:
-        stdout:   validate  Check skills against the Agent Skills standard
-        stdout:   show      Show all properties of a skill, its digests and its files
-        stdout:   prompt    Write the block that tells a model which skills there are
+        stdout:   discover     Look for skills, and show every problem with its file and what to do
+        stdout:   list         List the skills there are
+        stdout:   search       Find skills by words in their names, descriptions and instructions
+        stdout:   where        Show which skill a name means, why, and what it shadows
+        stdout:   prompt       Write the block that tells a model which skills there are
+        stdout:   activate     Print the instructions of a skill
+        stdout:   read         Print a file of a skill
+        stdout:   files        List the files of a skill
+        stdout:   enable       Switch skills on again
+        stdout:   disable      Switch skills off
+        stdout:   trust        Trust a folder: its skills count as yours
+        stdout:   validate     Check skills against the Agent Skills standard
+        stdout:   show         Show all properties of a skill, its digests and its files
+        stdout:   completions  Print a completion script for a shell
+        stdout:   help         Print this message or the help of the given subcommand(s)
         stdout:
         stdout: Options:
         stdout:   -h, --help     Print help
@@ -36,17 +48,42 @@ fn help_lists_every_command() {
         stdout:       --color <WHEN>  When to use color; `auto` means on a terminal, unless NO_COLOR is set [env:
         stdout:                       OPENSKILLS_COLOR] [default: auto] [possible values: auto, always, never]
         stdout:
-        stdout: Run `openskills <command> --help` for the files a command reads, its exit codes and examples.
+        stdout: Files:
+        stdout:   ~/.config/openskills/config.json  more folders of skills, named once for all
+        stdout:   ~/.local/state/openskills/        trusted folders, skills that are switched off, sessions
+        stdout:   ~/.local/share/openskills/skills  skills installed for the user
+        stdout:   ~/.cache/openskills/              the index; it may be removed at any time
+        stdout:
+        stdout: Environment:
+        stdout:   OPENSKILLS_PROJECT  as --project
+        stdout:   OPENSKILLS_SESSION  as --session
+        stdout:   OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
+        stdout:   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
+        stdout:                       instead of the folders in the home
+        stdout:   CLAUDE_CONFIG_DIR   instead of ~/.claude
+        stdout:
+        stdout: Exit codes:
+        stdout:   0  done
+        stdout:   1  something is wrong with a skill
+        stdout:   2  something is wrong with the call or the configuration
+        stdout:   3  there is no such skill or file
+        stdout:   4  it is not allowed
+        stdout:
+        stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());
 }
 
 #[test]
 fn every_command_documents_files_exit_codes_and_examples() {
-    for command in ["validate", "show", "prompt"] {
+    let commands = [
+        "discover", "list", "search", "where", "prompt", "activate", "read", "files", "enable",
+        "disable", "trust", "validate", "show",
+    ];
+    for command in commands {
         let run = openskills(&TestEnv::new(), &format!("{command} --help"));
         assert_eq!(run.code, Some(0));
         for part in
-            ["Usage:", "Reads ", "Exit codes:", "Examples:", &format!("openskills {command} ")]
+            ["Usage:", "Reads", "Exit codes:", "Examples:", &format!("openskills {command} ")]
         {
             assert!(run.stdout.contains(part), "{command}: {part}");
         }
@@ -58,10 +95,13 @@ fn a_wrong_call_is_exit_2_with_advice() {
     let env = TestEnv::new();
     for (arguments, said) in [
         ("", "Usage: openskills"),
-        ("vlidate", "a similar subcommand exists: 'validate'"),
+        ("valdate", "subcommand exists: 'validate'"),
         ("validate --jsno", "a similar argument exists: '--json'"),
         ("validate --json --sarif", "cannot be used with"),
-        ("prompt", "required arguments were not provided"),
+        ("activate", "required arguments were not provided"),
+        ("prompt . --dir x", "cannot be used with"),
+        ("prompt --recursive", "required arguments were not provided"),
+        ("trust --json", "required arguments were not provided"),
         ("prompt . --format yaml", "possible values: xml, markdown, json"),
     ] {
         let run = openskills(&env, arguments);

@@ -8,6 +8,7 @@ mod general;
 mod hostile;
 mod parity;
 mod prompt;
+mod runtime;
 mod schemas;
 mod show;
 mod validate;

@@ -26,6 +26,10 @@ fn every_output_fits_its_schema() {
         "skills/limits/SKILL.md",
         b"---\nname: limits\ndescription: d\nallowed-tools:\nmetadata: {a: [1]}\n---\n",
     );
+    env.write(
+        "skills/asks/SKILL.md",
+        b"---\nname: asks\ndescription: d\nmodel: m\ncontext: fork\nagent: a\nhooks: {Stop: []}\npaths: [x]\n---\n",
+    );
     for (name, arguments) in [
         ("openskills-validate", "validate --json -r skills none"),
         ("openskills-validate", "validate --json --lenient skills/pdf"),
@@ -34,6 +38,22 @@ fn every_output_fits_its_schema() {
         ("openskills-show", "show --json skills/limits"),
         ("openskills-prompt", "prompt --format json skills/pdf skills/csv"),
         ("openskills-prompt", "prompt --format json --no-location skills/pdf"),
+        ("openskills-prompt", "prompt --format json --instructions"),
+        ("openskills-discover", "discover --json --dir skills"),
+        ("openskills-discover", "discover --json"),
+        ("openskills-list", "list --json --all --dir skills"),
+        ("openskills-list", "list --json"),
+        ("openskills-activate", "activate pdf --json --dir skills"),
+        ("openskills-activate", "activate asks --json --dir skills"),
+        ("openskills-activate", "activate cocoaskills --json"),
+        ("openskills-read", "read pdf references/guide.md --json --dir skills"),
+        ("openskills-files", "files pdf --json --dir skills"),
+        ("openskills-search", "search pdf --json --dir skills"),
+        ("openskills-where", "where pdf --json --dir skills"),
+        ("openskills-trust", "trust --list --json"),
+        ("openskills-error", "activate none --json --dir skills"),
+        ("openskills-error", "activate bad --json --dir skills"),
+        ("openskills-error", "read pdf ../x --json --dir skills"),
     ] {
         let schemas = openskills::output::schemas();
         let (_, schema) = schemas.iter().find(|(found, _)| *found == name).unwrap();

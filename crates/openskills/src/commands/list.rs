@@ -1,0 +1,110 @@
+//! `openskills list`: the skills there are.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use openskills_runtime::{OpenSkillRuntime, Skill};
+use term::{DiagnosticJson, table};
+
+use crate::context::Context;
+use crate::look::{Look, tell_of_problems};
+use crate::output::{ListJson, RefusedJson, VERSION};
+
+const AFTER: &str = "\
+Shows one skill of each name: the one that the name means. With --all also those that are shadowed, switched off or
+cannot be loaded. `--json` gives the whole entry of each, its digest included, which reads every file once.
+
+Reads:  the folders of skills (see `openskills discover --help`)
+Writes: the index, to be faster the next time
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+
+Examples:
+  openskills list
+  openskills list --dir ./skills
+  openskills list --all --json";
+
+/// List the skills there are
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ListArgs {
+    /// Also those that are shadowed, switched off or cannot be loaded
+    #[arg(long)]
+    all: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
+    let runtime = args.look.discover()?;
+    let skills = if args.all { runtime.all_skills().to_vec() } else { runtime.list_skills() };
+    if args.json {
+        let refused = if args.all { runtime.refused_skills() } else { &[] };
+        context.ui.json(&ListJson {
+            version: VERSION,
+            skills: runtime.index_entries(&skills),
+            refused: refused
+                .iter()
+                .map(|refused| RefusedJson {
+                    path: refused.path.clone(),
+                    root: refused.root.clone(),
+                    diagnostics: refused.diagnostics.iter().map(DiagnosticJson::from).collect(),
+                })
+                .collect(),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if skills.is_empty() && runtime.refused_skills().is_empty() {
+        context.ui.error("no skills\n")?;
+    } else {
+        let rows = if args.all { all_rows(runtime, &skills) } else { rows(&skills) };
+        context.ui.out(&table(&rows, context.ui.width))?;
+    }
+    tell_of_problems(context, runtime)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
+    let row = |skill: &Arc<Skill>| {
+        vec![skill.name.to_string(), skill.source.to_string(), skill.listing()]
+    };
+    headed(["NAME", "SOURCE", "DESCRIPTION"], skills.iter().map(row))
+}
+
+fn all_rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
+    let row = |skill: &Arc<Skill>| {
+        vec![skill.id.clone(), skill.source.to_string(), state(runtime, skill), skill.listing()]
+    };
+    let refused = runtime.refused_skills().iter().map(|refused| {
+        let reason = refused.diagnostics.first().map_or("", |problem| problem.message.as_str());
+        vec![refused.path.clone(), String::new(), "not loaded".to_owned(), reason.to_owned()]
+    });
+    headed(["ID", "SOURCE", "STATE", "DESCRIPTION"], skills.iter().map(row).chain(refused))
+}
+
+/// Returns what is to be said of a skill besides that it is there.
+fn state(runtime: &OpenSkillRuntime, skill: &Skill) -> String {
+    match (&skill.shadowed_by, skill.is_enabled) {
+        (_, false) => "switched off".to_owned(),
+        (Some(by), true) => format!("shadowed by {by}"),
+        (None, true) => match (runtime.model_may_invoke(skill), skill.user_may_invoke) {
+            (true, true) => "used",
+            (true, false) => "model only",
+            (false, true) => "user only",
+            (false, false) => "for nobody",
+        }
+        .to_owned(),
+    }
+}
+
+fn headed<const N: usize>(
+    head: [&str; N],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Vec<Vec<String>> {
+    std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
+}

@@ -1,0 +1,85 @@
+//! `openskills read`: a file of a skill.
+
+use std::process::ExitCode;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use openskills_runtime::{Depth, MAX_RESOURCE_BYTES, ReadOptions, RuntimeConfig};
+
+use crate::context::Context;
+use crate::look::{Look, discover};
+use crate::output::{ReadJson, VERSION};
+
+const AFTER: &str = "\
+PATH is relative to the skill's folder. Nothing outside of it is ever read: not by `..`, not by an absolute path, not
+through a link. FIFOs, devices and files that are too large are refused by name.
+
+A file that is not text is written as base64, and standard error says so; --raw writes its bytes.
+
+Reads:  the one file
+Writes: the index, to be faster the next time
+
+Exit codes:
+  0  done
+  1  the skill has changed meanwhile, or the file cannot be read
+  2  the call or the configuration is wrong
+  3  there is no such skill or file
+  4  the file may not be read
+
+Examples:
+  openskills read pdf references/forms.md
+  openskills read pdf assets/logo.png --raw > logo.png
+  openskills read pdf a/b/c.md --nested --json";
+
+/// Print a file of a skill
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ReadArgs {
+    /// A name or an id
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The file, seen from the skill's folder
+    #[arg(value_name = "PATH")]
+    path: String,
+    /// Allow files more than one folder deep
+    #[arg(long)]
+    nested: bool,
+    /// How large the file may be
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_RESOURCE_BYTES)]
+    max_bytes: u64,
+    /// Write the bytes as they are
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    /// The session that this belongs to
+    #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
+    session: Option<String>,
+    /// Write it as JSON, with the record for the log
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+pub(crate) fn read(context: &mut Context, args: &ReadArgs) -> anyhow::Result<ExitCode> {
+    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config() };
+    let runtime = discover(config)?;
+    let depth = if args.nested { Depth::Nested } else { Depth::OneLevel };
+    let options = ReadOptions { depth, max_bytes: args.max_bytes };
+    let (resource, event) = runtime.read_resource(&args.name, &args.path, &options)?;
+    if args.json {
+        let (encoding, content) = match resource.text() {
+            Some(text) => ("utf-8", text.to_owned()),
+            None => ("base64", STANDARD.encode(&resource.bytes)),
+        };
+        let (version, encoding) = (VERSION, encoding.to_owned());
+        context.ui.json(&ReadJson { version, encoding, content, event })?;
+    } else if args.raw {
+        context.ui.out_bytes(&resource.bytes)?;
+    } else if let Some(text) = resource.text() {
+        context.ui.out_text(text)?;
+    } else {
+        context.ui.error("note: the file is not text; it is written as base64\n")?;
+        context.ui.out(&(STANDARD.encode(&resource.bytes) + "\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

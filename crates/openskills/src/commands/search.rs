@@ -1,0 +1,76 @@
+//! `openskills search`: skills by words.
+
+use std::process::ExitCode;
+
+use term::table;
+
+use crate::context::Context;
+use crate::look::Look;
+use crate::output::{HitJson, SearchJson, VERSION};
+
+const AFTER: &str = "\
+Ranks skills by where the words stand (name, description, body), by how rare they are and by how many of them there are.
+A word also finds longer words that begin with it.
+
+Reads:  the SKILL.md of every skill
+Writes: the index, to be faster the next time
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  3  no skill has any of the words
+
+Examples:
+  openskills search pdf tables
+  openskills search 'release notes' --limit 3 --json";
+
+/// Find skills by words in their names, descriptions and instructions
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct SearchArgs {
+    /// The words
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// How many skills to show
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result<ExitCode> {
+    let runtime = args.look.discover()?;
+    let query = args.query.join(" ");
+    let hits = runtime.search(&query);
+    let found = hits.len();
+    let shown = &hits[..found.min(args.limit)];
+    if args.json {
+        let hits = shown.iter().map(|hit| HitJson {
+            skill_id: hit.skill.id.clone(),
+            name: hit.skill.name.to_string(),
+            description: hit.skill.description.clone(),
+            path: hit.skill.path().to_owned(),
+            score: (hit.score * 1000.0).round() / 1000.0,
+            found_in: hit.found_in.iter().map(|&field| field.to_owned()).collect(),
+        });
+        context.ui.json(&SearchJson { version: VERSION, query, found, skills: hits.collect() })?;
+    } else if found == 0 {
+        context.ui.error("no skill has any of these words\n")?;
+    } else {
+        let rows: Vec<_> = shown
+            .iter()
+            .map(|hit| {
+                vec![hit.skill.name.to_string(), hit.skill.source.to_string(), hit.skill.listing()]
+            })
+            .collect();
+        context.ui.out(&table(&rows, context.ui.width))?;
+        if found > shown.len() {
+            let more = found - shown.len();
+            context.ui.error(&format!("note: {more} more; `--limit {found}` shows them\n"))?;
+        }
+    }
+    Ok(if found == 0 { ExitCode::from(crate::cli::NOT_FOUND) } else { ExitCode::SUCCESS })
+}

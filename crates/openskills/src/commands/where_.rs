@@ -1,0 +1,118 @@
+//! `openskills where`: which skill a name means, and why.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use openskills_runtime::{OpenSkillRuntime, RuntimeError, Skill};
+use term::{safe_line, table};
+
+use crate::context::Context;
+use crate::look::Look;
+use crate::output::{VERSION, WhereJson};
+
+const AFTER: &str = "\
+Of several skills of one name, the one of the higher tier is meant: builtin, org, user, third_party. Inside a tier a later
+place overrides an earlier one: personal, project, nested, custom. A folder that is seen through several links is one skill.
+
+Reads:  the folders of skills (see `openskills discover --help`)
+Writes: the index, to be faster the next time
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  3  there is no such skill
+
+Examples:
+  openskills where pdf
+  openskills where pdf --json";
+
+/// Show which skill a name means, why, and what it shadows
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct WhereArgs {
+    /// A name or an id
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<ExitCode> {
+    let runtime = args.look.discover()?;
+    let candidates = candidates(runtime, &args.name)?;
+    let meant = candidates.iter().find(|skill| skill.is_visible()).cloned();
+    let why = why(&candidates);
+    if args.json {
+        context.ui.json(&WhereJson {
+            version: VERSION,
+            name: args.name.clone(),
+            skill_id: meant.as_ref().map(|skill| skill.id.clone()),
+            why: why.clone(),
+            candidates: runtime.index_entries(&candidates),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let head = match &meant {
+        Some(skill) => format!("{} means {}: {why}", skill.name, skill.id),
+        None => format!("{} means nothing: {why}", args.name),
+    };
+    context.ui.out(&format!("{}\n", safe_line(&head)))?;
+    let row = |skill: &Arc<Skill>| {
+        let state = match (&skill.shadowed_by, skill.is_enabled) {
+            (_, false) => "switched off".to_owned(),
+            (Some(by), true) => format!("shadowed by {by}"),
+            (None, true) => "used".to_owned(),
+        };
+        let origin = skill.provenance.as_ref().map_or_else(String::new, |from| {
+            let short = &from.commit[..from.commit.len().min(7)];
+            let drift = if from.is_drifted { ", changed since" } else { "" };
+            format!("  ({} {} {short}{drift})", from.repository, from.reference)
+        });
+        vec![
+            format!("  {}", skill.id),
+            skill.source.to_string(),
+            skill.scope.to_string(),
+            state,
+            format!("{}{origin}", skill.path()),
+        ]
+    };
+    // Paths are what this is about: they are not cut.
+    context.ui.out(&table(&candidates.iter().map(row).collect::<Vec<_>>(), None))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn candidates(runtime: &OpenSkillRuntime, name: &str) -> Result<Vec<Arc<Skill>>, RuntimeError> {
+    let named = runtime.candidates(name);
+    if !named.is_empty() {
+        return Ok(named.to_vec());
+    }
+    let by_id = runtime.all_skills().iter().find(|skill| skill.id == name);
+    let skill = match by_id {
+        Some(skill) => skill,
+        None => runtime.skill(name)?,
+    };
+    Ok(runtime.candidates(&skill.name).to_vec())
+}
+
+/// Returns why the first of the candidates that is switched on is the one that is meant.
+fn why(candidates: &[Arc<Skill>]) -> String {
+    let mut enabled = candidates.iter().filter(|skill| skill.is_enabled);
+    match (enabled.next(), enabled.next()) {
+        (None, _) => "every skill of the name is switched off".to_owned(),
+        (Some(_), None) if candidates.len() == 1 => "there is no other of the name".to_owned(),
+        (Some(_), None) => "every other of the name is switched off".to_owned(),
+        (Some(one), Some(other)) if one.source != other.source => {
+            format!("{} comes before {}", one.source, other.source)
+        }
+        (Some(one), Some(other)) if one.scope != other.scope => {
+            format!("{} overrides {}", one.scope, other.scope)
+        }
+        (Some(one), Some(other)) if one.root != other.root => {
+            format!("{} overrides {}", one.root, other.root)
+        }
+        (Some(_), Some(_)) => "its folder comes first in its root".to_owned(),
+    }
+}

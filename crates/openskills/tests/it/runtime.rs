@@ -1,0 +1,449 @@
+//! The commands that find and use skills: what a user sees and types.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use expect_test::expect;
+use serde_json::Value;
+use testkit::{Run, TestEnv};
+
+use crate::{SKILLS, openskills};
+
+/// A project with a nested package, and a personal skill of the same name.
+fn project() -> TestEnv {
+    let env = TestEnv::with(
+        "\
+//- /.claude/skills/pdf/SKILL.md
+---
+name: pdf
+description: Reads PDFs of the project.
+---
+Read $1 with ${SKILL_DIR}/scripts/read.sh.
+//- /.claude/skills/pdf/references/forms.md
+Forms.
+//- /.claude/skills/pdf/scripts/deep/er/x.sh
+x
+//- /.claude/skills/deploy/SKILL.md
+---
+name: deploy
+description: Ships it.
+disable-model-invocation: true
+---
+Ship $ARGUMENTS.
+//- /packages/a/.agents/skills/csv/SKILL.md
+---
+name: csv
+description: Turns tables into CSV files.
+---
+Body about kubernetes.
+//- /../home/.claude/skills/pdf/SKILL.md
+---
+name: pdf
+description: Reads PDFs of mine.
+---
+Mine.
+",
+    );
+    fs::create_dir(env.path(".git")).unwrap();
+    env
+}
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stdout))
+}
+
+#[test]
+fn discover_shows_places_and_problems() {
+    let env = project();
+    env.write(".claude/skills/bad/SKILL.md", b"no frontmatter\n");
+    expect![[r#"
+        exit 0
+        stdout: builtin                   builtin      1 skill   builtin:
+        stdout: personal                  user         1 skill   [ROOT]/home/.claude/skills
+        stdout: project                   third_party  2 skills  [ROOT]/work/.claude/skills
+        stdout: nested-packages/a-agents  third_party  1 skill   [ROOT]/work/packages/a/.agents/skills
+        stderr: error[no-frontmatter]: the file starts with `no frontmatter`, not with frontmatter
+        stderr: --> [ROOT]/work/.claude/skills/bad/SKILL.md:1:1
+        stderr:  = hint: start the file with a line `---`, then `name:` and `description:`, then a line `---`
+        stderr:
+        stderr: warning[shadowed]: `project/pdf` is shadowed by `personal/pdf`
+        stderr: --> [ROOT]/work/.claude/skills/pdf/SKILL.md
+        stderr:  = hint: its id reaches it all the same; `openskills where pdf` explains
+        stderr:
+        stderr: 4 skills, 1 shadowed or switched off, 1 that cannot be loaded
+        stderr: note: [ROOT]/work is not trusted, so its skills count as a stranger's; `openskills trust` changes that
+    "#]].assert_eq(&openskills(&env, "discover").transcript());
+    let run = openskills(&env, "discover --strict");
+    assert_eq!(run.code, Some(1), "a skill was rejected");
+    assert_eq!(openskills(&env, "discover --strict --dir packages/a/.agents/skills").code, Some(0));
+    let report = json(&openskills(&env, "discover --json"));
+    assert_eq!(report["trusted"], false);
+    assert_eq!(report["skills"][0]["skillId"], "builtin/cocoaskills");
+    assert_eq!(report["events"], Value::Array(Vec::new()), "nothing is new the second time");
+}
+
+#[test]
+fn list_is_a_table_and_data() {
+    let env = project();
+    expect![[r#"
+        exit 0
+        stdout: NAME         SOURCE       DESCRIPTION
+        stdout: cocoaskills  builtin      Finds, reads, checks and installs Agent Skills with the command line tools openskills and csk. Use when asked which skills there are, to use or read one, to write or check one, or to add skills to a project.
+        stdout: csv          third_party  Turns tables into CSV files.
+        stdout: deploy       third_party  Ships it.
+        stdout: pdf          user         Reads PDFs of mine.
+        stderr: note: 1 warning on the way; `openskills discover` shows them
+    "#]].assert_eq(&openskills(&env, "list").transcript());
+    expect![[r#"
+        exit 0
+        stdout: ID                            SOURCE       STATE                     DESCRIPTION
+        stdout: builtin/cocoaskills           builtin      used                      Finds, reads, checks and installs Agent Skills with the command line tools openskills and csk. Use when asked which skills there are, to use or read one, to write or check one, or to add skills to a project.
+        stdout: nested-packages/a-agents/csv  third_party  used                      Turns tables into CSV files.
+        stdout: project/deploy                third_party  user only                 Ships it.
+        stdout: personal/pdf                  user         used                      Reads PDFs of mine.
+        stdout: project/pdf                   third_party  shadowed by personal/pdf  Reads PDFs of the project.
+        stderr: note: 1 warning on the way; `openskills discover` shows them
+    "#]].assert_eq(&openskills(&env, "list --all").transcript());
+    let listed = json(&openskills(&env, "list --dir packages/a/.agents/skills --json"));
+    let skill = &listed["skills"][0];
+    assert_eq!((&skill["skillId"], &skill["source"]), (&"skills/csv".into(), &"user".into()));
+    assert!(skill["hash"].as_str().unwrap().starts_with("sha256:"));
+    let hidden = openskills(&env, "list --dir packages");
+    assert_eq!(hidden.stdout, "", "hidden folders are not searched");
+    let empty = openskills(&TestEnv::with("//- /x\n\n"), "list --dir .");
+    assert_eq!((empty.code, empty.stderr.as_str()), (Some(0), "no skills\n"));
+}
+
+#[test]
+fn a_table_fits_the_terminal() {
+    let env = project();
+    let command = format!("stty cols 50 rows 20; {} list", env!("CARGO_BIN_EXE_openskills"));
+    let output = env.command("script", &["-qec", &command, "/dev/null"]).output();
+    let Ok(output) = output else {
+        testkit::skip("a table on a terminal", "`script` (bsdutils) is not there");
+        return;
+    };
+    let shown = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    let long = shown.lines().find(|line| line.starts_with("cocoaskills")).unwrap();
+    assert!(long.chars().count() <= 50 && long.ends_with('…'), "{shown}");
+}
+
+#[test]
+fn where_says_which_one_and_why() {
+    let env = project();
+    expect![[r#"
+        exit 0
+        stdout: pdf means personal/pdf: user comes before third_party
+        stdout:   personal/pdf  user         personal  used                      [ROOT]/home/.claude/skills/pdf
+        stdout:   project/pdf   third_party  project   shadowed by personal/pdf  [ROOT]/work/.claude/skills/pdf
+    "#]].assert_eq(&openskills(&env, "where pdf").transcript());
+    assert_eq!(openskills(&env, "trust").code, Some(0));
+    expect![[r#"
+        exit 0
+        stdout: pdf means project/pdf: project overrides personal
+        stdout:   project/pdf   user  project   used                     [ROOT]/work/.claude/skills/pdf
+        stdout:   personal/pdf  user  personal  shadowed by project/pdf  [ROOT]/home/.claude/skills/pdf
+    "#]].assert_eq(&openskills(&env, "where pdf").transcript());
+    assert_eq!(openskills(&env, "where project/pdf").stdout, openskills(&env, "where pdf").stdout);
+    let run = openskills(&env, "where pfd");
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(3), "error: there is no skill `pfd`\nhint: did you mean `pdf`?\n")
+    );
+}
+
+#[test]
+fn activate_prints_what_the_model_reads() {
+    let env = project();
+    let run = openskills(&env, "activate project/pdf report.pdf");
+    assert_eq!(run.code, Some(0));
+    assert!(
+        run.stdout.contains("Read report.pdf with [ROOT]/work/.claude/skills/pdf/scripts/read.sh."),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("<file>references/forms.md</file>"));
+    // A word with a blank stays one word, and what looks like an option can be said.
+    let run =
+        env.run_args(env!("CARGO_BIN_EXE_openskills"), &["activate", "project/pdf", "a b.pdf"]);
+    assert!(run.stdout.contains("Read a b.pdf with"), "{}", run.stdout);
+    let run = openskills(&env, "activate project/pdf -- --all");
+    assert!(run.stdout.contains("Read --all with"), "{}", run.stdout);
+    let run = openskills(&env, "activate deploy");
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (
+            Some(4),
+            "error: the model may not start `project/deploy` by itself\nhint: the user can: /deploy\n"
+        )
+    );
+    for arguments in [&["activate", "/deploy", "now"][..], &["activate", "/deploy now"]] {
+        let run = env.run_args(env!("CARGO_BIN_EXE_openskills"), arguments);
+        assert!(run.stdout.contains("Ship now."), "{}", run.stdout);
+    }
+    assert_eq!(openskills(&env, "activate /").code, Some(2));
+}
+
+#[test]
+fn a_session_is_kept_between_calls() {
+    let env = project();
+    assert!(openskills(&env, "activate csv --session s1").stdout.contains("Body about"));
+    let again = openskills(&env, "activate csv --session s1");
+    assert!(
+        again.stdout.contains("is active in this session already")
+            && !again.stdout.contains("Body about")
+    );
+    let data = json(&openskills(&env, "activate csv --session s1 --json"));
+    assert_eq!((&data["activation"]["repeated"], data.get("instructions")), (&true.into(), None));
+    assert!(openskills(&env, "activate csv --session s1 --again").stdout.contains("Body about"));
+    assert!(openskills(&env, "activate csv --session s2").stdout.contains("Body about"));
+    let env = env.var("OPENSKILLS_SESSION", "s1");
+    assert!(openskills(&env, "activate csv").stdout.contains("already"));
+}
+
+#[test]
+fn read_prints_files_and_nothing_else() {
+    let env = project();
+    env.write(".claude/skills/pdf/logo.png", b"\x89PNG\0\xff");
+    assert_eq!(
+        openskills(&env, "read project/pdf references/forms.md").transcript(),
+        "exit 0\nstdout: Forms.\n"
+    );
+    let run = openskills(&env, "read project/pdf logo.png");
+    assert_eq!(
+        run.transcript(),
+        "exit 0\nstdout: iVBORwD/\nstderr: note: the file is not text; it is written as base64\n"
+    );
+    let data = json(&openskills(&env, "read project/pdf logo.png --json"));
+    assert_eq!(
+        (&data["encoding"], &data["content"], &data["event"]["size"]),
+        (&"base64".into(), &"iVBORwD/".into(), &6.into())
+    );
+    let raw = env
+        .command(env!("CARGO_BIN_EXE_openskills"), &["read", "project/pdf", "logo.png", "--raw"])
+        .output()
+        .unwrap();
+    assert_eq!(raw.stdout, b"\x89PNG\0\xff");
+    for (arguments, code) in [
+        ("read project/pdf ../../../home/x", 4),
+        ("read project/pdf /etc/passwd", 4),
+        ("read project/pdf scripts/deep/er/x.sh", 4),
+        ("read project/pdf forms.md", 3),
+        ("read none forms.md", 3),
+        ("read project/pdf references/forms.md --max-bytes 3", 4),
+    ] {
+        let run = openskills(&env, arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), ""), "{arguments}");
+        assert!(
+            run.stderr.starts_with("error: ") && run.stderr.contains("\nhint: "),
+            "{arguments}: {}",
+            run.stderr
+        );
+    }
+    assert_eq!(openskills(&env, "read project/pdf scripts/deep/er/x.sh --nested").stdout, "x\n");
+}
+
+#[test]
+fn files_are_listed_and_none_is_read() {
+    let env = project();
+    std::os::unix::fs::symlink("/etc/passwd", env.path(".claude/skills/pdf/leak")).unwrap();
+    expect![[r#"
+        exit 0
+        stdout: SKILL.md                    101
+        stdout: leak                  -> /etc/passwd
+        stdout: references/forms.md           7
+        stdout: scripts/deep/er/x.sh          2
+    "#]]
+    .assert_eq(&openskills(&env, "files project/pdf").transcript());
+}
+
+#[test]
+fn search_ranks_names_before_descriptions_before_bodies() {
+    let env = project();
+    expect![[r#"
+        exit 0
+        stdout: pdf  user  Reads PDFs of mine.
+    "#]]
+    .assert_eq(&openskills(&env, "search pdf").transcript());
+    assert!(openskills(&env, "search KUBERNETES").stdout.starts_with("csv "));
+    assert_eq!(
+        openskills(&env, "search tables csv")
+            .stdout
+            .lines()
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .next(),
+        Some("csv")
+    );
+    let none = openskills(&env, "search xyzzy");
+    assert_eq!((none.code, none.stderr.as_str()), (Some(3), "no skill has any of these words\n"));
+    let few = openskills(&env, "search skill pdf csv --limit 1");
+    assert_eq!(few.stdout.lines().count(), 1);
+    assert!(few.stderr.contains("more; `--limit"), "{}", few.stderr);
+}
+
+#[test]
+fn prompt_is_about_what_is_discovered() {
+    let env = project();
+    expect![[r#"
+        exit 0
+        stdout: <available_skills>
+        stdout:   <skill>
+        stdout:     <name>csv</name>
+        stdout:     <description>Turns tables into CSV files.</description>
+        stdout:     <location>[ROOT]/work/packages/a/.agents/skills/csv/SKILL.md</location>
+        stdout:   </skill>
+        stdout:   <skill>
+        stdout:     <name>pdf</name>
+        stdout:     <description>Reads PDFs of the project.</description>
+        stdout:     <location>[ROOT]/work/.claude/skills/pdf/SKILL.md</location>
+        stdout:   </skill>
+        stdout: </available_skills>
+        stderr: note: skills/deploy is left out: the model may not invoke it
+    "#]]
+    .assert_eq(
+        &openskills(&env, "prompt --dir .claude/skills --dir packages/a/.agents/skills")
+            .transcript(),
+    );
+    let run =
+        openskills(&env, "prompt --dir .claude/skills --no-location --format json --instructions");
+    let data = json(&run);
+    assert_eq!(
+        (&data["skills"][0]["skillId"], data["skills"][0].get("location")),
+        (&"skills/pdf".into(), None)
+    );
+    assert!(data["instructions"].as_str().unwrap().contains("by its id"));
+    // No skill, no block (C5).
+    let none = openskills(&TestEnv::with("//- /x\n\n"), "prompt --dir .");
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
+    let short = openskills(&env, "prompt --budget 180");
+    assert!(short.stderr.contains("cut to"), "{}", short.stderr);
+    assert!(
+        short.stdout.len().div_ceil(4) <= 180 && short.stdout.matches("<skill>").count() == 3,
+        "{}",
+        short.stdout
+    );
+    let tiny = openskills(&env, "prompt --budget 10");
+    assert_eq!((tiny.code, tiny.stdout.as_str()), (Some(2), ""));
+    assert!(
+        tiny.stderr.contains("need at least") && tiny.stderr.contains("hint:"),
+        "{}",
+        tiny.stderr
+    );
+}
+
+#[test]
+fn trust_and_switches_are_remembered() {
+    let env = project();
+    assert_eq!(openskills(&env, "trust --list").transcript(), "exit 0\n");
+    assert_eq!(openskills(&env, "trust").transcript(), "exit 0\nstdout: [ROOT]/work is trusted\n");
+    assert_eq!(
+        openskills(&env, "trust .").transcript(),
+        "exit 0\nstdout: [ROOT]/work was trusted already\n"
+    );
+    assert_eq!(openskills(&env, "trust --list").transcript(), "exit 0\nstdout: [ROOT]/work\n");
+    assert_eq!(openskills(&env, "trust --remove").stdout, "[ROOT]/work is not trusted any more\n");
+    let run = openskills(&env, "trust ../home");
+    assert_eq!(run.code, Some(4), "{}", run.stderr);
+    assert_eq!(openskills(&env, "disable pdf nosuch").code, Some(3));
+    assert!(openskills(&env, "list").stdout.contains("pdf "), "a slip switches nothing off");
+    assert_eq!(openskills(&env, "disable pdf csv").stdout, "pdf switched off\ncsv switched off\n");
+    assert!(!openskills(&env, "prompt").stdout.contains("<name>pdf</name>"));
+    assert_eq!(openskills(&env, "enable pdf csv").code, Some(0));
+    assert!(openskills(&env, "prompt").stdout.contains("<name>pdf</name>"));
+}
+
+#[test]
+fn failures_are_data_where_data_is_asked_for() {
+    let env = project();
+    let run = openskills(&env, "activate pfd --json");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(3), ""));
+    assert_eq!(json(&run)["error"]["code"], "skill-not-found");
+    assert_eq!(json(&run)["error"]["hint"], "did you mean `pdf`?");
+    env.write(
+        "../home/.config/openskills/config.json",
+        b"{\"schema_version\": 1, \"directories\": []}",
+    );
+    let run = openskills(&env, "list --json");
+    assert_eq!((run.code, json(&run)["error"]["code"].as_str()), (Some(2), Some("invalid-config")));
+    assert!(json(&run)["error"]["diagnostics"][0]["line"].is_number());
+    let run = openskills(&env, "list");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("config.json:1:"), "{}", run.stderr);
+}
+
+#[test]
+fn text_of_a_skill_is_made_safe_on_a_terminal_and_kept_in_a_pipe() {
+    let env = TestEnv::with(
+        "//- /s/x/SKILL.md\n---\nname: x\ndescription: d\n---\nA \u{1b}[2J \u{202e}B.\n",
+    );
+    assert!(
+        openskills(&env, "activate x --dir s").stdout.contains("\u{1b}[2J"),
+        "data is as it is"
+    );
+    let command = format!("{} activate x --dir s", env!("CARGO_BIN_EXE_openskills"));
+    let Ok(output) = env.command("script", &["-qec", &command, "/dev/null"]).output() else {
+        testkit::skip("a stranger's text on a terminal", "`script` (bsdutils) is not there");
+        return;
+    };
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.contains("␛[2J") && !shown.contains("\u{1b}[2J") && !shown.contains('\u{202e}'),
+        "{shown}"
+    );
+}
+
+#[test]
+fn watch_tells_of_changes_line_by_line() {
+    let env = TestEnv::with(SKILLS);
+    let mut command = env.command(
+        env!("CARGO_BIN_EXE_openskills"),
+        &["discover", "--dir", "skills", "--watch", "--json"],
+    );
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let first: Vec<Value> = (0..2).map(|_| next()).collect();
+    assert!(first.iter().all(|event| event["change"] == "new"), "{first:?}");
+    env.write("skills/new/SKILL.md", b"---\nname: new\ndescription: d\n---\nB.\n");
+    assert_eq!(next()["skillId"], "skills/new");
+    fs::remove_dir_all(env.path("skills/new")).unwrap();
+    assert_eq!(next()["event"], "skill.removed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_watcher_whose_reader_goes_away_ends() {
+    let env = TestEnv::with(SKILLS);
+    let mut command = env.command(
+        env!("CARGO_BIN_EXE_openskills"),
+        &["discover", "--dir", "skills", "--watch", "--json"],
+    );
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    drop(lines);
+    for round in 0.. {
+        env.write(
+            "skills/new/SKILL.md",
+            format!("---\nname: new\ndescription: d{round}\n---\n").as_bytes(),
+        );
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        assert!(round < 200, "it goes on without a reader");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let run = openskills(&TestEnv::new(), &format!("completions {shell}"));
+        assert_eq!(run.code, Some(0));
+        assert!(run.stdout.contains("activate") && run.stdout.contains("discover"), "{shell}");
+    }
+}
