@@ -84,6 +84,7 @@ mod resource;
 mod roots;
 mod runtime;
 mod scan;
+mod schema;
 mod search;
 mod session;
 mod settings;
@@ -112,6 +113,7 @@ pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEnt
 pub use roots::SkillRoot;
 pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use scan::file_name;
+pub use schema::schemas;
 pub use search::SearchHit;
 pub use source::{Scope, SkillSource};
 pub use state::{DisabledSkills, TrustedFolders};

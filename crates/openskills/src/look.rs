@@ -75,5 +75,5 @@ pub(crate) fn tell_of_problems(
         return Ok(());
     }
     let told = told.join(" and ");
-    context.ui.error(&format!("note: {told} on the way; `openskills discover` shows them\n"))
+    context.ui.error(&format!("note: {told} on the way; to see more: openskills discover\n"))
 }

@@ -42,8 +42,8 @@ fn again(runtime: &mut OpenSkillRuntime) {
 fn an_edit_is_noticed() {
     check(
         |world| {
-            fs::write(world.path("s/x/SKILL.md"), "---\nname: x\ndescription: other\n---\n")
-                .unwrap()
+            let text = "---\nname: x\ndescription: other\n---\n";
+            fs::write(world.path("s/x/SKILL.md"), text).unwrap();
         },
         "its SKILL.md was written or replaced",
     );

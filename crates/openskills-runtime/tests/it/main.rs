@@ -10,6 +10,7 @@ mod oddities;
 mod provenance;
 mod resources;
 mod roots;
+mod schemas;
 mod watching;
 
 use std::fs;

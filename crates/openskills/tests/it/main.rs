@@ -1,7 +1,7 @@
 //! The tests of the command line: the real program on real files.
 
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
 mod fuzz;
 mod general;
