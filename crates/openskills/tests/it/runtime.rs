@@ -93,7 +93,7 @@ fn list_is_a_table_and_data() {
         stdout: csv          third_party  Turns tables into CSV files.
         stdout: deploy       third_party  Ships it.
         stdout: pdf          user         Reads PDFs of mine.
-        stderr: note: 1 warning on the way; `openskills discover` shows them
+        stderr: note: 1 warning on the way; to see more: openskills discover
     "#]].assert_eq(&openskills(&env, "list").transcript());
     expect![[r#"
         exit 0
@@ -103,7 +103,7 @@ fn list_is_a_table_and_data() {
         stdout: project/deploy                third_party  user only                 Ships it.
         stdout: personal/pdf                  user         used                      Reads PDFs of mine.
         stdout: project/pdf                   third_party  shadowed by personal/pdf  Reads PDFs of the project.
-        stderr: note: 1 warning on the way; `openskills discover` shows them
+        stderr: note: 1 warning on the way; to see more: openskills discover
     "#]].assert_eq(&openskills(&env, "list --all").transcript());
     let listed = json(&openskills(&env, "list --dir packages/a/.agents/skills --json"));
     let skill = &listed["skills"][0];
