@@ -12,6 +12,7 @@ use crate::arguments::{Values, substitute};
 use crate::index::Place;
 use crate::load::Loaded;
 use crate::prompt::xml_escaped;
+use crate::quote::shell_word;
 use crate::{RuntimeError, Skill, SkillActivation};
 
 /// The most files of a skill that an activation names.
@@ -145,7 +146,10 @@ pub(crate) fn check_invoker(
     let (message, hint) = match invoker {
         Invoker::Model if !by_model => (
             format!("the model may not start `{}` by itself", skill.id),
-            skill.user_may_invoke.then(|| format!("the user can: /{}", skill.name)),
+            skill.user_may_invoke.then(|| {
+                let name = format!("/{}", skill.id);
+                format!("the user can: openskills activate {}", shell_word(&name))
+            }),
         ),
         Invoker::User if !skill.user_may_invoke => {
             (format!("the user may not start `{}` by name", skill.id), None)

@@ -111,6 +111,7 @@ fn add_provenance(
         skill.provenance = from.map(Box::new);
         skill.diagnostics.extend(problems);
     }
+    index.forgive_copies();
 }
 
 /// Returns the digests of folders, each with the root it was found in.

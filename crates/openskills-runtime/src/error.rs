@@ -3,6 +3,8 @@
 use skill::Diagnostic;
 use skill_fs::FsError;
 
+use crate::quote::shell_word;
+
 /// A failure of the runtime. Each has a stable [code](RuntimeError::code) and, where there is one, a
 /// [hint](RuntimeError::hint).
 #[derive(Debug, thiserror::Error)]
@@ -123,10 +125,11 @@ impl RuntimeError {
                 meant(nearest)
                     .unwrap_or_else(|| "`openskills list` shows all there are".to_owned()),
             ),
-            Self::ResourceNotFound { nearest, skill, .. } => Some(
-                meant(nearest)
-                    .unwrap_or_else(|| format!("`openskills files {skill}` shows all there are")),
-            ),
+            Self::ResourceNotFound { nearest, skill, .. } => {
+                Some(meant(nearest).unwrap_or_else(|| {
+                    format!("`openskills files {}` shows all there are", shell_word(skill))
+                }))
+            }
             Self::InvalidManifest { diagnostics, .. } | Self::InvalidConfig { diagnostics, .. } => {
                 diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone())
             }

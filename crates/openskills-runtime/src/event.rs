@@ -106,6 +106,15 @@ pub struct ResourceRead {
 }
 
 impl Event {
+    /// Returns the id of the skill that it is about.
+    pub fn skill_id(&self) -> &str {
+        match self {
+            Self::Discovered { skill_id, .. } | Self::Removed { skill_id, .. } => skill_id,
+            Self::Activated(activation) => &activation.skill_id,
+            Self::ResourceRead(read) => &read.skill_id,
+        }
+    }
+
     pub(crate) fn discovered(skill: &Skill, change: Change, at: Timestamp) -> Self {
         Self::Discovered {
             skill_id: skill.id.clone(),

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use skill::Digest;
-use skill_fs::{Digests, FsError, Root, WalkLimits, digests, fingerprint, walk};
+use skill_fs::{Digests, FsError, Root, WalkLimits, fingerprint, version_digests, walk};
 
 /// What is remembered of one folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub(crate) fn hash(
         };
         return Ok(Hashed { digests, record: Some(*known) });
     }
-    let digests = digests(root, &walk(root, &WalkLimits::SKILL)?)?;
+    let digests = version_digests(root, &walk(root, &WalkLimits::SKILL)?)?;
     if fingerprint(root)?.map(|print| print.digest) != before.map(|print| print.digest) {
         return Err(FsError::Changed { path: root.path().to_string() });
     }

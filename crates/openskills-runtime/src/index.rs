@@ -13,6 +13,7 @@ use skill_fs::{AbsPath, SkillFile, Stamp};
 
 use crate::builtin::Builtin;
 use crate::problem::problem_of;
+use crate::quote::shell_word;
 use crate::record::{Details, Record, Said, Summary};
 use crate::roots::SkillRoot;
 use crate::scan::Scanned;
@@ -89,13 +90,15 @@ impl Skill {
         }
     }
 
-    /// Returns when its SKILL.md was last written.
+    /// Returns when its SKILL.md was last written; for a builtin skill the beginning of time.
     pub fn last_modified(&self) -> Option<Timestamp> {
         match &self.place {
             Place::Folder {
                 stamp: Some(Stamp { modified: (seconds, nanoseconds), .. }), ..
             } => Timestamp::new(*seconds, i32::try_from(*nanoseconds).ok()?).ok(),
-            Place::Folder { stamp: None, .. } | Place::Builtin(_) => None,
+            // What is part of the program has no time of its own.
+            Place::Builtin(_) => Some(Timestamp::UNIX_EPOCH),
+            Place::Folder { stamp: None, .. } => None,
         }
     }
 
@@ -187,6 +190,21 @@ impl Index {
         found
     }
 
+    /// Takes back the warning about a skill that is shadowed by a copy of itself: csk made both.
+    pub(crate) fn forgive_copies(&mut self) {
+        let is_copy = |skill: &Skill| {
+            let winner = self.with_id(skill.shadowed_by.as_deref()?)?;
+            Some(skill.provenance.as_ref()?.is_copy_of(winner.provenance.as_ref()?))
+        };
+        let all = 0..self.skills.len();
+        let copies: Vec<usize> =
+            all.filter(|&at| is_copy(&self.skills[at]) == Some(true)).collect();
+        for at in copies {
+            let skill = Arc::make_mut(&mut self.skills[at]);
+            skill.diagnostics.retain(|problem| problem.code != Code::Shadowed);
+        }
+    }
+
     /// Returns the skill of an id, or the one that a name means.
     pub(crate) fn find(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
         if let Some(skill) = self.with_id(name) {
@@ -211,8 +229,11 @@ impl Index {
                 diagnostics: refused.diagnostics.clone(),
             });
         }
-        let visible = self.skills.iter().filter(|skill| skill.is_visible());
-        let nearest = nearest(name, visible.map(|skill| &*skill.name)).map(str::to_owned);
+        let mut visible = self.skills.iter().filter(|skill| skill.is_visible());
+        // Many skills are called otherwise than their folder.
+        let folder = visible.clone().find(|skill| skill.path().rsplit('/').next() == Some(name));
+        let nearest = folder.map(|skill| &*skill.name);
+        let nearest = nearest.or_else(|| nearest_of(name, &mut visible)).map(str::to_owned);
         Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest })
     }
 
@@ -229,13 +250,20 @@ impl Index {
     }
 }
 
+fn nearest_of<'a>(name: &str, skills: &mut dyn Iterator<Item = &'a Arc<Skill>>) -> Option<&'a str> {
+    nearest(name, skills.map(|skill| &*skill.name))
+}
+
 fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
     if skill.is_enabled {
         return Ok(skill);
     }
     Err(RuntimeError::PermissionDenied {
         message: format!("`{}` is switched off", skill.id),
-        hint: Some(format!("the user can switch it on: openskills enable {}", skill.name)),
+        hint: Some(format!(
+            "the user can switch it on: openskills enable {}",
+            shell_word(&skill.id)
+        )),
     })
 }
 
@@ -255,8 +283,8 @@ fn shadow(skills: &mut [Arc<Skill>]) {
         let winner = skills[winner].id.clone();
         let skill = Arc::make_mut(&mut skills[at]);
         let message = format!("`{}` is shadowed by `{winner}`", skill.id);
-        let name = &skill.name;
-        let hint = format!("its id reaches it all the same; `openskills where {name}` explains");
+        let id = shell_word(&skill.id);
+        let hint = format!("its id reaches it all the same; `openskills where {id}` explains");
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
         let warning = problem_of(Code::Shadowed, &shown, message).with_hint(hint);
         skill.diagnostics.push(warning);

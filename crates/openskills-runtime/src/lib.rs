@@ -79,6 +79,7 @@ mod problem;
 mod project;
 mod prompt;
 mod provenance;
+mod quote;
 mod record;
 mod resource;
 mod roots;

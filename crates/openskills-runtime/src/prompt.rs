@@ -142,7 +142,7 @@ pub fn prompt(skills: &[Disclosed], options: &PromptOptions) -> Result<Prompt, R
             tokens(&text),
             options.budget.unwrap_or_default()
         );
-        let hint = "allow more tokens, or switch skills off with `openskills disable`";
+        let hint = "allow more tokens, leave locations out, or switch skills off with `openskills disable`";
         return Err(RuntimeError::Setup { message, hint: Some(hint.to_owned()) });
     }
     while too_long - fitting > 1 {

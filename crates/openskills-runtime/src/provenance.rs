@@ -13,8 +13,8 @@ use crate::problem::{file_problem, problem_of};
 
 /// The largest marker that is read.
 const MAX_MARKER: u64 = 16 << 20;
-/// Where csk installs skills below a project.
-const INSTALLED: [&str; 2] = ["skills", ".agents"];
+/// How far around a folder of skills its project is looked for: `.tabnine/agent/skills` is the deepest that is known.
+const MAX_AROUND: usize = 3;
 
 /// Where a skill came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -38,6 +38,17 @@ pub struct Provenance {
     pub has_receipt: bool,
     /// Whether the folder is not any more what was installed.
     pub is_drifted: bool,
+}
+
+impl Provenance {
+    /// Returns true if both are untouched installs of one version: then they are one skill, in two places.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        let is_whole = |from: &Self| from.has_receipt && !from.is_drifted;
+        let version = |from: &Self| {
+            (from.repository.clone(), from.commit.clone(), from.content_sha256.clone())
+        };
+        is_whole(self) && is_whole(other) && version(self) == version(other)
+    }
 }
 
 /// Reads the marker in `root`; `digests` are those of the folder as it is.
@@ -98,22 +109,19 @@ pub(crate) fn provenance(
     (Some(provenance), problems)
 }
 
+/// Looks for csk's receipt. The folder is a project's `.agents/skills/<name>`, or a copy of that in an agent's own folder:
+/// either way the project is one of the folders around it.
 fn has_receipt(
     folder: &AbsPath,
     csk_home: Option<&AbsPath>,
     marker: &Marker,
     digest: Digest,
 ) -> bool {
-    let is_named_so = folder.file_name() == Some(marker.name.as_str());
-    let mut project = folder.parent();
-    for name in INSTALLED {
-        project =
-            project.filter(|folder| folder.file_name() == Some(name)).and_then(|f| f.parent());
-    }
-    match (csk_home, project) {
-        (Some(home), Some(project)) if is_named_so => {
-            Receipts::load(home, &project).has(&marker.name, digest)
-        }
-        _ => false,
-    }
+    let Some(home) = csk_home.filter(|_| folder.file_name() == Some(marker.name.as_str())) else {
+        return false;
+    };
+    std::iter::successors(folder.parent(), AbsPath::parent)
+        .skip(1)
+        .take(MAX_AROUND)
+        .any(|project| Receipts::load(home, &project).has(&marker.name, digest))
 }

@@ -213,8 +213,8 @@ fn custom(directory: &Directory, places: &Places, found: &mut Roots) -> Result<(
     let path = absolute(&directory.path, places)?;
     // What it is called where it really is: `.` has no name.
     let real = real_path(&path).unwrap_or_else(|_| path.clone());
-    let label = directory.label.as_deref().or(real.file_name()).unwrap_or("custom");
-    let custom = root(label, path, directory.source, Scope::Custom);
+    let label = directory.label.as_deref().or(real.file_name()).unwrap_or("custom").to_owned();
+    let custom = root(label, real, directory.source, Scope::Custom);
     found.roots.push(SkillRoot { is_named: true, ..custom });
     Ok(())
 }

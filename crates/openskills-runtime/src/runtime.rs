@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -18,6 +18,7 @@ use crate::activate::{check_invoker, content, instructions, resources};
 use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
+use crate::project::find_project;
 use crate::prompt::prompt;
 use crate::session::Session;
 use crate::watch::{Watched, watch};
@@ -218,15 +219,10 @@ impl OpenSkillRuntime {
 
     /// Writes the catalogue that tells a model which skills there are. Skills that it may not start are not in it.
     pub fn prompt(&self, options: &PromptOptions) -> Result<Disclosure, RuntimeError> {
-        let visible = self.list_skills();
-        let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
+        let open = self.skills_for_model();
         let mut disclosed = Vec::new();
-        let (mut hidden, mut unfit) = (Vec::new(), Vec::new());
-        for (skill, by_model) in visible.iter().zip(by_model) {
-            if !by_model {
-                hidden.push(skill.id.clone());
-                continue;
-            }
+        let mut unfit = Vec::new();
+        for skill in &open {
             let location = skill.location().filter(|_| options.addressing == Addressing::Location);
             if location.as_ref().is_some_and(|location| !is_showable_path(location)) {
                 unfit.push(skill.id.clone());
@@ -239,6 +235,11 @@ impl OpenSkillRuntime {
                 ..Disclosed::new(&skill.name, &skill.listing())
             });
         }
+        let known: HashSet<&str> = open.iter().map(|skill| skill.id.as_str()).collect();
+        let all = self.list_skills();
+        let hidden =
+            all.iter().map(|skill| skill.id.clone()).filter(|id| !known.contains(id.as_str()));
+        let hidden = hidden.collect();
         Ok(Disclosure { prompt: prompt(&disclosed, options)?, hidden, unfit })
     }
 
@@ -329,6 +330,13 @@ impl OpenSkillRuntime {
         search::search(&self.list_skills(), query)
     }
 
+    /// Returns the skills that the model may know of: those that can be used and that it may start by itself.
+    pub fn skills_for_model(&self) -> Vec<Arc<Skill>> {
+        let visible = self.list_skills();
+        let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
+        visible.into_iter().zip(by_model).filter(|(_, may)| *may).map(|(skill, _)| skill).collect()
+    }
+
     /// Discovers the skills, and again whenever they change, until `on_change` breaks off. It gets the runtime and what
     /// is new, changed or gone. The first call is for the first discovery. `None` stands for a moment without change,
     /// at least twice a second, so that a host can stop.
@@ -339,28 +347,45 @@ impl OpenSkillRuntime {
         watch(self, &mut on_change)
     }
 
-    /// Returns every folder whose changes matter.
+    /// Returns every folder whose changes matter, the most important first.
     pub(crate) fn watched(&self) -> Result<Vec<Watched>, RuntimeError> {
+        let below = |folder: AbsPath| Watched { folder, with_everything_below: true };
+        let plain = |folder: AbsPath| Watched { folder, with_everything_below: false };
+        let around = |path: &AbsPath| {
+            std::iter::successors(path.parent(), AbsPath::parent)
+                .find_map(|folder| real_path(&folder).ok())
+        };
         let mut all = Vec::new();
         for root in &self.found.roots.roots {
             match real_path(&root.path) {
-                Ok(folder) => all.push(Watched { folder, with_everything_below: true }),
+                Ok(folder) => all.push(below(folder)),
                 // A root that is not there appears in a folder around it.
-                Err(_) => all.extend(
-                    std::iter::successors(root.path.parent(), AbsPath::parent)
-                        .find_map(|folder| real_path(&folder).ok())
-                        .map(|folder| Watched { folder, with_everything_below: false }),
-                ),
+                Err(_) => all.extend(around(&root.path).map(plain)),
             }
         }
-        let below =
-            |folder: &AbsPath| Watched { folder: folder.clone(), with_everything_below: true };
-        all.extend(self.found.linked.iter().map(below));
-        let plain =
-            |folder: &AbsPath| Watched { folder: folder.clone(), with_everything_below: false };
-        let state = self.places()?.state.as_ref().and_then(|state| real_path(state).ok());
-        all.extend(self.found.roots.searched.iter().chain(&state).map(plain));
+        all.extend(self.found.linked.iter().cloned().map(below));
+        let places = self.places()?;
+        for own in [&places.state, &places.config].into_iter().flatten() {
+            all.extend(real_path(own).ok().or_else(|| around(own)).map(plain));
+        }
+        all.extend(self.found.roots.searched.iter().cloned().map(plain));
         Ok(all)
+    }
+
+    /// Returns the skills that any of `paths` belongs to.
+    pub(crate) fn skills_at(&self, paths: &[PathBuf]) -> Vec<Arc<Skill>> {
+        let folders: HashMap<&Path, &Arc<Skill>> =
+            self.all_skills().iter().map(|skill| (Path::new(skill.path()), skill)).collect();
+        let mut found: Vec<Arc<Skill>> = Vec::new();
+        for path in paths {
+            let skill = path.ancestors().find_map(|folder| folders.get(folder));
+            if let Some(skill) =
+                skill.filter(|skill| !found.iter().any(|known| known.id == skill.id))
+            {
+                found.push(Arc::clone(skill));
+            }
+        }
+        found
     }
 
     /// Switches a skill off: one by its id, or every skill of a name. Returns false if that was so already.
@@ -377,26 +402,43 @@ impl OpenSkillRuntime {
         Ok(is_new)
     }
 
-    /// Switches a skill on again. A name that is switched off can be switched on even if no such skill is there.
+    /// Switches a skill on again: one by its id, or every skill of a name. A name that is switched off can be switched on
+    /// even if no such skill is there.
     pub fn enable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
         let state = self.places()?.state.clone();
         let mut disabled = DisabledSkills::load(state.as_ref())?;
-        let mut is_news = disabled.remove_name(name);
-        let candidates: Vec<Arc<Skill>> = match self.found.index.with_id(name) {
-            Some(skill) => vec![skill.clone()],
-            None => self.candidates(name).to_vec(),
+        let is_news = match self.found.index.with_id(name) {
+            Some(skill) => {
+                let others =
+                    self.candidates(&skill.name).iter().filter(|other| other.id != skill.id);
+                // The others of a name that is off stay off, each by itself.
+                let was_off = disabled.remove_name(&skill.name);
+                for other in others.filter(|_| was_off) {
+                    disabled.add_folder(other.path());
+                }
+                disabled.remove_folder(skill.path()) | was_off
+            }
+            None => {
+                let candidates = self.candidates(name);
+                let mut is_news = disabled.remove_name(name);
+                for skill in candidates {
+                    is_news |= disabled.remove_folder(skill.path());
+                }
+                if !is_news && candidates.is_empty() {
+                    // Something that was never heard of is more likely a slip than a wish.
+                    self.skill(name)?;
+                }
+                is_news
+            }
         };
-        for skill in &candidates {
-            is_news |= disabled.remove_folder(skill.path());
-            is_news |= disabled.remove_name(&skill.name);
-        }
-        if !is_news && candidates.is_empty() {
-            // Something that was never heard of is more likely a slip than a wish.
-            self.skill(name)?;
-        }
         disabled.save(state.as_ref())?;
         self.rediscover()?;
         Ok(is_news)
+    }
+
+    /// Returns the project around the working folder, or the one that the host named.
+    pub fn project_root(&self) -> Result<AbsPath, RuntimeError> {
+        Ok(find_project(self.config.project_root.as_deref(), self.places()?)?.root)
     }
 
     /// Trusts a folder: skills of it, and of folders in it, count as the user's own. Returns its real path, and false
@@ -432,7 +474,7 @@ impl OpenSkillRuntime {
         Ok((real, is_news))
     }
 
-    fn emit(&mut self, event: &Event) {
+    pub(crate) fn emit(&mut self, event: &Event) {
         if let Some(observer) = &mut self.observer {
             observer(event);
         }

@@ -16,6 +16,8 @@ const MAX_TERMS: usize = 16;
 const WEIGHTS: [f64; 3] = [8.0, 4.0, 1.0];
 /// What it is worth that a name is exactly one of the words.
 const EXACT_NAME: f64 = 12.0;
+/// What it is worth that a longer word begins with a word.
+const BEGINNING: f64 = 0.25;
 /// How soon further occurrences of a word stop to matter.
 const SATURATION: f64 = 1.2;
 /// Fewer skills than this are not worth handing out to another core.
@@ -33,7 +35,7 @@ pub struct SearchHit {
 }
 
 /// How often each word occurs in name, description and body.
-type Counts = [Vec<u32>; 3];
+type Counts = [Vec<f64>; 3];
 
 /// Returns the skills that hold at least one of the words in `query`, the best first.
 pub(crate) fn search(skills: &[Arc<Skill>], query: &str) -> Vec<SearchHit> {
@@ -44,7 +46,7 @@ pub(crate) fn search(skills: &[Arc<Skill>], query: &str) -> Vec<SearchHit> {
     let mut documents = vec![0_u32; terms.len()];
     for (counts, _) in &counted {
         for (term, seen) in documents.iter_mut().enumerate() {
-            *seen += u32::from(counts.iter().any(|field| field[term] > 0));
+            *seen += u32::from(counts.iter().any(|field| field[term] > 0.0));
         }
     }
     let all = f64::from(u32::try_from(skills.len()).unwrap_or(u32::MAX));
@@ -64,7 +66,7 @@ fn hit(counts: &Counts, skill: &Arc<Skill>, terms: &[String], rarity: &[f64]) ->
     let mut score = 0.0;
     let mut matched = 0.0;
     for (term, rare) in rarity.iter().enumerate() {
-        let occurrences = counts.iter().map(|field| f64::from(field[term]));
+        let occurrences = counts.iter().map(|field| field[term]);
         let worth: f64 = occurrences
             .zip(WEIGHTS)
             .map(|(count, weight)| weight * count / (count + SATURATION))
@@ -81,7 +83,7 @@ fn hit(counts: &Counts, skill: &Arc<Skill>, terms: &[String], rarity: &[f64]) ->
     // A skill that has all the words beats one that has a few of them often.
     score *= matched / f64::from(u32::try_from(terms.len()).unwrap_or(1));
     let names = ["name", "description", "body"];
-    let is_found = |field: &Vec<u32>| field.iter().any(|count| *count > 0);
+    let is_found = |field: &Vec<f64>| field.iter().any(|count| *count > 0.0);
     let found_in = counts.iter().zip(names).filter(|(field, _)| is_found(field));
     let found_in = found_in.map(|(_, name)| name).collect();
     Some(SearchHit { skill: skill.clone(), score, found_in })
@@ -128,9 +130,9 @@ impl Finder {
         ]
     }
 
-    /// Counts where words begin with each term.
-    fn occurrences(&self, text: &str) -> Vec<u32> {
-        let mut counts = vec![0; self.terms];
+    /// Counts where words are each term, or begin with it.
+    fn occurrences(&self, text: &str) -> Vec<f64> {
+        let mut counts = vec![0.0; self.terms];
         let lower;
         let text = if self.is_ascii {
             text
@@ -141,7 +143,9 @@ impl Finder {
         for found in self.automaton.find_overlapping_iter(text) {
             let before = text[..found.start()].chars().next_back();
             if before.is_none_or(|before| !goes_on(before)) {
-                counts[found.pattern().as_usize()] += 1;
+                let after = text[found.end()..].chars().next();
+                let is_whole = after.is_none_or(|after| !goes_on(after));
+                counts[found.pattern().as_usize()] += if is_whole { 1.0 } else { BEGINNING };
             }
         }
         counts
@@ -182,8 +186,8 @@ mod tests {
     fn words_are_found_where_they_begin_in_any_case_and_alphabet() {
         let count =
             |term: &str, text: &str| Finder::new(&[term.to_owned()]).unwrap().occurrences(text)[0];
-        assert_eq!(count("pdf", "PDF pdfs a-pdf xpdf"), 3);
-        assert_eq!(count("жук", "ЖУК и жуки, майжук"), 2);
-        assert_eq!(count("技能", "这个技能"), 1);
+        assert_eq!(count("pdf", "PDF pdfs a-pdf xpdf"), 2.25);
+        assert_eq!(count("жук", "ЖУК и жуки, майжук"), 1.25);
+        assert_eq!(count("技能", "这个技能"), 1.0);
     }
 }

@@ -2,14 +2,17 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 use skill_fs::AbsPath;
 
-use crate::{Event, OpenSkillRuntime, RuntimeError};
+use crate::{Change, Event, OpenSkillRuntime, RuntimeError};
 
 /// Changes that follow each other this closely are one change.
 const QUIET: Duration = Duration::from_millis(200);
@@ -43,29 +46,47 @@ pub(crate) fn watch(
     let (send, receive) = channel();
     let mut watcher =
         RecommendedWatcher::new(send, Config::default()).map_err(|error| setup(&error))?;
-    let mut watched: Vec<Watched> = Vec::new();
+    let mut watched = BTreeSet::new();
+    let mut events = runtime.rediscover()?;
     loop {
-        // Watching starts before looking, so that nothing falls between.
-        renew(&mut watcher, &mut watched, runtime.watched()?);
-        let events = runtime.rediscover()?;
         renew(&mut watcher, &mut watched, runtime.watched()?);
         if on_change(runtime, Some(&events)).is_break() {
             return Ok(());
         }
-        if wait(&receive, || on_change(runtime, None)).is_break() {
-            return Ok(());
+        let paths = match wait(&receive, || on_change(runtime, None)) {
+            ControlFlow::Continue(paths) => paths,
+            ControlFlow::Break(()) => return Ok(()),
+        };
+        // A file that is being written, such as the configuration, is whole a moment later: then it is looked at again.
+        events = match runtime.rediscover() {
+            Ok(events) => events,
+            Err(_) => continue,
+        };
+        // What changed beside a SKILL.md makes another version of the skill as well.
+        let told: BTreeSet<String> =
+            events.iter().map(|event| event.skill_id().to_owned()).collect();
+        for skill in runtime.skills_at(&paths) {
+            if !told.contains(&skill.id) {
+                let event = Event::discovered(&skill, Change::Changed, Timestamp::now());
+                runtime.emit(&event);
+                events.push(event);
+            }
         }
     }
 }
 
-/// Waits until something changed and all has been quiet for a while.
+/// Waits until something changed and all has been quiet for a while; returns what changed.
 fn wait(
     receive: &Receiver<notify::Result<notify::Event>>,
     mut idle: impl FnMut() -> ControlFlow<()>,
-) -> ControlFlow<()> {
+) -> ControlFlow<(), Vec<PathBuf>> {
+    let mut paths = Vec::new();
     loop {
         match receive.recv_timeout(AT_MOST / 4) {
-            Ok(event) if is_change(&event) => break,
+            Ok(event) if is_change(&event) => {
+                paths.extend(event.into_iter().flat_map(|event| event.paths));
+                break;
+            }
             Ok(_) => {}
             Err(RecvTimeoutError::Timeout) => idle()?,
             Err(RecvTimeoutError::Disconnected) => return ControlFlow::Break(()),
@@ -74,11 +95,16 @@ fn wait(
     let started = Instant::now();
     while started.elapsed() < AT_MOST {
         match receive.recv_timeout(QUIET) {
+            Ok(event) if is_change(&event) => {
+                paths.extend(event.into_iter().flat_map(|event| event.paths));
+            }
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    ControlFlow::Continue(())
+    paths.sort_unstable();
+    paths.dedup();
+    ControlFlow::Continue(paths)
 }
 
 /// Reading a file is no change; what cannot be told counts as one.
@@ -87,15 +113,13 @@ fn is_change(event: &notify::Result<notify::Event>) -> bool {
 }
 
 /// Makes the watches fit. A folder that cannot be watched, because it is gone or there are too many, is left out:
-/// what changes there is seen with the next change elsewhere.
-fn renew(watcher: &mut RecommendedWatcher, watched: &mut Vec<Watched>, mut wanted: Vec<Watched>) {
-    wanted.sort();
-    wanted.dedup();
-    wanted.truncate(MAX_FOLDERS);
+/// what changes there is seen with the next change elsewhere. The folders of skills come first.
+fn renew(watcher: &mut RecommendedWatcher, watched: &mut BTreeSet<Watched>, wanted: Vec<Watched>) {
+    let wanted: BTreeSet<Watched> = wanted.into_iter().take(MAX_FOLDERS).collect();
     for old in watched.iter().filter(|old| !wanted.contains(old)) {
         let _ = watcher.unwatch(old.folder.as_path());
     }
-    let mut kept = Vec::new();
+    let mut kept = BTreeSet::new();
     for folder in wanted {
         let mode = if folder.with_everything_below {
             RecursiveMode::Recursive
@@ -104,7 +128,7 @@ fn renew(watcher: &mut RecommendedWatcher, watched: &mut Vec<Watched>, mut wante
         };
         let is_new = !watched.contains(&folder);
         if !is_new || watcher.watch(folder.folder.as_path(), mode).is_ok() {
-            kept.push(folder);
+            kept.insert(folder);
         }
     }
     *watched = kept;

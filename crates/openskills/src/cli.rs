@@ -121,11 +121,9 @@ impl Command {
             Self::Read(args) => args.json,
             Self::Files(args) => args.json,
             Self::Trust(args) => args.json,
-            Self::Enable(_)
-            | Self::Disable(_)
-            | Self::Validate(_)
-            | Self::Show(_)
-            | Self::Completions { .. } => false,
+            Self::Enable(args) => args.is_json(),
+            Self::Disable(args) => args.is_json(),
+            Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
         };
         if is_json { Form::Json } else { Form::Words }
     }

@@ -36,6 +36,11 @@ fn exit_code(error: &RuntimeError) -> u8 {
     }
 }
 
+/// Returns what went wrong. A failure of the runtime says everything itself.
+fn message(error: &anyhow::Error, known: Option<&RuntimeError>) -> String {
+    known.map_or_else(|| format!("{error:#}"), ToString::to_string)
+}
+
 /// Returns the problems that say it all by themselves.
 fn diagnostics(error: Option<&RuntimeError>) -> &[Diagnostic] {
     match error {
@@ -53,7 +58,7 @@ fn words(ui: &mut Ui, error: &anyhow::Error, known: Option<&RuntimeError>) -> st
         ui.problem(diagnostic)?;
     }
     if diagnostics.is_empty() {
-        ui.error(&format!("error: {}\n", safe_line(&format!("{error:#}"))))?;
+        ui.error(&format!("error: {}\n", safe_line(&message(error, known))))?;
         if let Some(hint) = known.and_then(RuntimeError::hint) {
             ui.error(&format!("hint: {}\n", safe_line(&hint)))?;
         }
@@ -66,7 +71,7 @@ fn data(ui: &mut Ui, error: &anyhow::Error, known: Option<&RuntimeError>) -> std
         version: VERSION,
         error: ErrorJson {
             code: known.map_or("usage", RuntimeError::code).to_owned(),
-            message: format!("{error:#}"),
+            message: message(error, known),
             hint: known.and_then(RuntimeError::hint),
             diagnostics: diagnostics(known).iter().map(DiagnosticJson::from).collect(),
         },

@@ -1,10 +1,13 @@
 //! Where the commands that name a skill look for it.
 
-use std::path::PathBuf;
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use openskills_runtime::{Directory, OpenSkillRuntime, RuntimeConfig, RuntimeError};
 use skill::Severity;
-use term::counted;
+use term::{counted, safe_line};
 
 use crate::context::Context;
 
@@ -21,22 +24,68 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Returns what the runtime is to be like.
-    pub(crate) fn config(&self) -> RuntimeConfig {
+    /// Returns what the runtime is to be like. A folder that is not there is a slip.
+    pub(crate) fn config(&self, context: &Context) -> Result<RuntimeConfig, RuntimeError> {
+        for dir in &self.dir {
+            check_folder(context, dir)?;
+        }
         let is_standard = self.dir.is_empty();
-        RuntimeConfig {
+        Ok(RuntimeConfig {
             project_root: self.project.clone(),
             use_standard_locations: is_standard,
             use_builtin_skills: is_standard,
             custom_directories: self.dir.iter().map(Directory::new).collect(),
             ..RuntimeConfig::default()
-        }
+        })
     }
 
     /// Finds the skills.
-    pub(crate) fn discover(&self) -> Result<&'static mut OpenSkillRuntime, RuntimeError> {
-        discover(self.config())
+    pub(crate) fn discover(
+        &self,
+        context: &Context,
+    ) -> Result<&'static mut OpenSkillRuntime, RuntimeError> {
+        discover(self.config(context)?)
     }
+
+    /// Says that there are problems, and which command shows them.
+    pub(crate) fn tell_of_problems(
+        &self,
+        context: &mut Context,
+        runtime: &OpenSkillRuntime,
+    ) -> std::io::Result<()> {
+        let problems = runtime.problems();
+        let count =
+            |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+        let told: Vec<String> =
+            [(count(Severity::Error), "error"), (count(Severity::Warning), "warning")]
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, word)| counted(count, word))
+                .collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let dirs: String = self.dir.iter().map(|dir| format!(" --dir {}", dir.display())).collect();
+        let told =
+            format!("{} on the way; to see more: openskills discover{dirs}", told.join(" and "));
+        context.ui.error(&format!("note: {}\n", safe_line(&told)))
+    }
+}
+
+/// Makes sure that a folder that was named is there.
+fn check_folder(context: &Context, dir: &Path) -> Result<(), RuntimeError> {
+    let path = context.cwd.as_path().join(dir);
+    let shown = dir.display();
+    let (message, hint) = match fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(_) => {
+            (format!("{shown} is not a folder"), "name the folder of a skill, or one of skills")
+        }
+        Err(error) => {
+            (format!("cannot look in {shown}: {error}"), "--dir takes a folder of skills")
+        }
+    };
+    Err(RuntimeError::Setup { message, hint: Some(hint.to_owned()) })
 }
 
 /// Finds the skills that `config` asks for.
@@ -55,25 +104,4 @@ pub(crate) fn runtime(config: RuntimeConfig) -> &'static mut OpenSkillRuntime {
     // If somebody has made threads before, those are used.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     Box::leak(Box::new(OpenSkillRuntime::with_config(config)))
-}
-
-/// Says that there are problems, and which command shows them. Folders that were named and cannot be used are shown
-/// at once.
-pub(crate) fn tell_of_problems(
-    context: &mut Context,
-    runtime: &OpenSkillRuntime,
-) -> std::io::Result<()> {
-    let problems = runtime.problems();
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-    let warnings = problems.iter().filter(|problem| problem.severity == Severity::Warning).count();
-    let told: Vec<String> = [(errors, "error"), (warnings, "warning")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| counted(count, word))
-        .collect();
-    if told.is_empty() {
-        return Ok(());
-    }
-    let told = told.join(" and ");
-    context.ui.error(&format!("note: {told} on the way; to see more: openskills discover\n"))
 }

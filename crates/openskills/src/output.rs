@@ -278,6 +278,8 @@ pub struct HitJson {
     pub name: String,
     /// What it does and when to use it.
     pub description: String,
+    /// Who vouches for it.
+    pub source: SkillSource,
     /// Its folder.
     pub path: String,
     /// How well it fits, higher is better.
@@ -306,11 +308,47 @@ pub struct WhereJson {
 /// `openskills trust --list --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TrustJson {
+pub struct TrustListJson {
     /// The version of this format.
     pub version: u32,
     /// The folders that are trusted, sorted.
     pub folders: Vec<String>,
+}
+
+/// `openskills trust --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TrustJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The folder, by its real path.
+    pub folder: String,
+    /// Whether it is trusted now.
+    pub trusted: bool,
+    /// Whether that was otherwise before.
+    pub changed: bool,
+}
+
+/// `openskills enable --json` and `openskills disable --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SwitchJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What was switched, in the order of the call.
+    pub skills: Vec<SwitchedJson>,
+}
+
+/// A name or an id that was switched.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SwitchedJson {
+    /// The name or the id, as it was given.
+    pub name: String,
+    /// Whether it is on now.
+    pub enabled: bool,
+    /// Whether that was otherwise before.
+    pub changed: bool,
 }
 
 /// What a command with `--json` writes when it fails.
@@ -366,6 +404,8 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-search", schema_for!(SearchJson)),
         ("openskills-where", schema_for!(WhereJson)),
         ("openskills-trust", schema_for!(TrustJson)),
+        ("openskills-trust-list", schema_for!(TrustListJson)),
+        ("openskills-switch", schema_for!(SwitchJson)),
         ("openskills-error", schema_for!(FailureJson)),
     ]
 }

@@ -39,13 +39,44 @@ pub fn content_digest(root: &Root) -> Result<Digest, FsError> {
 ///
 /// A link that leads out, and anything that is neither file, folder nor link, is an error.
 pub fn digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsError> {
+    both(root, entries, |error, _| Err(error))
+}
+
+/// As [`digests`], but a link that leads out counts by where it points, and a FIFO, socket or device by what it is.
+/// This tells versions of any folder apart; trust binds to [`digests`] alone.
+pub fn version_digests(root: &Root, entries: &[Entry]) -> Result<Digests, FsError> {
+    both(root, entries, |error, hashing| match error {
+        FsError::Escapes { .. } | FsError::NotRegular { .. } => {
+            hashing.content.bytes(b"not read");
+            Ok(())
+        }
+        other => Err(other),
+    })
+}
+
+fn both(
+    root: &Root,
+    entries: &[Entry],
+    unreadable: impl Fn(FsError, &mut Hashing<'_>) -> Result<(), FsError>,
+) -> Result<Digests, FsError> {
     let mut hashing = Hashing::new(root, Wanted::Both);
     for entry in entries.iter().filter(|entry| entry.path.as_str() != MARKER_FILE) {
         match &entry.kind {
             Kind::Folder => {}
             Kind::File { .. } => hashing.file(&entry.path)?,
-            Kind::Link(target) => hashing.link(&entry.path, target)?,
-            Kind::Other(kind) => return Err(not_regular(root, &entry.path, kind)),
+            Kind::Link(target) => {
+                if let Err(error) = hashing.link(&entry.path, target) {
+                    hashing.content.file(&entry.path);
+                    hashing.content.bytes(target.as_bytes());
+                    unreadable(error, &mut hashing)?;
+                }
+            }
+            Kind::Other(kind) => {
+                hashing.content.file(&entry.path);
+                hashing.content.bytes(kind.as_bytes());
+                hashing.bundle.entry(&entry.path, &EntryKind::Link((*kind).to_owned()), 0);
+                unreadable(not_regular(root, &entry.path, kind), &mut hashing)?;
+            }
         }
     }
     Ok(Digests { content: hashing.content.finish(), bundle: hashing.bundle.finish() })

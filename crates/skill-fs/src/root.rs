@@ -65,7 +65,7 @@ pub struct Beginning {
 #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 pub fn real_path(path: &AbsPath) -> Result<AbsPath, FsError> {
     let real = std::fs::canonicalize(path.as_path())
-        .map_err(|source| FsError::io(path.as_str(), source))?;
+        .map_err(|source| FsError::confined(path.as_str(), source))?;
     AbsPath::new(real)
         .map_err(|error| FsError::io(path.as_str(), io::Error::other(error.to_string())))
 }

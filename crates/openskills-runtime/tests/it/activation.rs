@@ -235,6 +235,31 @@ fn names_are_found_in_every_form_and_slips_are_noticed() {
 }
 
 #[test]
+fn a_skill_with_odd_files_can_be_used_all_the_same() {
+    let world = World::new(&skill("s/x", "x"));
+    world.add("//- /s/x/references/a.md\nA.\n");
+    world.link("/usr/bin/python3", "s/x/.venv/bin/python");
+    world.link("nowhere", "s/x/dangling");
+    let fifo = world.path("s/x/fifo");
+    assert_eq!(world.env.run_args("mkfifo", &[fifo.to_str().unwrap()]).code, Some(0));
+    let hash = |world: &World| world.discover_in("s").activate_skill("x").unwrap().activation.hash;
+    let first = hash(&world);
+    assert_eq!(hash(&world), first);
+    std::fs::remove_file(world.path("s/x/.venv/bin/python")).unwrap();
+    world.link("/usr/bin/python4", "s/x/.venv/bin/python");
+    assert_ne!(hash(&world), first, "where a link points is part of the version");
+    let runtime = world.discover_in("s");
+    assert!(runtime.index_entries(&runtime.list_skills())[0].hash.is_some());
+}
+
+#[test]
+fn a_folder_called_otherwise_is_a_hint() {
+    let world = World::new("//- /s/folder/SKILL.md\n---\nname: declared\ndescription: d\n---\n");
+    let error = world.discover_in("s").activate_skill("folder").unwrap_err();
+    assert_eq!(error.hint().unwrap(), "did you mean `declared`?");
+}
+
+#[test]
 fn a_builtin_skill_can_be_activated_and_read() {
     let world = World::new("");
     let mut runtime = discover(RuntimeConfig { use_builtin_skills: true, ..world.config() });

@@ -88,6 +88,47 @@ fn a_marker_without_a_receipt_is_anybodys() {
 }
 
 #[test]
+fn copies_that_csk_made_are_one_skill() {
+    let world = installed();
+    fs::remove_dir_all(world.path("work/.claude")).unwrap();
+    let copy = [
+        "-r",
+        world.path("work/.agents").to_str().unwrap(),
+        world.path("work/.claude").to_str().unwrap(),
+    ]
+    .map(str::to_owned);
+    assert_eq!(
+        world.env.run_args("cp", &copy.iter().map(String::as_str).collect::<Vec<_>>()).code,
+        Some(0)
+    );
+    let runtime = world.discover();
+    assert_eq!(
+        crate::ids(&runtime),
+        "project/pdf third_party\nproject-agents/pdf third_party < project/pdf\n"
+    );
+    assert_eq!(problems(&world, &runtime), "", "a copy of itself is no surprise");
+    assert!(provenance(&world).has_receipt);
+    fs::write(world.path("work/.agents/skills/pdf/references/a.md"), "B.\n").unwrap();
+    let told = problems(&world, &world.discover());
+    assert!(told.contains("content-drift") && told.contains("shadowed"), "{told}");
+}
+
+#[test]
+fn a_marker_that_comes_later_is_seen() {
+    let world = installed();
+    let ledger = world.path(&format!("work/.agents/skills/{LEDGER_FILE}"));
+    fs::remove_dir_all(world.path("work/.claude")).unwrap();
+    fs::remove_file(&ledger).unwrap();
+    let file = fs::File::open(world.path("work/.agents/skills/pdf/SKILL.md")).unwrap();
+    while file.metadata().unwrap().modified().unwrap().elapsed().unwrap().as_millis() < 2_100 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(world.discover().skill("pdf").unwrap().provenance, None, "not a folder of csk's");
+    fs::write(&ledger, "{}").unwrap();
+    assert!(provenance(&world).has_receipt);
+}
+
+#[test]
 fn drift_is_noticed_whatever_changed() {
     type Edit = fn(&World);
     let edits: [Edit; 4] = [

@@ -83,20 +83,45 @@ fn a_root_may_be_one_skill_and_groups_may_be_nested() {
             skill("pdf", "pdf"),
             skill("many/one", "one"),
             skill("many/group/two", "two"),
-            skill("many/group/deeper/three", "three"),
-            skill("many/.hidden/four", "four"),
+            skill("many/a/b/c/d/e/f/three", "three"),
+            skill("many/.curated/four", "four"),
             skill("many/node_modules/five", "five"),
+            skill("many/.git/six", "six"),
             skill("many/one/inner", "inner"),
         ]
         .concat(),
     );
     assert_eq!(ids(&world.discover_in("pdf")), "pdf/pdf user\n");
+    let found = world.discover_in("many");
     expect![[r#"
+        many/four user
         many/one user
         many/three user
         many/two user
     "#]]
-    .assert_eq(&ids(&world.discover_in("many")));
+    .assert_eq(&ids(&found));
+    assert_eq!(problems(&world, &found), "");
+    let mut deep = world.path("many");
+    deep.extend(["d"; 20]);
+    fs::create_dir_all(&deep).unwrap();
+    let told = problems(&world, &world.discover_in("many"));
+    assert!(told.contains("it holds more than 16 folders inside each other"), "{told}");
+}
+
+#[test]
+fn a_link_to_a_folder_of_skills_is_entered_once() {
+    let world = World::new(&[skill("team/pdf", "pdf"), skill("team/group/csv", "csv")].concat());
+    world.link("../../../team", "home/.claude/skills/team");
+    world.link("../../../team", "home/.claude/skills/team-again");
+    world.link("..", "team/group/up");
+    for _ in 0..3 {
+        let runtime = world.discover();
+        assert_eq!(ids(&runtime), "personal/csv user\npersonal/pdf user\n");
+        assert_eq!(problems(&world, &runtime), "");
+        let path = runtime.skill("csv").unwrap().path().to_owned();
+        assert_eq!(world.shown(&path), "[ROOT]/team/group/csv", "by its real path");
+        assert!(world.discover().activate_skill("csv").is_ok());
+    }
 }
 
 #[test]
@@ -314,6 +339,41 @@ fn skills_are_switched_off_by_name_and_one_by_one() {
     assert_eq!(ids(&other), "personal/x user\npersonal-agents/x user < personal/x\n");
     assert_eq!(other.disable_skill("y").unwrap_err().code(), "skill-not-found");
     assert_eq!(other.enable_skill("y").unwrap_err().code(), "skill-not-found");
+}
+
+#[test]
+fn one_of_several_can_be_switched_on_alone() {
+    let places = ["home/.agents/skills/x", "home/.claude/skills/x", "work/.claude/skills/x"];
+    let world = World::new(&places.map(|place| skill(place, "x")).concat());
+    let mut runtime = world.discover();
+    runtime.disable_skill("x").unwrap();
+    assert!(runtime.enable_skill("personal-agents/x").unwrap());
+    expect![[r#"
+        personal/x user off
+        personal-agents/x user
+        project/x third_party off
+    "#]]
+    .assert_eq(&ids(&runtime));
+    assert!(!runtime.enable_skill("personal-agents/x").unwrap(), "it was so already");
+}
+
+#[test]
+fn advice_cannot_bring_a_command() {
+    let world = World::new("");
+    world
+        .add("//- /home/.claude/skills/x/SKILL.md\n---\nname: 'x; touch y'\ndescription: d\n---\n");
+    world
+        .add("//- /home/.agents/skills/x/SKILL.md\n---\nname: 'x; touch y'\ndescription: d\n---\n");
+    let mut runtime = world.discover();
+    let hints: Vec<String> =
+        runtime.problems().iter().filter_map(|problem| problem.hint.clone()).collect();
+    assert!(
+        hints.iter().any(|hint| hint.contains("openskills where personal-agents/x-touch-y")),
+        "{hints:?}"
+    );
+    runtime.disable_skill("x; touch y").unwrap();
+    let hint = runtime.activate_skill("x; touch y").unwrap_err().hint().unwrap();
+    assert_eq!(hint, "the user can switch it on: openskills enable personal/x-touch-y");
 }
 
 #[test]

@@ -54,6 +54,19 @@ fn skills_that_come_change_and_go_are_told() {
             // A place that was not there when the watch began.
             &|world| world.add(&skill("work/.agents/skills/z", "z")),
             &|world| world.add(&skill("work/packages/a/.claude/skills/n", "n")),
+            // A file beside a SKILL.md makes another version, too.
+            &|world| world.add("//- /home/.claude/skills/x/scripts/run.sh\nx\n"),
+            // Half a configuration stops nothing, a whole one is heard.
+            &|world| {
+                world.add("//- /home/.config/openskills/config.json\n{\n");
+                world.add(&skill("team/t", "t"));
+                let path = world.root().join("team");
+                let config = format!(
+                    r#"{{"schema_version": 1, "directories": {{"team": {{"path": "{path}"}}}}}}"#
+                );
+                std::thread::sleep(Duration::from_millis(600));
+                fs::write(world.path("home/.config/openskills/config.json"), config).unwrap();
+            },
         ],
     );
     assert_eq!(
@@ -65,6 +78,8 @@ fn skills_that_come_change_and_go_are_told() {
             vec!["personal/y Removed"],
             vec!["project-agents/z New"],
             vec!["nested-packages/a/n New"],
+            vec!["personal/x Changed"],
+            vec!["team/t New"],
         ]
     );
 }

@@ -64,7 +64,7 @@ pub(crate) struct ActivateArgs {
 }
 
 pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config() };
+    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
     let (name, typed) = match user_invocation(&args.name) {
         Some((name, arguments)) => (name, arguments),

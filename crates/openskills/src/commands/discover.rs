@@ -53,7 +53,7 @@ pub(crate) struct DiscoverArgs {
 }
 
 pub(crate) fn discover(context: &mut Context, args: &DiscoverArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { strict: args.strict, ..args.look.config() };
+    let config = RuntimeConfig { strict: args.strict, ..args.look.config(context)? };
     if args.watch {
         return watch(context, args, config);
     }
@@ -112,9 +112,8 @@ fn show(
     };
     if let Some((project, _)) = runtime.project().filter(has_strangers) {
         let project = safe_line(project.as_str());
-        context.ui.error(&format!(
-            "note: {project} is not trusted, so its skills count as a stranger's; `openskills trust` changes that\n"
-        ))?;
+        let note = format!("note: {project} is not trusted, so its skills count as a stranger's");
+        context.ui.error(&format!("{note}; `openskills trust` changes that\n"))?;
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub(crate) struct FilesArgs {
 }
 
 pub(crate) fn files(context: &mut Context, args: &FilesArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.look.discover()?;
+    let runtime = args.look.discover(context)?;
     let skill = runtime.skill(&args.name)?;
     let all = runtime.files(&args.name)?;
     let files: Vec<_> =

@@ -7,7 +7,7 @@ use openskills_runtime::{OpenSkillRuntime, Skill};
 use term::{DiagnosticJson, table};
 
 use crate::context::Context;
-use crate::look::{Look, tell_of_problems};
+use crate::look::Look;
 use crate::output::{ListJson, RefusedJson, VERSION};
 
 const AFTER: &str = "\
@@ -41,7 +41,7 @@ pub(crate) struct ListArgs {
 }
 
 pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.look.discover()?;
+    let runtime = args.look.discover(context)?;
     let skills = if args.all { runtime.all_skills().to_vec() } else { runtime.list_skills() };
     if args.json {
         let refused = if args.all { runtime.refused_skills() } else { &[] };
@@ -65,7 +65,7 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         let rows = if args.all { all_rows(runtime, &skills) } else { rows(&skills) };
         context.ui.out(&table(&rows, context.ui.width))?;
     }
-    tell_of_problems(context, runtime)?;
+    args.look.tell_of_problems(context, runtime)?;
     Ok(ExitCode::SUCCESS)
 }
 

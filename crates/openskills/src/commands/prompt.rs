@@ -14,7 +14,7 @@ use term::{Palette, counted, render, safe_line};
 use crate::cli::INVALID;
 use crate::context::Context;
 use crate::load::{Loaded, load};
-use crate::look::{Look, tell_of_problems};
+use crate::look::Look;
 use crate::target::{Search, Target, visit};
 
 const AFTER: &str = "\
@@ -54,6 +54,9 @@ pub(crate) struct PromptArgs {
     /// The format of the block
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Leave the location out, for clients without a file system
     #[arg(long)]
     no_location: bool,
@@ -81,12 +84,13 @@ enum Format {
 impl PromptArgs {
     /// Returns whether failures are told as data.
     pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
+        self.json || self.format == Format::Json
     }
 
     fn options(&self) -> PromptOptions {
         PromptOptions {
             format: match self.format {
+                _ if self.json => PromptFormat::Json,
                 Format::Xml => PromptFormat::Xml,
                 Format::Markdown => PromptFormat::Markdown,
                 Format::Json => PromptFormat::Json,
@@ -111,7 +115,7 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     if !args.paths.is_empty() {
         return of_paths(context, args);
     }
-    let runtime = args.look.discover()?;
+    let runtime = args.look.discover(context)?;
     let disclosure = runtime.prompt(&args.options())?;
     for id in &disclosure.hidden {
         left_out(context, id, "the model may not invoke it")?;
@@ -119,7 +123,7 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     for id in &disclosure.unfit {
         left_out(context, id, "its path holds a character that no prompt may hold")?;
     }
-    tell_of_problems(context, runtime)?;
+    args.look.tell_of_problems(context, runtime)?;
     write(context, &disclosure.prompt)
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct ReadArgs {
 }
 
 pub(crate) fn read(context: &mut Context, args: &ReadArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config() };
+    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
     let depth = if args.nested { Depth::Nested } else { Depth::OneLevel };
     let options = ReadOptions { depth, max_bytes: args.max_bytes };

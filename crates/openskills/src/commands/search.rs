@@ -10,7 +10,7 @@ use crate::output::{HitJson, SearchJson, VERSION};
 
 const AFTER: &str = "\
 Ranks skills by where the words stand (name, description, body), by how rare they are and by how many of them there are.
-A word also finds longer words that begin with it.
+A word also finds longer words that begin with it; they count less. Skills that the model may not start by itself are left out.
 
 Reads:  the SKILL.md of every skill
 Writes: the index, to be faster the next time
@@ -31,6 +31,9 @@ pub(crate) struct SearchArgs {
     /// The words
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
+    /// Also those that the model may not start by itself
+    #[arg(long)]
+    all: bool,
     /// How many skills to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -42,9 +45,12 @@ pub(crate) struct SearchArgs {
 }
 
 pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.look.discover()?;
+    let runtime = args.look.discover(context)?;
     let query = args.query.join(" ");
-    let hits = runtime.search(&query);
+    let mut hits = runtime.search(&query);
+    let all = hits.len();
+    hits.retain(|hit| args.all || runtime.model_may_invoke(&hit.skill));
+    let hidden = all - hits.len();
     let found = hits.len();
     let shown = &hits[..found.min(args.limit)];
     if args.json {
@@ -52,6 +58,7 @@ pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result
             skill_id: hit.skill.id.clone(),
             name: hit.skill.name.to_string(),
             description: hit.skill.description.clone(),
+            source: hit.skill.source,
             path: hit.skill.path().to_owned(),
             score: (hit.score * 1000.0).round() / 1000.0,
             found_in: hit.found_in.iter().map(|&field| field.to_owned()).collect(),
@@ -60,17 +67,20 @@ pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result
     } else if found == 0 {
         context.ui.error("no skill has any of these words\n")?;
     } else {
-        let rows: Vec<_> = shown
-            .iter()
-            .map(|hit| {
-                vec![hit.skill.name.to_string(), hit.skill.source.to_string(), hit.skill.listing()]
-            })
-            .collect();
+        let head = vec!["NAME".to_owned(), "SOURCE".to_owned(), "DESCRIPTION".to_owned()];
+        let hits = shown.iter().map(|hit| {
+            vec![hit.skill.name.to_string(), hit.skill.source.to_string(), hit.skill.listing()]
+        });
+        let rows: Vec<_> = std::iter::once(head).chain(hits).collect();
         context.ui.out(&table(&rows, context.ui.width))?;
         if found > shown.len() {
             let more = found - shown.len();
             context.ui.error(&format!("note: {more} more; `--limit {found}` shows them\n"))?;
         }
+    }
+    if hidden > 0 && !args.json {
+        let note = format!("note: {hidden} that only the user may start; `--all` shows them\n");
+        context.ui.error(&note)?;
     }
     Ok(if found == 0 { ExitCode::from(crate::cli::NOT_FOUND) } else { ExitCode::SUCCESS })
 }

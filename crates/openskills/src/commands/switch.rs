@@ -6,6 +6,7 @@ use term::safe_line;
 
 use crate::context::Context;
 use crate::look::Look;
+use crate::output::{SwitchJson, SwitchedJson, VERSION};
 
 const AFTER_DISABLE: &str = "\
 A skill that is switched off is in no list and no prompt, and cannot be activated. A name switches off every skill of that
@@ -56,12 +57,29 @@ struct SwitchArgs {
     /// Names or ids
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     look: Look,
 }
 
+impl DisableArgs {
+    /// Returns whether failures are told as data.
+    pub(crate) fn is_json(&self) -> bool {
+        self.switch.json
+    }
+}
+
+impl EnableArgs {
+    /// Returns whether failures are told as data.
+    pub(crate) fn is_json(&self) -> bool {
+        self.switch.json
+    }
+}
+
 pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.switch.look.discover()?;
+    let runtime = args.switch.look.discover(context)?;
     // A slip in the last name must not leave the first ones switched off.
     for name in &args.switch.names {
         if runtime.candidates(name).is_empty()
@@ -70,20 +88,41 @@ pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Resu
             runtime.skill(name)?;
         }
     }
+    let mut skills = Vec::new();
     for name in &args.switch.names {
-        let is_new = runtime.disable_skill(name)?;
-        let state = if is_new { "switched off" } else { "was switched off already" };
-        context.ui.out(&format!("{} {state}\n", safe_line(name)))?;
+        let changed = runtime.disable_skill(name)?;
+        skills.push(SwitchedJson { name: name.clone(), enabled: false, changed });
     }
-    Ok(ExitCode::SUCCESS)
+    tell(context, &args.switch, skills)
 }
 
 pub(crate) fn enable(context: &mut Context, args: &EnableArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.switch.look.discover()?;
+    let runtime = args.switch.look.discover(context)?;
+    let mut skills = Vec::new();
     for name in &args.switch.names {
-        let is_news = runtime.enable_skill(name)?;
-        let state = if is_news { "switched on" } else { "was switched on already" };
-        context.ui.out(&format!("{} {state}\n", safe_line(name)))?;
+        let changed = runtime.enable_skill(name)?;
+        skills.push(SwitchedJson { name: name.clone(), enabled: true, changed });
+    }
+    tell(context, &args.switch, skills)
+}
+
+fn tell(
+    context: &mut Context,
+    args: &SwitchArgs,
+    skills: Vec<SwitchedJson>,
+) -> anyhow::Result<ExitCode> {
+    if args.json {
+        context.ui.json(&SwitchJson { version: VERSION, skills })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for skill in skills {
+        let state = if skill.enabled { "on" } else { "off" };
+        let told = if skill.changed {
+            format!("switched {state}")
+        } else {
+            format!("was switched {state} already")
+        };
+        context.ui.out(&format!("{} {told}\n", safe_line(&skill.name)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use skill_fs::AbsPath;
 use term::safe_line;
 
 use crate::context::Context;
-use crate::output::{TrustJson, VERSION};
+use crate::output::{TrustJson, TrustListJson, VERSION};
 
 const AFTER: &str = "\
 Skills of a project count as a stranger's until its folder is trusted: they never come before yours, and no link of theirs
@@ -33,17 +33,17 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct TrustArgs {
-    /// The folder
-    #[arg(default_value = ".", value_name = "DIR")]
-    folder: PathBuf,
+    /// The folder; by default the project, which is the git repository around the working folder
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
     /// Trust it no longer
     #[arg(long)]
     remove: bool,
     /// Show the folders that are trusted
     #[arg(long, conflicts_with_all = ["remove", "folder"])]
     list: bool,
-    /// Write the list as JSON
-    #[arg(long, requires = "list")]
+    /// Write it as JSON
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         let trusted = TrustedFolders::load(runtime.places()?.state.as_ref())?;
         if args.json {
             let folders = trusted.iter().map(str::to_owned).collect();
-            context.ui.json(&TrustJson { version: VERSION, folders })?;
+            context.ui.json(&TrustListJson { version: VERSION, folders })?;
         } else {
             for folder in trusted.iter() {
                 context.ui.out(&format!("{}\n", safe_line(folder)))?;
@@ -61,14 +61,26 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let folder = AbsPath::new(context.cwd.as_path().join(&args.folder))?;
-    let told = if args.remove {
-        let (folder, is_news) = runtime.distrust_folder(&folder)?;
-        (folder, if is_news { "is not trusted any more" } else { "was not trusted" })
-    } else {
-        let (folder, is_new) = runtime.trust_folder(&folder)?;
-        (folder, if is_new { "is trusted" } else { "was trusted already" })
+    let folder = match &args.folder {
+        Some(folder) => AbsPath::new(context.cwd.as_path().join(folder))?,
+        None => runtime.project_root()?,
     };
-    context.ui.out(&format!("{} {}\n", safe_line(told.0.as_str()), told.1))?;
+    let (folder, changed) = if args.remove {
+        runtime.distrust_folder(&folder)?
+    } else {
+        runtime.trust_folder(&folder)?
+    };
+    if args.json {
+        let (folder, trusted) = (folder.to_string(), !args.remove);
+        context.ui.json(&TrustJson { version: VERSION, folder, trusted, changed })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let told = match (args.remove, changed) {
+        (false, true) => "is trusted",
+        (false, false) => "was trusted already",
+        (true, true) => "is not trusted any more",
+        (true, false) => "was not trusted",
+    };
+    context.ui.out(&format!("{} {told}\n", safe_line(folder.as_str())))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -41,7 +41,7 @@ pub(crate) struct WhereArgs {
 }
 
 pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.look.discover()?;
+    let runtime = args.look.discover(context)?;
     let candidates = candidates(runtime, &args.name)?;
     let meant = candidates.iter().find(|skill| skill.is_visible()).cloned();
     let why = why(&candidates);

@@ -101,7 +101,6 @@ fn a_wrong_call_is_exit_2_with_advice() {
         ("activate", "required arguments were not provided"),
         ("prompt . --dir x", "cannot be used with"),
         ("prompt --recursive", "required arguments were not provided"),
-        ("trust --json", "required arguments were not provided"),
         ("prompt . --format yaml", "possible values: xml, markdown, json"),
     ] {
         let run = openskills(&env, arguments);

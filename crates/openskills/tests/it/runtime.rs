@@ -69,7 +69,7 @@ fn discover_shows_places_and_problems() {
         stderr:
         stderr: warning[shadowed]: `project/pdf` is shadowed by `personal/pdf`
         stderr: --> [ROOT]/work/.claude/skills/pdf/SKILL.md
-        stderr:  = hint: its id reaches it all the same; `openskills where pdf` explains
+        stderr:  = hint: its id reaches it all the same; `openskills where project/pdf` explains
         stderr:
         stderr: 4 skills, 1 shadowed or switched off, 1 that cannot be loaded
         stderr: note: [ROOT]/work is not trusted, so its skills count as a stranger's; `openskills trust` changes that
@@ -109,10 +109,47 @@ fn list_is_a_table_and_data() {
     let skill = &listed["skills"][0];
     assert_eq!((&skill["skillId"], &skill["source"]), (&"skills/csv".into(), &"user".into()));
     assert!(skill["hash"].as_str().unwrap().starts_with("sha256:"));
-    let hidden = openskills(&env, "list --dir packages");
-    assert_eq!(hidden.stdout, "", "hidden folders are not searched");
+    let nested = openskills(&env, "list --dir packages");
+    assert_eq!(nested.stdout.lines().count(), 2, "{}", nested.stdout);
     let empty = openskills(&TestEnv::with("//- /x\n\n"), "list --dir .");
     assert_eq!((empty.code, empty.stderr.as_str()), (Some(0), "no skills\n"));
+}
+
+#[test]
+fn a_folder_that_was_named_and_is_not_there_is_a_wrong_call() {
+    let env = project();
+    for command in
+        ["list --dir none", "prompt --dir none", "discover --dir none", "activate pdf --dir none"]
+    {
+        let run = openskills(&env, command);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{command}");
+        assert!(
+            run.stderr.starts_with("error: cannot look in none: "),
+            "{command}: {}",
+            run.stderr
+        );
+    }
+    let run = openskills(&env, "list --dir .claude/skills/pdf/SKILL.md");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("is not a folder"), "{}", run.stderr);
+}
+
+#[test]
+fn trust_means_the_project_from_anywhere_in_it() {
+    let env = project();
+    let mut command = env.command(env!("CARGO_BIN_EXE_openskills"), &["trust"]);
+    let output = command.current_dir(env.path("packages/a")).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("/work is trusted\n"));
+    assert!(!openskills(&env, "discover").stderr.contains("is not trusted"));
+}
+
+#[test]
+fn search_leaves_out_what_the_model_may_not_start() {
+    let env = project();
+    let run = openskills(&env, "search ships");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""));
+    assert!(run.stderr.contains("1 that only the user may start"), "{}", run.stderr);
+    assert!(openskills(&env, "search ships --all").stdout.contains("deploy"));
 }
 
 #[test]
@@ -175,7 +212,7 @@ fn activate_prints_what_the_model_reads() {
         (run.code, run.stderr.as_str()),
         (
             Some(4),
-            "error: the model may not start `project/deploy` by itself\nhint: the user can: /deploy\n"
+            "error: the model may not start `project/deploy` by itself\nhint: the user can: openskills activate /project/deploy\n"
         )
     );
     for arguments in [&["activate", "/deploy", "now"][..], &["activate", "/deploy now"]] {
@@ -263,10 +300,11 @@ fn search_ranks_names_before_descriptions_before_bodies() {
     let env = project();
     expect![[r#"
         exit 0
-        stdout: pdf  user  Reads PDFs of mine.
+        stdout: NAME  SOURCE  DESCRIPTION
+        stdout: pdf   user    Reads PDFs of mine.
     "#]]
     .assert_eq(&openskills(&env, "search pdf").transcript());
-    assert!(openskills(&env, "search KUBERNETES").stdout.starts_with("csv "));
+    assert!(openskills(&env, "search KUBERNETES").stdout.contains("\ncsv "));
     assert_eq!(
         openskills(&env, "search tables csv")
             .stdout
