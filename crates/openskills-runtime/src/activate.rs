@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use skill::{Arguments, Context, Diagnostic, Frontmatter, MARKER_FILE, Shell};
+use skill::{Arguments, Context, Diagnostic, Frontmatter, MARKER_FILE, Shell, is_invisible};
 use skill_fs::{Root, SkillFile, WalkLimits, list_files};
 
 use crate::arguments::{Values, substitute};
@@ -183,12 +183,19 @@ pub(crate) fn instructions(
     skill: &Skill,
     arguments: Option<&str>,
     session_id: &str,
-) -> String {
+) -> Result<String, RuntimeError> {
     let names = match &frontmatter.arguments {
         Some(Arguments::Names(names)) => names.as_slice(),
         Some(Arguments::Schema(_)) | None => &[],
     };
-    substitute(body, &Values { arguments, names, skill_dir: skill.path(), session_id })
+    let values = Values { arguments, names, skill_dir: skill.path(), session_id };
+    substitute(body, &values).ok_or_else(|| RuntimeError::PermissionDenied {
+        message: format!(
+            "the instructions of `{}` grow too long by what is put into them",
+            skill.id
+        ),
+        hint: None,
+    })
 }
 
 /// Returns the names of a skill's files, without its SKILL.md and the marker.
@@ -264,7 +271,9 @@ fn defused(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         safe.push_str(before);
-        let name = tag[1..].trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+        let is_between =
+            |c: char| c == '/' || c.is_whitespace() || c.is_control() || is_invisible(c);
+        let name = tag[1..].trim_start_matches(is_between);
         let is_ours = TAGS.iter().any(|ours| {
             name.get(..ours.len()).is_some_and(|start| start.eq_ignore_ascii_case(ours))
         });
@@ -288,6 +297,7 @@ mod tests {
             ("if a < b && <div>", "if a < b && <div>"),
             ("<", "<"),
             ("<<//skill_content", "<&lt;//skill_content"),
+            ("<\u{200b}/skill_content>", "&lt;\u{200b}/skill_content>"),
             ("<é", "<é"),
         ] {
             assert_eq!(defused(body), expected);

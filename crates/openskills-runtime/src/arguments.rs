@@ -2,7 +2,7 @@
 //!
 //! One pass over the text: what is put in is never looked at again, so an argument cannot bring another substitution.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// What is known when a skill is activated.
 #[derive(Debug, Clone, Copy)]
@@ -16,27 +16,42 @@ pub(crate) struct Values<'a> {
     pub(crate) session_id: &'a str,
 }
 
-/// Returns the instructions with `$ARGUMENTS`, `$ARGUMENTS[n]`, `$n`, `$name` and `${SKILL_DIR}` replaced.
+/// The longest text that may become of a body: what a stranger's placeholders multiply must end somewhere.
+const MAX_LENGTH: usize = 4 << 20;
+/// The longest name of an argument.
+const MAX_NAME: usize = 64;
+
+/// Returns the instructions with `$ARGUMENTS`, `$ARGUMENTS[n]`, `$n`, `$name` and `${SKILL_DIR}` replaced; `None` if that
+/// would make more than [`MAX_LENGTH`] bytes.
 ///
 /// A text that uses `$0` counts from 0, as `$ARGUMENTS[n]` does; any other counts its first argument as `$1`. What has
 /// no value stays as it is. Arguments that the text has no place for are added at its end.
-pub(crate) fn substitute(body: &str, values: &Values<'_>) -> String {
+pub(crate) fn substitute(body: &str, values: &Values<'_>) -> Option<String> {
     let list = values.arguments.map(split).unwrap_or_default();
-    let first = if has_zero(body) { 0 } else { 1 };
+    let names = values.names.iter().enumerate().map(|(at, name)| (name.as_str(), at));
+    let known = Known {
+        values,
+        list: &list,
+        first: if has_zero(body) { 0 } else { 1 },
+        names: names.filter(|(name, _)| (1..=MAX_NAME).contains(&name.len())).collect(),
+    };
     let mut text = String::with_capacity(body.len());
     let mut is_used = false;
     let mut rest = body;
     while let Some(at) = rest.find('$') {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (length, value) = placeholder(rest, values, &list, first);
+        let (length, value) = known.placeholder(rest);
         match value {
             Some(Value::Argument(value)) => {
                 is_used = true;
-                text.push_str(&value);
+                text.push_str(value);
             }
             Some(Value::Place(value)) => text.push_str(value),
             None => text.push_str(&rest[..length]),
+        }
+        if text.len() > MAX_LENGTH {
+            return None;
         }
         rest = &rest[length..];
     }
@@ -46,64 +61,86 @@ pub(crate) fn substitute(body: &str, values: &Values<'_>) -> String {
         text.push_str("\n\nARGUMENTS: ");
         text.push_str(arguments);
     }
-    text
+    Some(text)
 }
 
 enum Value<'a> {
-    Argument(Cow<'a, str>),
+    Argument(&'a str),
     Place(&'a str),
 }
 
-/// Returns how long the placeholder at the start of `text` is, and what stands for it.
-fn placeholder<'a>(
-    text: &str,
-    values: &Values<'a>,
-    list: &[String],
+/// What can be put in. A look at one placeholder costs the same wherever it stands.
+struct Known<'a> {
+    values: &'a Values<'a>,
+    list: &'a [String],
+    /// The number of the first argument.
     first: usize,
-) -> (usize, Option<Value<'a>>) {
-    let item = |at: Option<usize>| {
-        at.and_then(|at| list.get(at)).map(|item| Value::Argument(Cow::Owned(item.clone())))
-    };
-    if let Some(inner) =
-        text.strip_prefix("${").and_then(|rest| rest.split_once('}')).map(|(name, _)| name)
-    {
-        let value = match inner {
-            "SKILL_DIR" | "CLAUDE_SKILL_DIR" => Some(Value::Place(values.skill_dir)),
-            "SESSION_ID" | "CLAUDE_SESSION_ID" => Some(Value::Place(values.session_id)),
-            "ARGUMENTS" => Some(Value::Argument(values.arguments.unwrap_or_default().into())),
-            _ => return (1, None),
-        };
-        return (inner.len() + 3, value);
+    /// Where the argument of a name is.
+    names: HashMap<&'a str, usize>,
+}
+
+impl<'a> Known<'a> {
+    fn item(&self, at: Option<usize>) -> Option<Value<'a>> {
+        at.and_then(|at| self.list.get(at)).map(|item| Value::Argument(item))
     }
-    let digits = text[1..].bytes().take_while(u8::is_ascii_digit).count();
-    if digits > 0 {
-        let number = text[1..=digits].parse::<usize>().ok();
-        return (digits + 1, item(number.and_then(|number| number.checked_sub(first))));
+
+    fn arguments(&self) -> Value<'a> {
+        Value::Argument(self.values.arguments.unwrap_or_default())
     }
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let word: &str = text[1..].split(|c| !is_word(c)).next().unwrap_or_default();
-    let length = word.len() + 1;
-    if word == "ARGUMENTS" {
-        let index = text[length..].strip_prefix('[').and_then(|rest| rest.split_once(']'));
-        return match index.and_then(|(index, _)| Some((index, index.parse::<usize>().ok()?))) {
-            Some((index, number)) => (length + index.len() + 2, item(Some(number))),
-            None => (length, Some(Value::Argument(values.arguments.unwrap_or_default().into()))),
-        };
+
+    /// Returns how long the placeholder at the start of `text` is, and what stands for it.
+    fn placeholder(&self, text: &str) -> (usize, Option<Value<'a>>) {
+        let braced = [
+            ("${SKILL_DIR}", Value::Place(self.values.skill_dir)),
+            ("${CLAUDE_SKILL_DIR}", Value::Place(self.values.skill_dir)),
+            ("${SESSION_ID}", Value::Place(self.values.session_id)),
+            ("${CLAUDE_SESSION_ID}", Value::Place(self.values.session_id)),
+            ("${ARGUMENTS}", self.arguments()),
+        ];
+        for (name, value) in braced {
+            if text.starts_with(name) {
+                return (name.len(), Some(value));
+            }
+        }
+        if let Some((length, number)) = number(&text[1..]) {
+            return (
+                1 + length,
+                self.item(number.and_then(|number| number.checked_sub(self.first))),
+            );
+        }
+        if let Some(rest) = text[1..].strip_prefix("ARGUMENTS") {
+            let length = "$ARGUMENTS".len();
+            let index = rest.strip_prefix('[').and_then(number);
+            return match index {
+                Some((digits, number)) if rest[1 + digits..].starts_with(']') => {
+                    (length + digits + 2, self.item(number))
+                }
+                _ if rest.starts_with(is_word) => (1, None),
+                _ => (length, Some(self.arguments())),
+            };
+        }
+        // A name may have hyphens, which end a word elsewhere: the longest name that fits is meant.
+        let most = text[1..].bytes().take(MAX_NAME).take_while(|byte| !byte.is_ascii_whitespace());
+        let named = (1..=most.count()).rev().find_map(|length| {
+            let name = text.get(1..1 + length)?;
+            let at = *self.names.get(name)?;
+            (!text[1 + length..].starts_with(is_word)).then_some((length, at))
+        });
+        match named {
+            Some((length, at)) => (length + 1, self.item(Some(at))),
+            None => (1, None),
+        }
     }
-    // A name may have hyphens, which end a word elsewhere: the longest name that fits is meant.
-    let is_end = |name: &str| !text[1 + name.len()..].starts_with(is_word);
-    let named = values
-        .names
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| {
-            !name.is_empty() && text[1..].starts_with(name.as_str()) && is_end(name)
-        })
-        .max_by_key(|(_, name)| name.len());
-    match named {
-        Some((at, name)) => (name.len() + 1, item(Some(at))),
-        None => (length, None),
-    }
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Returns how many digits a text starts with, and their number unless it is too large for one.
+fn number(text: &str) -> Option<(usize, Option<usize>)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    (digits > 0).then(|| (digits, text[..digits].parse().ok()))
 }
 
 /// Returns true if the text counts its arguments from 0.
@@ -144,7 +181,7 @@ mod tests {
     fn check(body: &str, arguments: Option<&str>, expected: &str) {
         let names = ["issue".to_owned(), "issue-number".to_owned(), "branch".to_owned()];
         let values = Values { arguments, names: &names, skill_dir: "/s/pdf", session_id: "s1" };
-        assert_eq!(substitute(body, &values), expected, "{body} {arguments:?}");
+        assert_eq!(substitute(body, &values).unwrap(), expected, "{body} {arguments:?}");
     }
 
     #[test]
@@ -179,6 +216,20 @@ mod tests {
     fn an_argument_brings_no_further_substitution() {
         check("$1|$2", Some("$2 ${SKILL_DIR}"), "$2|${SKILL_DIR}");
         check("$ARGUMENTS", Some("$ARGUMENTS"), "$ARGUMENTS");
+    }
+
+    #[test]
+    fn hostile_bodies_cost_no_more_than_they_weigh() {
+        let names: Vec<String> = (0..8_000).map(|n| format!("a{n}")).collect();
+        let values =
+            Values { arguments: Some("x"), names: &names, skill_dir: "/s", session_id: "s" };
+        for piece in ["${", "$", "$ARGUMENTS[", "$a", "$9", "${SKILL_DIR", "$a0"] {
+            let body = piece.repeat((1 << 20) / piece.len());
+            let text = substitute(&body, &values).unwrap();
+            assert!(text.len() <= body.len() + 20, "{piece}");
+        }
+        let long = Values { skill_dir: &"d".repeat(4_000), ..values };
+        assert_eq!(substitute(&"${SKILL_DIR}".repeat(80_000), &long), None);
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! that many bytes. The first frame says what folder the file is about, each other one holds some of the items. A file
 //! that is damaged, of another version, of another user or about another folder counts as absent.
 
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +20,8 @@ use crate::state::make_private_folder;
 const MAX: u64 = 256 << 20;
 /// How many items a frame holds: enough to be worth a core's while.
 const FRAME: usize = 512;
+/// How many files of one kind are kept.
+const MAX_FILES: usize = 1_024;
 /// The length of a frame and its checksum.
 const HEAD: usize = 4 + 4;
 
@@ -80,6 +86,20 @@ impl CacheFile {
     }
 }
 
+/// Removes the oldest files of a kind if there are very many: places come and go, and nobody says so.
+pub(crate) fn tidy(cache: &AbsPath, kind: &str) {
+    let Ok(entries) = fs::read_dir(cache.join(kind).as_path()) else { return };
+    let mut files: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    if files.len() < MAX_FILES {
+        return;
+    }
+    files.sort_by_cached_key(|file| fs::metadata(file).and_then(|file| file.modified()).ok());
+    for file in files.iter().take(MAX_FILES / 2) {
+        // Another process may be faster; then there is nothing to do.
+        let _ = fs::remove_file(file);
+    }
+}
+
 fn frame<T: Serialize>(value: &T) -> Result<Vec<u8>, postcard::Error> {
     let mut bytes = postcard::to_extend(value, vec![0; HEAD])?;
     let content = &bytes[HEAD..];
@@ -110,8 +130,6 @@ fn content(frame: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::disallowed_methods, reason = "makes fixtures")]
-
     use super::*;
 
     #[test]
@@ -126,17 +144,17 @@ mod tests {
         file.save(&items).unwrap();
         assert_eq!(load(&file), Some(items));
 
-        let whole = std::fs::read(file.path.as_path()).unwrap();
+        let whole = fs::read(file.path.as_path()).unwrap();
         // Every bit counts, and so does every missing byte.
         for at in (0..whole.len()).step_by(whole.len() / 50) {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
-            std::fs::write(file.path.as_path(), &damaged).unwrap();
+            fs::write(file.path.as_path(), &damaged).unwrap();
             assert_eq!(load(&file), None, "byte {at}");
-            std::fs::write(file.path.as_path(), &whole[..at]).unwrap();
+            fs::write(file.path.as_path(), &whole[..at]).unwrap();
             assert!(load(&file).is_none_or(|items| items.len() < 2_000), "cut at {at}");
         }
-        std::fs::write(file.path.as_path(), &whole).unwrap();
+        fs::write(file.path.as_path(), &whole).unwrap();
         let other = CacheFile { about: "/t".to_owned(), ..file.clone() };
         assert_eq!(load(&other), None, "about another folder");
         let newer = CacheFile { title: "openskills index 99\n".to_owned(), ..file.clone() };

@@ -9,10 +9,10 @@ use skill::{Diagnostic, Strictness};
 use skill_fs::{AbsPath, Digests, FsError, Root};
 
 use crate::builtin::BUILTINS;
-use crate::cache::CacheFile;
+use crate::cache::{CacheFile, tidy};
 use crate::hash::{HashRecord, Hashes, hash};
 use crate::index::{FoundIn, Index, Place};
-use crate::provenance::provenance;
+use crate::provenance::{Marked, provenance, read_marker};
 use crate::roots::{Roots, SkillRoot, find_roots};
 use crate::scan::{Scan, scan};
 use crate::{DisabledSkills, Places, RuntimeConfig, RuntimeError, Skill, TrustedFolders};
@@ -62,6 +62,9 @@ pub(crate) fn discover(
         || stale.iter().filter_map(|(at, file)| save(&scanned[*at], file).err()).next_back(),
     );
     (found.index, found.not_kept) = (index, not_kept);
+    if let Some(cache) = cache.filter(|_| !stale.is_empty()) {
+        INDEX.into_iter().chain([HASHES]).for_each(|kind| tidy(cache, kind));
+    }
     found.roots.roots = roots;
     add_provenance(&mut found.index, places, (cache, now));
     Ok(found)
@@ -84,32 +87,49 @@ fn save(found: &FoundIn<'_>, file: &CacheFile) -> Result<(), FsError> {
     file.save(&found.skills.iter().map(|skill| &skill.record).collect::<Vec<_>>())
 }
 
+/// A skill with a marker: where it is in the index, its root, its folder, and what the marker says.
+type Looked = (usize, AbsPath, AbsPath, Result<Option<Marked>, Box<Diagnostic>>);
+
 /// Adds to skills that csk installed where they came from, and a warning where they are not what was installed.
 fn add_provenance(
     index: &mut Index,
     places: &Places,
     (cache, now): (Option<&AbsPath>, SystemTime),
 ) {
-    let installed: Vec<(usize, AbsPath, AbsPath)> = index
+    let marked: Vec<Looked> = index
         .skills
-        .iter()
+        .par_iter()
         .enumerate()
         .filter_map(|(at, skill)| match &skill.place {
             Place::Folder { root, folder, has_marker: true, .. } => {
-                Some((at, AbsPath::clone(root), folder.clone()))
+                let opened = Root::open_real(folder).ok()?;
+                let marker = read_marker(&opened, places.csk_home.as_ref());
+                Some((at, AbsPath::clone(root), folder.clone(), marker))
             }
             Place::Folder { .. } | Place::Builtin(_) => None,
         })
         .collect();
-    let folders: Vec<(&AbsPath, &AbsPath)> =
-        installed.iter().map(|(_, root, folder)| (root, folder)).collect();
-    let digests = hash_folders(&folders, cache, now);
-    for ((at, _, folder), digests) in installed.iter().zip(digests) {
-        let Ok(root) = Root::open_real(folder) else { continue };
-        let (from, problems) = provenance(&root, places.csk_home.as_ref(), digests);
-        let skill = Arc::make_mut(&mut index.skills[*at]);
-        skill.provenance = from.map(Box::new);
-        skill.diagnostics.extend(problems);
+    let is_receipted = |marker: &Result<Option<Marked>, _>| {
+        matches!(marker, Ok(Some(Marked { has_receipt: true, .. })))
+    };
+    let folders: Vec<(&AbsPath, &AbsPath)> = marked
+        .iter()
+        .filter(|(.., marker)| is_receipted(marker))
+        .map(|(_, root, folder, _)| (root, folder))
+        .collect();
+    let mut digests = hash_folders(&folders, cache, now).into_iter();
+    for (at, _, folder, marker) in marked {
+        let digests = if is_receipted(&marker) { digests.next() } else { None };
+        let skill = Arc::make_mut(&mut index.skills[at]);
+        match marker {
+            Ok(None) => {}
+            Ok(Some(marked)) => {
+                let (from, problems) = provenance(&folder, marked, digests);
+                skill.provenance = Some(Box::new(from));
+                skill.diagnostics.extend(problems);
+            }
+            Err(problem) => skill.diagnostics.push(*problem),
+        }
     }
     index.forgive_copies();
 }

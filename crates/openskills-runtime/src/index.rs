@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
-use skill::{Code, Diagnostic, SKILL_FILE, SkillName, nearest};
+use skill::{Code, Diagnostic, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, SkillFile, Stamp};
 
 use crate::builtin::Builtin;
+use crate::naming::{key, key_of, make_unique};
 use crate::problem::problem_of;
 use crate::quote::shell_word;
 use crate::record::{Details, Record, Said, Summary};
@@ -43,6 +44,8 @@ pub struct Skill {
     pub provenance: Option<Box<Provenance>>,
     /// Every problem of it that does not stop it.
     pub diagnostics: Vec<Diagnostic>,
+    /// What its name is called by, see [`crate::naming`].
+    pub(crate) key: Arc<str>,
     pub(crate) details: Arc<Details>,
     pub(crate) place: Place,
     /// What is different from what was kept of it.
@@ -111,10 +114,15 @@ impl Skill {
 /// A folder with a SKILL.md that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedSkill {
+    /// `<root>/<folder>`.
+    pub id: String,
     /// Its folder, by its real path.
     pub path: String,
     /// The label of the root it was found in.
     pub root: String,
+    /// Who vouches for it.
+    pub source: SkillSource,
+    pub(crate) key: String,
     /// Its SKILL.md.
     pub file: String,
     /// Every problem of it.
@@ -124,7 +132,7 @@ pub struct RefusedSkill {
 /// Every skill that was found.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// Sorted by name; those of one name in the order of precedence, the first one is meant.
+    /// Sorted by key; those of one key in the order of precedence, the first one is meant.
     pub(crate) skills: Vec<Arc<Skill>>,
     /// Sorted by path.
     pub(crate) refused: Vec<RefusedSkill>,
@@ -151,7 +159,7 @@ impl Index {
         let mut skills = Vec::with_capacity(all + builtins.len());
         skills.extend(builtins.iter().map(|found| {
             let skill = builtin(found);
-            let is_enabled = !disabled.covers(&skill.name, skill.path());
+            let is_enabled = !disabled.covers(&skill.key, skill.path());
             Arc::new(Skill { is_enabled, ..skill })
         }));
         // From the strongest root to the weakest: a folder that is seen through several counts for the first.
@@ -164,8 +172,8 @@ impl Index {
                 let Some(said) = &scanned.record.said else {
                     return Err(Box::new(refused(root, &folder, &scanned.record)));
                 };
-                let is_enabled = !disabled.covers(&said.name, folder.as_str());
                 let skill = read(root, scanned, said, (folder, &label, &path));
+                let is_enabled = !disabled.covers(&skill.key, skill.path());
                 Ok(Arc::new(Skill { is_enabled, ..skill }))
             };
             let first = skills.len();
@@ -182,9 +190,9 @@ impl Index {
         drop_seen(&mut skills, roots);
         let mut seen = HashSet::new();
         found.refused.retain(|refused| seen.insert(refused.path.clone()));
-        shadow(&mut skills);
-        // Stable: skills of one name stay in the order of precedence.
-        skills.sort_by(|one, other| one.name.cmp(&other.name));
+        shadow(&mut skills, &found.refused);
+        // Stable: skills of one key stay in the order of precedence.
+        skills.sort_by(|one, other| one.key.cmp(&other.key));
         found.refused.sort_by(|one, other| one.path.cmp(&other.path));
         found.skills = skills;
         found
@@ -193,8 +201,9 @@ impl Index {
     /// Takes back the warning about a skill that is shadowed by a copy of itself: csk made both.
     pub(crate) fn forgive_copies(&mut self) {
         let is_copy = |skill: &Skill| {
+            let from = skill.provenance.as_ref()?;
             let winner = self.with_id(skill.shadowed_by.as_deref()?)?;
-            Some(skill.provenance.as_ref()?.is_copy_of(winner.provenance.as_ref()?))
+            Some(from.is_copy_of(winner.provenance.as_ref()?))
         };
         let all = 0..self.skills.len();
         let copies: Vec<usize> =
@@ -214,20 +223,16 @@ impl Index {
         if let Some(skill) = named.iter().find(|skill| skill.is_visible()) {
             return Ok(skill);
         }
-        // A name that is no name of the standard has a form without blanks and capitals, the last part of its id.
-        let mut visible = self.skills.iter().filter(|skill| skill.is_visible());
-        if let Some(skill) = visible.find(|skill| skill.id.rsplit('/').next() == Some(name)) {
-            return Ok(skill);
-        }
-        if let Some(skill) = named.first() {
-            return allowed(skill);
-        }
-        let is_it = |refused: &&RefusedSkill| refused.path.rsplit('/').next() == Some(name);
-        if let Some(refused) = self.refused.iter().find(is_it) {
+        let key = key(name);
+        // One that cannot be loaded is not replaced by a weaker one: its problem is told.
+        if let Some(refused) = self.refused.iter().find(|refused| refused.key == key) {
             return Err(RuntimeError::InvalidManifest {
                 file: refused.file.clone(),
                 diagnostics: refused.diagnostics.clone(),
             });
+        }
+        if let Some(skill) = named.first() {
+            return allowed(skill);
         }
         let mut visible = self.skills.iter().filter(|skill| skill.is_visible());
         // Many skills are called otherwise than their folder.
@@ -242,10 +247,11 @@ impl Index {
         self.skills.iter().find(|skill| skill.id == id)
     }
 
-    /// Returns every skill of a name, in the order of precedence.
+    /// Returns every skill of a name, in the order of precedence. Names that only look different are one name.
     pub(crate) fn named(&self, name: &str) -> &[Arc<Skill>] {
-        let start = self.skills.partition_point(|skill| &*skill.name < name);
-        let end = self.skills.partition_point(|skill| &*skill.name <= name);
+        let key = &*key(name);
+        let start = self.skills.partition_point(|skill| &*skill.key < key);
+        let end = self.skills.partition_point(|skill| &*skill.key <= key);
         &self.skills[start..end]
     }
 }
@@ -267,22 +273,33 @@ fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
     })
 }
 
-/// Marks every skill whose name means another one. `skills` are in the order of precedence.
-fn shadow(skills: &mut [Arc<Skill>]) {
-    let mut names: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
-    let mut losers = Vec::new();
-    for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| skill.is_enabled) {
-        match names.entry(&skill.name) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(at);
-            }
-            Entry::Occupied(winner) => losers.push((at, *winner.get())),
+/// Marks every skill whose name means another one. `skills` are in the order of precedence. One that cannot be loaded
+/// still stands before those of lower tiers: a slip in your own skill must not hand its name to a stranger.
+fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
+    let mut broken: HashMap<&str, &RefusedSkill> = HashMap::new();
+    for refused in refused {
+        let strongest = broken.entry(&refused.key).or_insert(refused);
+        if refused.source < strongest.source {
+            *strongest = refused;
         }
     }
-    for (at, winner) in losers {
-        let winner = skills[winner].id.clone();
+    let mut keys: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
+    let mut losers = Vec::new();
+    for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| skill.is_enabled) {
+        let blocked = broken.get(&*skill.key).filter(|refused| refused.source < skill.source);
+        match (keys.entry(&skill.key), blocked) {
+            (Entry::Occupied(winner), _) => losers.push((at, skills[*winner.get()].id.clone(), "")),
+            (Entry::Vacant(_), Some(refused)) => {
+                losers.push((at, refused.id.clone(), ", which cannot be loaded"));
+            }
+            (Entry::Vacant(vacant), None) => {
+                vacant.insert(at);
+            }
+        }
+    }
+    for (at, winner, why) in losers {
         let skill = Arc::make_mut(&mut skills[at]);
-        let message = format!("`{}` is shadowed by `{winner}`", skill.id);
+        let message = format!("`{}` is shadowed by `{winner}`{why}", skill.id);
         let id = shell_word(&skill.id);
         let hint = format!("its id reaches it all the same; `openskills where {id}` explains");
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
@@ -303,6 +320,7 @@ fn builtin(builtin: &'static Builtin) -> Skill {
         shadowed_by: None,
         provenance: None,
         diagnostics: Vec::new(),
+        key: said.name.clone(),
         name: said.name,
         details: said.details,
         place: Place::Builtin(builtin),
@@ -330,8 +348,14 @@ fn read(
     said: &Said,
     (folder, label, path): (AbsPath, &Arc<str>, &Arc<AbsPath>),
 ) -> Skill {
+    // Nearly every name is its own key.
+    let key = match key_of(&said.name, &folder) {
+        Cow::Borrowed(_) => said.name.clone(),
+        Cow::Owned(key) => Arc::from(key),
+    };
     Skill {
-        id: [label, "/", &key(&said.name, &folder)].concat(),
+        id: [label, "/", &key].concat(),
+        key,
         name: said.name.clone(),
         source: root.source,
         scope: root.scope,
@@ -353,7 +377,11 @@ fn read(
 }
 
 fn refused(root: &SkillRoot, folder: &AbsPath, record: &Record) -> RefusedSkill {
+    let key = key_of(folder.file_name().unwrap_or_default(), folder).into_owned();
     RefusedSkill {
+        id: format!("{}/{key}", root.label),
+        key,
+        source: root.source,
         path: folder.to_string(),
         root: root.label.clone(),
         file: file_of(folder, record),
@@ -371,66 +399,4 @@ fn diagnostics(folder: &AbsPath, record: &Record) -> Vec<Diagnostic> {
     }
     let file = file_of(folder, record);
     record.problems.iter().filter_map(|problem| problem.diagnostic(&file)).collect()
-}
-
-/// Makes the ids of a root's skills differ: names may be the same, or become the same when they are made into ids.
-fn make_unique(skills: &mut [Arc<Skill>]) {
-    let mut taken: HashSet<&str> = HashSet::with_capacity(skills.len());
-    let twice: Vec<usize> = (0..skills.len()).filter(|&at| !taken.insert(&skills[at].id)).collect();
-    if twice.is_empty() {
-        return;
-    }
-    let mut taken: HashSet<String> = taken.into_iter().map(str::to_owned).collect();
-    for at in twice {
-        let id = &skills[at].id;
-        let free = (2..).map(|number| format!("{id}~{number}")).find(|id| !taken.contains(id));
-        if let Some(free) = free {
-            taken.insert(free.clone());
-            Arc::make_mut(&mut skills[at]).id = free;
-        }
-    }
-}
-
-/// Returns the last part of an id: the name, made fit to be one where it is none.
-fn key<'a>(name: &'a str, folder: &AbsPath) -> Cow<'a, str> {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    // The usual name needs no further look; any other is checked in full.
-    if !name.is_empty() && name.bytes().all(is_plain) || SkillName::parse(name).is_ok() {
-        return Cow::Borrowed(name);
-    }
-    let made = |text: &str| {
-        let mut key = String::new();
-        for character in text.to_lowercase().chars().take(64) {
-            match character {
-                _ if character.is_alphanumeric() => key.push(character),
-                _ if key.ends_with('-') || key.is_empty() => {}
-                _ => key.push('-'),
-            }
-        }
-        key.trim_end_matches('-').to_owned()
-    };
-    [made(name), made(folder.file_name().unwrap_or_default())]
-        .into_iter()
-        .find(|key| !key.is_empty())
-        .map_or(Cow::Borrowed("skill"), Cow::Owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_can_be_typed_whatever_the_name_is() {
-        let folder = AbsPath::new("/s/CSV Tools").unwrap();
-        for (name, expected) in [
-            ("pdf", "pdf"),
-            ("CSV Tools!", "csv-tools"),
-            ("a/b:c@d", "a-b-c-d"),
-            ("技能", "技能"),
-            ("../..", "csv-tools"),
-            ("", "csv-tools"),
-        ] {
-            assert_eq!(key(name, &folder), expected, "{name}");
-        }
-    }
 }

@@ -72,6 +72,7 @@ mod event;
 mod hash;
 mod index;
 mod load;
+mod naming;
 mod nested;
 mod org;
 mod places;

@@ -115,9 +115,10 @@ pub(crate) fn model_may_invoke(skill: &Skill) -> bool {
     skill.model_may_invoke && !is_hidden_by_codex(folder)
 }
 
-/// Nearly no skill has the file, so the folder is opened only where there is one.
+/// Nearly no skill has the file, so the folder is opened only where there is something that could hold it.
 fn is_hidden_by_codex(folder: &AbsPath) -> bool {
-    match std::fs::symlink_metadata(folder.join(CODEX_FILE).as_path()) {
+    let holder = CODEX_FILE.split('/').next().unwrap_or(CODEX_FILE);
+    match std::fs::symlink_metadata(folder.join(holder).as_path()) {
         Err(error)
             if matches!(
                 error.kind(),

@@ -17,7 +17,9 @@ const MAX_FOLDERS: usize = 20_000;
 /// How many entries, files included, are looked at.
 const MAX_ENTRIES: usize = 1_000_000;
 /// The largest file of ignore rules that is read.
-const MAX_RULES: u64 = 256 << 10;
+const MAX_RULES: u64 = 64 << 10;
+/// How many bytes of rules of one project are read: rules cost much more to read than they weigh.
+const MAX_ALL_RULES: usize = 256 << 10;
 /// The hidden folders that can hold skills.
 const HOLDERS: [&str; 4] = [".agents", ".claude", ".corteza", ".keep-up"];
 
@@ -33,7 +35,7 @@ pub(crate) struct Nested {
 
 /// Searches the folders below `project`.
 pub(crate) fn find_nested(project: &AbsPath) -> Nested {
-    let mut search = Search { found: Nested::default(), entries: 0, rules: Vec::new() };
+    let mut search = Search { found: Nested::default(), entries: 0, read: 0, rules: Vec::new() };
     match Root::open(project) {
         Ok(root) => {
             let exclude = RelPath::new(".git/info/exclude").expect("it is a relative path");
@@ -49,6 +51,8 @@ pub(crate) fn find_nested(project: &AbsPath) -> Nested {
 struct Search {
     found: Nested,
     entries: usize,
+    /// Bytes of rules that were read.
+    read: usize,
     /// The rules of the folders around the one that is searched, the outermost first.
     rules: Vec<Gitignore>,
 }
@@ -144,6 +148,16 @@ impl Search {
                 return None;
             }
         };
+        let before = self.read;
+        self.read += text.len();
+        if self.read > MAX_ALL_RULES {
+            if before <= MAX_ALL_RULES {
+                let path = root.path().join(name.as_str()).to_string();
+                let what = "bytes of ignore rules in one project";
+                self.tell(&FsError::Limit { path, what, limit: MAX_ALL_RULES });
+            }
+            return None;
+        }
         let mut builder = GitignoreBuilder::new(root.path().as_path());
         for line in text.lines() {
             // A line that is no rule ignores nothing, as with git.

@@ -36,7 +36,7 @@ pub struct Provenance {
     pub bundle_sha256: Option<String>,
     /// Whether csk has a receipt for the marker. Without one anybody may have written it.
     pub has_receipt: bool,
-    /// Whether the folder is not any more what was installed.
+    /// Whether the folder is not any more what was installed. Asked only where there is a receipt.
     pub is_drifted: bool,
 }
 
@@ -51,51 +51,65 @@ impl Provenance {
     }
 }
 
-/// Reads the marker in `root`; `digests` are those of the folder as it is.
-pub(crate) fn provenance(
+/// A marker that was read.
+#[derive(Debug)]
+pub(crate) struct Marked {
+    marker: Marker,
+    /// Whether csk has a receipt for it.
+    pub(crate) has_receipt: bool,
+}
+
+/// Reads the marker in `root`, if there is one.
+pub(crate) fn read_marker(
     root: &Root,
     csk_home: Option<&AbsPath>,
-    digests: Result<Digests, FsError>,
-) -> (Option<Provenance>, Vec<Diagnostic>) {
+) -> Result<Option<Marked>, Box<Diagnostic>> {
     let shown = root.path().join(MARKER_FILE);
     let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
     let unreadable = |message: String| {
-        vec![
-            problem_of(Code::InstallMarker, shown.as_str(), message)
-                .with_hint("run `csk install` in the project"),
-        ]
+        let problem = problem_of(Code::InstallMarker, shown.as_str(), message);
+        Box::new(problem.with_hint("run `csk install` in the project"))
     };
     let bytes = match root.read(&path, MAX_MARKER) {
         Ok(bytes) => bytes,
-        Err(FsError::NotFound { .. }) => return (None, Vec::new()),
-        Err(error) => return (None, unreadable(file_problem(&error, "").message)),
+        Err(FsError::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(unreadable(file_problem(&error, "").message)),
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let (marker, problems) = Marker::parse(shown.as_str(), &text);
+    let (marker, problems) = Marker::parse(shown.as_str(), &String::from_utf8_lossy(&bytes));
     let Some(marker) = marker else {
         let reason = problems.into_iter().find(|problem| problem.severity == Severity::Error);
-        let reason = reason.map_or_else(String::new, |problem| problem.message);
-        return (None, unreadable(reason));
+        return Err(unreadable(reason.map_or_else(String::new, |problem| problem.message)));
     };
+    let has_receipt = has_receipt(root.path(), csk_home, &marker, Digest::of(&bytes));
+    Ok(Some(Marked { marker, has_receipt }))
+}
+
+/// Says where the skill in `folder` came from. `digests` are those of the folder as it is, where there is a receipt:
+/// what a stranger calls installed can be of any size, and is not read for it.
+pub(crate) fn provenance(
+    folder: &AbsPath,
+    Marked { marker, has_receipt }: Marked,
+    digests: Option<Result<Digests, FsError>>,
+) -> (Provenance, Vec<Diagnostic>) {
     let mut problems = Vec::new();
     let is_drifted = match digests {
-        Ok(digests) => {
+        None => false,
+        Some(Ok(digests)) => {
             digests.content != marker.content_sha256
                 || marker.context_sha256.is_some_and(|context| context != digests.bundle)
         }
         // What cannot be read cannot be shown to be what was installed.
-        Err(error) => {
+        Some(Err(error)) => {
             problems.push(file_problem(&error, error.path()));
             true
         }
     };
     if is_drifted {
         let message = format!("it is not what csk installed from {}", marker.source);
-        let drift = problem_of(Code::ContentDrift, root.path().as_str(), message);
+        let drift = problem_of(Code::ContentDrift, folder.as_str(), message);
         let hint = "`csk status` shows it; `csk install` keeps your edits and puts it back";
         problems.push(drift.with_hint(hint));
     }
-    let has_receipt = has_receipt(root.path(), csk_home, &marker, Digest::of(&bytes));
     let provenance = Provenance {
         origin_url: marker.git,
         repository: marker.source.to_string(),
@@ -106,7 +120,7 @@ pub(crate) fn provenance(
         has_receipt,
         is_drifted,
     };
-    (Some(provenance), problems)
+    (provenance, problems)
 }
 
 /// Looks for csk's receipt. The folder is a project's `.agents/skills/<name>`, or a copy of that in an agent's own folder:

@@ -1,6 +1,6 @@
 //! The folders that skills are looked for in, in the order of precedence.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 
 use skill::{Diagnostic, is_unsafe_to_show};
@@ -79,27 +79,30 @@ pub(crate) fn find_roots(
     for directory in &config.custom_directories {
         custom(directory, places, &mut found)?;
     }
-    let mut labels = HashSet::from(["builtin".to_owned()]);
-    for root in &mut found.roots {
-        root.label = unique(&typable(&root.label), &mut labels);
-    }
+    name_roots(&mut found.roots);
     Ok(found)
 }
 
 /// Returns a label that can be typed and shown: it may come from the name of any folder.
 fn typable(label: &str) -> String {
-    let is_plain = |c: &char| !c.is_whitespace() && !c.is_control() && !is_unsafe_to_show(*c);
+    let is_plain =
+        |c: &char| !c.is_whitespace() && !c.is_control() && *c != '~' && !is_unsafe_to_show(*c);
     label.chars().map(|c| Some(c).filter(is_plain).unwrap_or('-')).collect()
 }
 
-/// Returns `wanted`, or the first of `wanted~2`, `wanted~3`, … that nobody has.
-fn unique(wanted: &str, taken: &mut HashSet<String>) -> String {
-    let name = std::iter::once(wanted.to_owned())
-        .chain((2..).map(|number| format!("{wanted}~{number}")))
-        .find(|name| !taken.contains(name))
-        .unwrap_or_default();
-    taken.insert(name.clone());
-    name
+/// Makes the labels of roots differ. Those that the user or an administrator named come first: no folder of a project
+/// takes their label.
+fn name_roots(roots: &mut [SkillRoot]) {
+    let mut counts: HashMap<String, usize> = HashMap::from([("builtin".to_owned(), 1)]);
+    let is_found = |scope: Scope| matches!(scope, Scope::Project | Scope::Nested);
+    for late in [false, true] {
+        for root in roots.iter_mut().filter(|root| is_found(root.scope) == late) {
+            let label = typable(&root.label);
+            let count = counts.entry(label.clone()).or_default();
+            *count += 1;
+            root.label = if *count == 1 { label } else { format!("{label}~{count}") };
+        }
+    }
 }
 
 fn root(label: impl Into<String>, path: AbsPath, source: SkillSource, scope: Scope) -> SkillRoot {

@@ -18,9 +18,11 @@ use crate::activate::{check_invoker, content, instructions, resources};
 use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
+use crate::naming::key;
 use crate::project::find_project;
 use crate::prompt::prompt;
 use crate::session::Session;
+use crate::state::lock_state;
 use crate::watch::{Watched, watch};
 use crate::{
     ActivateOptions, Addressing, Change, Directory, DisabledSkills, Disclosed, Event, LoadedSkill,
@@ -271,7 +273,8 @@ impl OpenSkillRuntime {
         // The digest is of what was read only if nothing changed meanwhile.
         crate::load::open(&skill)?;
         let arguments = options.arguments.as_deref();
-        activation.repeated = self.session.note(&activation, arguments)? && !options.again;
+        let key = Session::key(&activation, skill.path(), arguments);
+        activation.repeated = self.session.has(&key) && !options.again;
         let instructions = if activation.repeated {
             format!(
                 "`{}` is active in this session already; its instructions have not changed.",
@@ -279,8 +282,12 @@ impl OpenSkillRuntime {
             )
         } else {
             let body = &loaded.document.body.text;
-            instructions(body, frontmatter, &skill, arguments, &self.session.id)
+            instructions(body, frontmatter, &skill, arguments, &self.session.id)?
         };
+        // Of two at the same time one is the first.
+        if !activation.repeated && self.session.note(key, &activation)? && !options.again {
+            return self.activate(name, options);
+        }
         self.emit(&Event::Activated(activation.clone()));
         let mut activated = LoadedSkill {
             id: skill.id.clone(),
@@ -296,6 +303,13 @@ impl OpenSkillRuntime {
         };
         activated.content = content(&activated, &skill);
         Ok(activated)
+    }
+
+    /// Takes an activation back: its instructions did not reach the model, so the next one gives them again.
+    pub fn forget_activation(&mut self, loaded: &LoadedSkill, arguments: Option<&str>) {
+        let path = loaded.directory.as_deref().unwrap_or_default();
+        let path = self.skill(&loaded.id).map_or(path, |skill| skill.path()).to_owned();
+        self.session.forget(&Session::key(&loaded.activation, &path, arguments));
     }
 
     /// Reads a file of a skill.
@@ -349,8 +363,6 @@ impl OpenSkillRuntime {
 
     /// Returns every folder whose changes matter, the most important first.
     pub(crate) fn watched(&self) -> Result<Vec<Watched>, RuntimeError> {
-        let below = |folder: AbsPath| Watched { folder, with_everything_below: true };
-        let plain = |folder: AbsPath| Watched { folder, with_everything_below: false };
         let around = |path: &AbsPath| {
             std::iter::successors(path.parent(), AbsPath::parent)
                 .find_map(|folder| real_path(&folder).ok())
@@ -358,17 +370,17 @@ impl OpenSkillRuntime {
         let mut all = Vec::new();
         for root in &self.found.roots.roots {
             match real_path(&root.path) {
-                Ok(folder) => all.push(below(folder)),
+                Ok(folder) => all.push(Watched::below(folder)),
                 // A root that is not there appears in a folder around it.
-                Err(_) => all.extend(around(&root.path).map(plain)),
+                Err(_) => all.extend(around(&root.path).map(Watched::plain)),
             }
         }
-        all.extend(self.found.linked.iter().cloned().map(below));
+        all.extend(self.found.linked.iter().cloned().map(Watched::below));
         let places = self.places()?;
         for own in [&places.state, &places.config].into_iter().flatten() {
-            all.extend(real_path(own).ok().or_else(|| around(own)).map(plain));
+            all.extend(real_path(own).ok().or_else(|| around(own)).map(Watched::plain));
         }
-        all.extend(self.found.roots.searched.iter().cloned().map(plain));
+        all.extend(self.found.roots.searched.iter().cloned().map(Watched::plain));
         Ok(all)
     }
 
@@ -391,11 +403,12 @@ impl OpenSkillRuntime {
     /// Switches a skill off: one by its id, or every skill of a name. Returns false if that was so already.
     pub fn disable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
         let state = self.places()?.state.clone();
+        let _lock = lock_state(state.as_ref())?;
         let mut disabled = DisabledSkills::load(state.as_ref())?;
         let is_new = match self.found.index.with_id(name) {
             Some(skill) => disabled.add_folder(skill.path()),
-            None if self.candidates(name).is_empty() => disabled.add_name(&self.skill(name)?.name),
-            None => disabled.add_name(name),
+            None if self.candidates(name).is_empty() => disabled.add_name(&self.skill(name)?.key),
+            None => disabled.add_name(&key(name)),
         };
         disabled.save(state.as_ref())?;
         self.rediscover()?;
@@ -406,13 +419,14 @@ impl OpenSkillRuntime {
     /// even if no such skill is there.
     pub fn enable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
         let state = self.places()?.state.clone();
+        let _lock = lock_state(state.as_ref())?;
         let mut disabled = DisabledSkills::load(state.as_ref())?;
         let is_news = match self.found.index.with_id(name) {
             Some(skill) => {
                 let others =
-                    self.candidates(&skill.name).iter().filter(|other| other.id != skill.id);
+                    self.candidates(&skill.key).iter().filter(|other| other.id != skill.id);
                 // The others of a name that is off stay off, each by itself.
-                let was_off = disabled.remove_name(&skill.name);
+                let was_off = disabled.remove_name(&skill.key);
                 for other in others.filter(|_| was_off) {
                     disabled.add_folder(other.path());
                 }
@@ -420,7 +434,7 @@ impl OpenSkillRuntime {
             }
             None => {
                 let candidates = self.candidates(name);
-                let mut is_news = disabled.remove_name(name);
+                let mut is_news = disabled.remove_name(&key(name));
                 for skill in candidates {
                     is_news |= disabled.remove_folder(skill.path());
                 }
@@ -457,6 +471,7 @@ impl OpenSkillRuntime {
                 hint: Some("name the projects that you trust".to_owned()),
             });
         }
+        let _lock = lock_state(places.state.as_ref())?;
         let mut trusted = TrustedFolders::load(places.state.as_ref())?;
         let is_new = trusted.add(&folder);
         trusted.save(places.state.as_ref())?;
@@ -466,6 +481,7 @@ impl OpenSkillRuntime {
     /// Trusts a folder no longer. Returns its real path, and false if it was not in the list.
     pub fn distrust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
         let state = self.places()?.state.as_ref();
+        let _lock = lock_state(state)?;
         let mut trusted = TrustedFolders::load(state)?;
         // A folder that is gone has no real path any more.
         let real = real_path(folder).unwrap_or_else(|_| folder.clone());

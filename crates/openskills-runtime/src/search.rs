@@ -5,10 +5,10 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use rayon::prelude::*;
 use skill::{MAX_SKILL_FILE_BYTES, frontmatter_end};
-use skill_fs::Root;
 
 use crate::Skill;
 use crate::index::Place;
+use crate::load::open;
 
 /// More words than this say nothing new.
 const MAX_TERMS: usize = 16;
@@ -161,11 +161,13 @@ fn goes_on(character: char) -> bool {
 fn body(skill: &Skill) -> String {
     let bytes = match &skill.place {
         Place::Builtin(builtin) => return builtin.document().body.text,
-        Place::Folder { folder, file, .. } => file
-            .path()
-            .map(|file| Root::open(folder).and_then(|root| root.read(&file, MAX_SKILL_FILE_BYTES))),
+        // Only the very file that was discovered: nothing else is searched for a stranger's words.
+        Place::Folder { file, stamp, .. } => open(skill).ok().flatten().and_then(|root| {
+            let (bytes, read) = root.read_stamped(&file.path()?, MAX_SKILL_FILE_BYTES).ok()?;
+            (read == *stamp).then_some(bytes)
+        }),
     };
-    let Some(Ok(mut bytes)) = bytes else { return String::new() };
+    let Some(mut bytes) = bytes else { return String::new() };
     let start = frontmatter_end(&bytes).unwrap_or(bytes.len());
     let body = bytes.split_off(start);
     String::from_utf8(body)

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::collections::HashSet;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
@@ -37,42 +37,65 @@ impl Session {
         Self { id: named.unwrap_or(made), seen: HashSet::new(), folder }
     }
 
-    /// Notes an activation; returns true if the same was noted before. The same means the same skill with the same
-    /// content and the same arguments.
+    /// Returns what tells an activation from others: the same skill in the same folder, the same content, the same
+    /// arguments are the same.
+    pub(crate) fn key(activation: &SkillActivation, path: &str, arguments: Option<&str>) -> Digest {
+        let given = if arguments.is_some() { "with" } else { "without" };
+        let parts =
+            [given, &activation.skill_id, path, &activation.hash, arguments.unwrap_or_default()];
+        Digest::of(parts.join("\0").as_bytes())
+    }
+
+    /// Returns true if the same was noted before.
+    pub(crate) fn has(&self, key: &Digest) -> bool {
+        self.seen.contains(key) || self.file(key).is_some_and(|file| file.as_path().is_file())
+    }
+
+    /// Notes an activation; returns true if somebody did just before.
     pub(crate) fn note(
         &mut self,
+        key: Digest,
         activation: &SkillActivation,
-        arguments: Option<&str>,
     ) -> Result<bool, FsError> {
-        let parts = [&activation.skill_id, &activation.hash, arguments.unwrap_or_default()];
-        let given = if arguments.is_some() { "with" } else { "without" };
-        let key = Digest::of(format!("{given}\0{}", parts.join("\0")).as_bytes());
-        if !self.seen.insert(key) {
-            return Ok(true);
+        let was_seen = !self.seen.insert(key);
+        match (self.folder.as_ref(), self.file(&key)) {
+            (Some(folder), Some(file)) => Ok(keep(folder, &file, activation)? || was_seen),
+            _ => Ok(was_seen),
         }
-        match &self.folder {
-            None => Ok(false),
-            Some(folder) => keep(folder, &key, activation),
+    }
+
+    /// Forgets an activation.
+    pub(crate) fn forget(&mut self, key: &Digest) {
+        self.seen.remove(key);
+        if let Some(file) = self.file(key) {
+            // If it is gone already there is nothing to forget.
+            let _ = fs::remove_file(file.as_path());
         }
+    }
+
+    fn file(&self, key: &Digest) -> Option<AbsPath> {
+        let name = key.to_string();
+        self.folder
+            .as_ref()
+            .map(|folder| folder.join(format!("{}.json", &name["sha256:".len()..][..32])))
     }
 }
 
-/// Makes the file of an activation; returns true if it was there. Of two at the same time one makes it.
-fn keep(folder: &AbsPath, key: &Digest, activation: &SkillActivation) -> Result<bool, FsError> {
-    let path = folder.join(format!("{}.json", &key.to_string()["sha256:".len()..][..32]));
+/// Makes the file of an activation; returns true if it was there. It is whole as soon as it is there.
+fn keep(folder: &AbsPath, path: &AbsPath, activation: &SkillActivation) -> Result<bool, FsError> {
     let failed = |source| FsError::Io { path: path.to_string(), source };
     if !folder.as_path().is_dir() {
         forget_old(folder);
     }
     make_private_folder(folder)?;
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(path.as_path()) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(true),
-        Err(error) => return Err(failed(error)),
-    };
     let text = serde_json::to_string_pretty(activation).map_err(|error| failed(error.into()))?;
+    let mut file = tempfile::NamedTempFile::new_in(folder.as_path()).map_err(failed)?;
     file.write_all(format!("{text}\n").as_bytes()).map_err(failed)?;
-    Ok(false)
+    match file.persist_noclobber(path.as_path()) {
+        Ok(_) => Ok(false),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+        Err(error) => Err(failed(error.error)),
+    }
 }
 
 /// Removes sessions that nobody used for long. They are ours alone, and only a help for the memory of a model.

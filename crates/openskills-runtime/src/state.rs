@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::json;
-use skill::json::{self as reader, Text};
-use skill_fs::{AbsPath, FsError, read_text, write_file};
+use skill::Code;
+use skill::json::{self as reader, Unknown};
+use skill_fs::{AbsPath, FsError, Lock, read_text, write_file};
 
 use crate::RuntimeError;
 use crate::settings::schema_version;
@@ -24,7 +26,7 @@ impl TrustedFolders {
 
     /// Reads them from the state folder.
     pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
-        let folders = load(state, Self::FILE, ["folders"])?;
+        let folders = load(state, Self::FILE, [FOLDERS])?;
         Ok(Self { folders: folders.into_iter().flatten().collect() })
     }
 
@@ -67,7 +69,7 @@ impl DisabledSkills {
 
     /// Reads them from the state folder.
     pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
-        let [names, folders] = load(state, Self::FILE, ["names", "folders"])?;
+        let [names, folders] = load(state, Self::FILE, ["names", FOLDERS])?;
         Ok(Self { names, folders })
     }
 
@@ -78,9 +80,9 @@ impl DisabledSkills {
         save(state, Self::FILE, &value)
     }
 
-    /// Returns true if a skill of that name, in that folder, is switched off.
-    pub fn covers(&self, name: &str, folder: &str) -> bool {
-        self.names.contains(name) || self.folders.contains(folder)
+    /// Returns true if a skill whose name has that key, in that folder, is switched off.
+    pub fn covers(&self, key: &str, folder: &str) -> bool {
+        self.names.contains(key) || self.folders.contains(folder)
     }
 
     /// Switches off every skill of a name; returns false if that was so already.
@@ -109,6 +111,19 @@ impl DisabledSkills {
     }
 }
 
+/// Takes the lock of the decisions, so that of two changes at once neither is lost.
+pub(crate) fn lock_state(state: Option<&AbsPath>) -> Result<Lock, RuntimeError> {
+    let state = state.ok_or_else(nowhere)?;
+    make_private_folder(state)?;
+    Lock::acquire(&state.join(".lock"), Lock::TIMEOUT)
+        .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
+}
+
+fn nowhere() -> RuntimeError {
+    let message = "there is no folder to remember this in: HOME is not set".to_owned();
+    RuntimeError::Setup { message, hint: Some("set HOME or XDG_STATE_HOME".to_owned()) }
+}
+
 fn load<const N: usize>(
     state: Option<&AbsPath>,
     file: &str,
@@ -116,13 +131,37 @@ fn load<const N: usize>(
 ) -> Result<[BTreeSet<String>; N], RuntimeError> {
     let none = || std::array::from_fn(|_| BTreeSet::new());
     let Some(path) = state.map(|state| state.join(file)) else { return Ok(none()) };
+    // A link to nothing would look like no decision at all.
+    if path.as_path().is_symlink() {
+        return Err(FsError::NotRegular { path: path.to_string(), kind: "a link" }.into());
+    }
     let Some(text) = read_text(&path)? else { return Ok(none()) };
     let (lists, diagnostics) = reader::read(path.as_str(), &text, |object| {
+        // A key that is not understood could be a decision.
+        object.unknown_keys(Unknown::Refused);
         schema_version(object)?;
-        let values = |texts: Vec<Text>| texts.into_iter().map(|text| text.value).collect();
-        Some(keys.map(|key| values(object.texts(key))))
+        Some(keys.map(|key| {
+            let texts = object.texts(key);
+            for text in texts.iter().filter(|text| key == FOLDERS && !is_folder(&text.value)) {
+                let message = format!("`{}` is not the real path of a folder", text.value);
+                object.problem(Code::BadPath, text.range.clone(), message);
+            }
+            texts.into_iter().map(|text| text.value).collect()
+        }))
     });
     lists.ok_or_else(|| RuntimeError::InvalidConfig { file: path.to_string(), diagnostics })
+}
+
+/// The key of lists of folders.
+const FOLDERS: &str = "folders";
+
+/// Returns true for the path of a folder as this program writes it, and for a builtin skill.
+fn is_folder(path: &str) -> bool {
+    let is_clean = |path: &AbsPath| {
+        path.as_path().components().collect::<PathBuf>().as_os_str() == path.as_str()
+    };
+    path.starts_with("builtin:")
+        || AbsPath::new(path).is_ok_and(|path| path.parent().is_some() && is_clean(&path))
 }
 
 fn save(
@@ -130,11 +169,7 @@ fn save(
     file: &str,
     value: &serde_json::Value,
 ) -> Result<(), RuntimeError> {
-    let Some(state) = state else {
-        let message = "there is no folder to remember this in: HOME is not set".to_owned();
-        let hint = Some("set HOME or XDG_STATE_HOME".to_owned());
-        return Err(RuntimeError::Setup { message, hint });
-    };
+    let state = state.ok_or_else(nowhere)?;
     make_private_folder(state)?;
     write_file(&state.join(file), format!("{value:#}\n").as_bytes())?;
     Ok(())

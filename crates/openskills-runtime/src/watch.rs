@@ -9,7 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::event::ModifyKind;
+use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use skill_fs::AbsPath;
 
 use crate::{Change, Event, OpenSkillRuntime, RuntimeError};
@@ -30,6 +31,38 @@ pub(crate) type OnChange<'a> =
 pub(crate) struct Watched {
     pub(crate) folder: AbsPath,
     pub(crate) with_everything_below: bool,
+}
+
+impl Watched {
+    /// Returns a folder to watch alone.
+    pub(crate) fn plain(folder: AbsPath) -> Self {
+        Self { folder, with_everything_below: false }
+    }
+
+    /// Returns a folder to watch with everything below it.
+    pub(crate) fn below(folder: AbsPath) -> Self {
+        Self { folder, with_everything_below: true }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Default)]
+struct Changes {
+    paths: Vec<PathBuf>,
+    /// Those that went, or got another name: what stands there now is not watched yet.
+    gone: Vec<PathBuf>,
+}
+
+impl Changes {
+    fn add(&mut self, event: notify::Result<notify::Event>) {
+        let Ok(event) = event else { return };
+        let is_gone =
+            matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        if is_gone {
+            self.gone.extend(event.paths.iter().cloned());
+        }
+        self.paths.extend(event.paths);
+    }
 }
 
 /// Discovers the skills, and again whenever they change, until `on_change` breaks off. It gets what is new, changed
@@ -53,10 +86,18 @@ pub(crate) fn watch(
         if on_change(runtime, Some(&events)).is_break() {
             return Ok(());
         }
-        let paths = match wait(&receive, || on_change(runtime, None)) {
-            ControlFlow::Continue(paths) => paths,
+        let changes = match wait(&receive, || on_change(runtime, None)) {
+            ControlFlow::Continue(changes) => changes,
             ControlFlow::Break(()) => return Ok(()),
         };
+        watched.retain(|watched: &Watched| {
+            let is_there =
+                !changes.gone.iter().any(|gone| watched.folder.as_path().starts_with(gone));
+            if !is_there {
+                let _ = watcher.unwatch(watched.folder.as_path());
+            }
+            is_there
+        });
         // A file that is being written, such as the configuration, is whole a moment later: then it is looked at again.
         events = match runtime.rediscover() {
             Ok(events) => events,
@@ -65,7 +106,7 @@ pub(crate) fn watch(
         // What changed beside a SKILL.md makes another version of the skill as well.
         let told: BTreeSet<String> =
             events.iter().map(|event| event.skill_id().to_owned()).collect();
-        for skill in runtime.skills_at(&paths) {
+        for skill in runtime.skills_at(&changes.paths) {
             if !told.contains(&skill.id) {
                 let event = Event::discovered(&skill, Change::Changed, Timestamp::now());
                 runtime.emit(&event);
@@ -79,12 +120,12 @@ pub(crate) fn watch(
 fn wait(
     receive: &Receiver<notify::Result<notify::Event>>,
     mut idle: impl FnMut() -> ControlFlow<()>,
-) -> ControlFlow<(), Vec<PathBuf>> {
-    let mut paths = Vec::new();
+) -> ControlFlow<(), Changes> {
+    let mut changes = Changes::default();
     loop {
         match receive.recv_timeout(AT_MOST / 4) {
             Ok(event) if is_change(&event) => {
-                paths.extend(event.into_iter().flat_map(|event| event.paths));
+                changes.add(event);
                 break;
             }
             Ok(_) => {}
@@ -96,15 +137,17 @@ fn wait(
     while started.elapsed() < AT_MOST {
         match receive.recv_timeout(QUIET) {
             Ok(event) if is_change(&event) => {
-                paths.extend(event.into_iter().flat_map(|event| event.paths));
+                changes.add(event);
             }
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    paths.sort_unstable();
-    paths.dedup();
-    ControlFlow::Continue(paths)
+    for paths in [&mut changes.paths, &mut changes.gone] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    ControlFlow::Continue(changes)
 }
 
 /// Reading a file is no change; what cannot be told counts as one.

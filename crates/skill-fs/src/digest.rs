@@ -92,6 +92,8 @@ struct Hashing<'a> {
     content: ContentHasher,
     bundle: BundleHasher,
     chunk: Vec<u8>,
+    /// How many bytes were read through links.
+    linked: u64,
 }
 
 /// Which digests are wanted.
@@ -104,7 +106,7 @@ enum Wanted {
 impl<'a> Hashing<'a> {
     fn new(root: &'a Root, wanted: Wanted) -> Self {
         let (content, bundle) = (ContentHasher::default(), BundleHasher::default());
-        Self { root, wanted, content, bundle, chunk: vec![0; CHUNK] }
+        Self { root, wanted, content, bundle, chunk: vec![0; CHUNK], linked: 0 }
     }
 
     fn file(&mut self, path: &RelPath) -> Result<(), FsError> {
@@ -135,6 +137,14 @@ impl<'a> Hashing<'a> {
         match self.root.file(path) {
             Ok(file) => {
                 self.content.file(path);
+                let limit = WalkLimits::SKILL.bytes;
+                let size = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+                // A file counts as often as links lead to it.
+                self.linked = self.linked.saturating_add(size);
+                if self.linked > limit as u64 {
+                    let path = self.root.path().to_string();
+                    return Err(FsError::Limit { path, what: "bytes behind links", limit });
+                }
                 self.feed(path, file, u64::MAX, Wanted::Content).map(|_| ())
             }
             // A link to a folder, or to nothing, brings no bytes of its own.

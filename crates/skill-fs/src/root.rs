@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use skill::{RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 
-use crate::sys::{self, Folder, Type};
+use crate::sys::{self, Folder, Stat, Type};
 use crate::{AbsPath, FsError, Stamp};
 
 /// How much of a file is read at first when only its beginning is wanted.
@@ -131,7 +131,7 @@ impl Root {
 
     /// Opens a folder at its real path: a link anywhere on the way is refused.
     pub fn open_real(path: &AbsPath) -> Result<Self, FsError> {
-        let folder = Folder::open_real(path.as_path())
+        let folder = sys::open_real(path.as_path())
             .map_err(|source| FsError::confined(path.as_str(), source))?;
         Ok(Self { path: path.clone(), folder })
     }
@@ -144,7 +144,15 @@ impl Root {
     /// Returns the stamp of the regular file at `path`, links followed; `None` where there is none, or nothing is
     /// known of it. This is for asking whether something known is still the same: what a link leads to is not read.
     pub fn stamp(&self, path: &str) -> Option<Stamp> {
-        let stat = self.folder.stat_following(path).ok()?;
+        Self::stamp_of(self.folder.stat_following(path).ok()?)
+    }
+
+    /// As [`Self::stamp`]; a link at the end of the path is none.
+    pub fn plain_stamp(&self, path: &str) -> Option<Stamp> {
+        Self::stamp_of(self.folder.stat(path).ok()?)
+    }
+
+    fn stamp_of(stat: Stat) -> Option<Stamp> {
         let trace = stat.trace.filter(|_| stat.kind == Type::File)?;
         Some(Stamp::new(stat.size, &trace))
     }

@@ -10,9 +10,9 @@ mod unix;
 mod unsupported;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{each_entry, open_beneath, open_plain};
+pub(crate) use linux::{each_entry, open_beneath, open_plain, open_real};
 #[cfg(target_os = "macos")]
-pub(crate) use macos::{each_entry, open_beneath, open_plain};
+pub(crate) use macos::{each_entry, open_beneath, open_plain, open_real};
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub(crate) use unix::*;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -24,7 +24,7 @@ fn is_tag(character: char) -> bool {
 
 /// Returns true for characters that take no room and mean nothing, so that two texts look alike.
 /// Joiners and emoji selectors are not among them: they change how the text around them looks.
-pub(crate) fn is_invisible(character: char) -> bool {
+pub fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'

@@ -45,7 +45,7 @@ pub fn read_codex_file(input: &Input<'_>) -> (CodexFile, Vec<Diagnostic>) {
     let (file, is_whole) = fields(&Value::Map(entries.collect()));
     if !is_whole {
         let message =
-            "`policy.allow_implicit_invocation` is neither true nor false, so it counts as false"
+            "`policy.allow_implicit_invocation` is neither true nor false, or `policy` is no mapping; it counts as false"
                 .to_owned();
         diagnostics.extend(Diagnostic::of_file(
             Code::AgentsFile,
@@ -68,7 +68,9 @@ fn fields(file: &Value) -> (CodexFile, bool) {
     };
     let implicit =
         part("policy", "allow_implicit_invocation").filter(|value| **value != Value::Null);
-    let read = implicit.map(|value| boolean(&value.to_text()));
+    // A policy that is no mapping may be a restriction that was meant.
+    let is_broken = !matches!(file.get("policy"), None | Some(Value::Null) | Some(Value::Map(_)));
+    let read = if is_broken { Some(None) } else { implicit.map(|value| boolean(&value.to_text())) };
     let fields = CodexFile {
         display_name: text("display_name"),
         short_description: text("short_description"),
@@ -123,6 +125,8 @@ mod tests {
             b"\xff",
             b"- a\n",
             b"policy:\n  allow_implicit_invocation: maybe\n",
+            b"policy: nope\n",
+            b"policy: [{allow_implicit_invocation: false}]\n",
         ] {
             let (file, problems) = read(text);
             assert_eq!(file.allow_implicit_invocation, Some(false), "{text:?}");

@@ -41,7 +41,7 @@ mod yaml;
 
 pub use allowed_tools::{AllowedTools, ToolRule};
 pub use body::{Body, MAX_BODY_LINES, MAX_BODY_TOKENS};
-pub use characters::is_unsafe_to_show;
+pub use characters::{is_invisible, is_unsafe_to_show};
 pub use code::Code;
 pub use codex::{CODEX_FILE, CodexFile, read_codex_file};
 pub use diagnostic::{Diagnostic, Position, Severity, Span, Strictness};

@@ -56,7 +56,7 @@ impl Listing {
             return Vec::new();
         }
         let stamp = |(name, kind): &(String, EntryType)| match kind {
-            EntryType::Folder => root.stamp(&format!("{name}/{SKILL_FILE}")),
+            EntryType::Folder => root.plain_stamp(&format!("{name}/{SKILL_FILE}")),
             EntryType::File | EntryType::Link | EntryType::Other => None,
         };
         self.names.par_iter().with_min_len(FEW).map(stamp).collect()
@@ -104,7 +104,7 @@ impl Scanner<'_> {
         let Listing { file, names, unnamed, is_managed } = listing;
         if file != SkillFile::Missing {
             let known = self.known.find(at, 0).filter(|_| !is_linked);
-            let holds = |&at: &usize| self.known.holds(at, root.stamp(SKILL_FILE));
+            let holds = |&at: &usize| self.known.holds(at, root.plain_stamp(SKILL_FILE));
             return vec![match known.filter(holds) {
                 Some(known) => Item::Known(known),
                 None => self.read(place, &file, at.to_owned()),
@@ -152,7 +152,7 @@ impl Scanner<'_> {
         let Place { root, depth, is_linked, .. } = *group.place;
         let known = self.known.find(&relative, place);
         if let Some(at) = known.filter(|_| !is_linked) {
-            let stamp = stamp.unwrap_or_else(|| root.stamp(&format!("{name}/{SKILL_FILE}")));
+            let stamp = stamp.unwrap_or_else(|| root.plain_stamp(&format!("{name}/{SKILL_FILE}")));
             // In a folder of csk's a marker may have come since.
             let may_be_marked = group.is_managed && !self.known.0[at].has_marker;
             if self.known.holds(at, stamp) && !(may_be_marked && has_marker(root, name)) {

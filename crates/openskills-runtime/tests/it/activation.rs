@@ -105,6 +105,17 @@ fn a_named_session_is_remembered_across_processes() {
     assert!(!repeated(session("../../two")), "another session, whatever its name");
     assert!(!repeated(world.config()), "without a name nothing is remembered");
     assert!(!world.path("home/.local/two").exists() && !world.path("two").exists());
+    // The same skill in another project is another one.
+    world
+        .add(&[skill("work/.claude/skills/y", "y"), skill("other/.claude/skills/y", "y")].concat());
+    let in_project = |project: &str| RuntimeConfig {
+        project_root: Some(world.path(project)),
+        ..session("projects")
+    };
+    for project in ["work", "other"] {
+        let loaded = discover(in_project(project)).activate_skill("y").unwrap();
+        assert!(!loaded.activation.repeated, "{project}");
+    }
     // Many at once: exactly one is the first.
     let firsts: usize = std::thread::scope(|scope| {
         let threads: Vec<_> =
@@ -125,16 +136,19 @@ fn who_may_start_a_skill_is_respected() {
             with("model-only", "user-invocable: false"),
             with("nobody", "model_invocation: disabled"),
             with("codex", "license: MIT"),
+            with("linked", "license: MIT"),
         ]
         .concat(),
     );
     world.add("//- /s/codex/agents/openai.yaml\npolicy:\n  allow_implicit_invocation: false\n");
+    world.link("../../outside", "s/linked/agents");
     let mut runtime = world.discover_in("s");
     for (name, by_model, by_user) in [
         ("user-only", false, true),
         ("model-only", true, false),
         ("nobody", false, false),
         ("codex", false, true),
+        ("linked", false, true),
     ] {
         for (invoker, may) in [(Invoker::Model, by_model), (Invoker::User, by_user)] {
             let options = ActivateOptions { invoker, ..ActivateOptions::default() };
@@ -158,7 +172,7 @@ fn who_may_start_a_skill_is_respected() {
     }
     // What the model may not start it does not get to know of (C4).
     let prompt = runtime.prompt(&openskills_runtime::PromptOptions::default()).unwrap();
-    assert_eq!(prompt.hidden, ["s/codex", "s/nobody", "s/user-only"]);
+    assert_eq!(prompt.hidden, ["s/codex", "s/linked", "s/nobody", "s/user-only"]);
     assert!(
         prompt.prompt.text.contains("<name>model-only</name>")
             && !prompt.prompt.text.contains("nobody")

@@ -30,6 +30,17 @@ fn check(change: impl FnOnce(&World), expected: &str) {
     again(&mut runtime);
 }
 
+/// Nothing is searched that was not discovered.
+#[test]
+fn a_search_does_not_look_behind_a_link() {
+    let world = World::new(&[skill("s/x", "x"), skill("outside/x", "x")].concat());
+    let runtime = world.discover_in("s");
+    assert_eq!(runtime.search("outside").len(), 0);
+    fs::remove_dir_all(world.path("s/x")).unwrap();
+    world.link("../outside/x", "s/x");
+    assert_eq!(runtime.search("outside").len(), 0);
+}
+
 /// After looking again everything is as the disk says.
 fn again(runtime: &mut OpenSkillRuntime) {
     runtime.discover_skills().unwrap();

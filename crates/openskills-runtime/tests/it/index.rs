@@ -201,6 +201,19 @@ fn a_folder_that_became_another_skill_is_read_again() {
 }
 
 #[test]
+fn a_link_to_a_file_that_is_known_is_not_believed() {
+    let world = World::new(&skill("work/.claude/skills/x", "x"));
+    settle(&world, "work/.claude/skills/x/SKILL.md");
+    world.discover();
+    // The very file, by its stamp, but outside of the skill now.
+    fs::rename(world.path("work/.claude/skills/x"), world.path("moved")).unwrap();
+    world.link("../../../../moved/SKILL.md", "work/.claude/skills/x/SKILL.md");
+    let runtime = world.discover();
+    assert_eq!(ids(&runtime), "");
+    assert!(crate::problems(&world, &runtime).contains("link-escapes"));
+}
+
+#[test]
 fn a_hash_is_computed_once_and_again_after_any_change() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     world.add("//- /home/.claude/skills/x/references/a.md\nA.\n");

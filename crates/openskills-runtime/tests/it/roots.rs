@@ -165,6 +165,92 @@ fn tier_comes_first_and_then_the_later_place() {
 }
 
 #[test]
+fn no_trick_of_writing_takes_the_name_of_another() {
+    let named = |path: &str, name: &str, body: &str| {
+        format!("//- /{path}/SKILL.md\n---\nname: \"{name}\"\ndescription: d\n---\n{body}\n")
+    };
+    let world = World::new(
+        &[
+            named("home/.claude/skills/tools", "PDF Tools", "Mine."),
+            named("work/.claude/skills/a", "PDF TOOLS", "Evil."),
+            named("work/.claude/skills/b", "pdf-tools", "Evil."),
+            named("work/.claude/skills/c", "PDF  Tools", "Evil."),
+            named("work/.claude/skills/d", "pdf-tools\u{200b}", "Evil."),
+            named("work/.claude/skills/e", "personal/pdf-tools", "Evil."),
+        ]
+        .concat(),
+    );
+    let mut runtime = world.discover();
+    for name in ["pdf-tools", "PDF Tools", "PDF TOOLS", "personal/pdf-tools"] {
+        assert_eq!(runtime.skill(name).unwrap().id, "personal/pdf-tools", "{name}");
+    }
+    assert_eq!(ids(&runtime).matches(" < personal/pdf-tools").count(), 4, "{}", ids(&runtime));
+    // Nor does a name that is switched off mean another one.
+    runtime.disable_skill("PDF Tools").unwrap();
+    let error = runtime.activate_skill("pdf-tools").unwrap_err();
+    assert_eq!(error.code(), "permission-denied", "{error}");
+}
+
+#[test]
+fn a_skill_of_yours_that_cannot_be_loaded_keeps_its_name() {
+    let world = World::new(&skill("work/.claude/skills/pdf", "pdf"));
+    world.add("//- /home/.claude/skills/pdf/SKILL.md\n---\nname: pdf\n");
+    let mut runtime = world.discover();
+    assert_eq!(ids(&runtime), "project/pdf third_party < personal/pdf\n");
+    let error = runtime.activate_skill("pdf").unwrap_err();
+    assert_eq!(error.code(), "invalid-manifest", "{error}");
+    assert!(error.to_string().contains("home/.claude/skills/pdf"), "{error}");
+    assert!(
+        problems(&world, &runtime)
+            .contains("is shadowed by `personal/pdf`, which cannot be loaded")
+    );
+    assert!(runtime.activate_skill("project/pdf").is_ok(), "an id is an id");
+    // In one tier the later place still overrides.
+    world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
+    assert_eq!(ids(&world.discover()), "project/pdf user\n");
+}
+
+#[test]
+fn no_folder_of_a_project_takes_the_label_of_a_place_that_was_named() {
+    let world = World::new(
+        &[skill("home/team/deploy", "deploy"), skill("work/team/.claude/skills/deploy", "deploy")]
+            .concat(),
+    );
+    world.add("//- /home/.config/openskills/config.json\n{\"schema_version\": 1, \"directories\": {\"nested-team\": {\"path\": \"~/team\"}}}\n");
+    expect![[r#"
+        nested-team/deploy user
+        nested-team~2/deploy third_party < nested-team/deploy
+    "#]]
+    .assert_eq(&ids(&world.discover()));
+}
+
+#[test]
+fn many_of_one_name_cost_no_more_than_others() {
+    let world = World::new("");
+    for number in 0..3_000 {
+        let folder = world.path(&format!("s/f{number}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("SKILL.md"), "---\nname: x\ndescription: d\n---\n").unwrap();
+    }
+    let runtime = world.discover_in("s");
+    assert_eq!(runtime.list_skills().len(), 1);
+    assert_eq!(runtime.skill("s/x~3000").unwrap().shadowed_by.as_deref(), Some("s/x"));
+}
+
+#[test]
+fn rules_of_a_stranger_are_bounded() {
+    let world = World::new(&skill("work/.claude/skills/x", "x"));
+    let rules: String = (0..2_000).map(|n| format!("*a*b*c?[a-z][!x]{n}*\n")).collect();
+    for number in 0..40 {
+        world.add(&format!("//- /work/d{number}/.gitignore\n{rules}"));
+    }
+    let runtime = world.discover();
+    let told = problems(&world, &runtime);
+    assert_eq!(told.matches("bytes of ignore rules in one project").count(), 1, "{told}");
+    assert_eq!(ids(&runtime), "project/x third_party\n");
+}
+
+#[test]
 fn a_builtin_skill_is_never_shadowed() {
     let world = World::new(&skill("home/.claude/skills/cocoaskills", "cocoaskills"));
     let runtime = discover(RuntimeConfig { use_builtin_skills: true, ..world.config() });
@@ -191,6 +277,22 @@ fn malformed_decisions_stop_everything_and_lose_nothing() {
     for (file, text) in [
         ("home/.local/state/openskills/trusted-folders.json", "{"),
         ("home/.local/state/openskills/disabled-skills.json", r#"{"schema_version": 9}"#),
+        (
+            "home/.local/state/openskills/disabled-skills.json",
+            r#"{"schema_version": 1, "name": ["x"]}"#,
+        ),
+        (
+            "home/.local/state/openskills/trusted-folders.json",
+            r#"{"schema_version": 1, "folders": ["/"]}"#,
+        ),
+        (
+            "home/.local/state/openskills/trusted-folders.json",
+            r#"{"schema_version": 1, "folders": ["relative"]}"#,
+        ),
+        (
+            "home/.local/state/openskills/trusted-folders.json",
+            r#"{"schema_version": 1, "folders": ["/a/"]}"#,
+        ),
         ("home/.config/openskills/config.json", r#"{"directories": 3}"#),
     ] {
         fs::create_dir_all(world.path(file).parent().unwrap()).unwrap();
@@ -205,6 +307,28 @@ fn malformed_decisions_stop_everything_and_lose_nothing() {
         assert_eq!(fs::read_to_string(world.path(file)).unwrap(), text, "it is left alone");
         fs::remove_file(world.path(file)).unwrap();
     }
+    world.link("nowhere", "home/.local/state/openskills/disabled-skills.json");
+    let mut runtime = openskills_runtime::OpenSkillRuntime::with_config(world.config());
+    assert!(runtime.discover_skills().is_err(), "a link to nothing is no decision");
+}
+
+#[test]
+fn decisions_made_at_the_same_time_are_all_kept() {
+    let world = World::new("");
+    std::thread::scope(|scope| {
+        for number in 0..12 {
+            let world = &world;
+            scope.spawn(move || {
+                let folder = world.path(&format!("work/p{number}"));
+                fs::create_dir_all(&folder).unwrap();
+                let runtime = openskills_runtime::OpenSkillRuntime::with_config(world.config());
+                runtime.trust_folder(&AbsPath::new(folder).unwrap()).unwrap();
+            });
+        }
+    });
+    let state = world.root().join("home/.local/state/openskills");
+    let trusted = openskills_runtime::TrustedFolders::load(Some(&state)).unwrap();
+    assert_eq!(trusted.iter().count(), 12);
 }
 
 #[test]
@@ -330,7 +454,7 @@ fn skills_are_switched_off_by_name_and_one_by_one() {
     assert_eq!(runtime.list_skills().len(), 0);
     let error = runtime.activate_skill("x").unwrap_err();
     assert_eq!(error.code(), "permission-denied");
-    assert!(error.hint().unwrap().contains("openskills enable x"), "{error}");
+    assert!(error.hint().unwrap().contains("openskills enable personal/x"), "{error}");
     assert_eq!(runtime.activate_skill("personal/x").unwrap_err().code(), "permission-denied");
     // In another process it is the same.
     let mut other = world.discover();
@@ -380,9 +504,9 @@ fn advice_cannot_bring_a_command() {
 fn two_folders_of_one_name_in_one_root_have_two_ids() {
     let world = World::new(&[skill("s/a", "x"), skill("s/b", "x"), skill("s/c", "X")].concat());
     expect![[r#"
-        s/x~3 user
         s/x user
         s/x~2 user < s/x
+        s/x~3 user < s/x
     "#]]
     .assert_eq(&ids(&world.discover_in("s")));
 }

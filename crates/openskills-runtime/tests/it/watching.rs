@@ -85,6 +85,36 @@ fn skills_that_come_change_and_go_are_told() {
 }
 
 #[test]
+fn a_root_that_is_replaced_is_watched_on() {
+    let world = World::new(&skill("work/.claude/skills/one", "one"));
+    let told = watch(
+        &world,
+        &[
+            &|world| {
+                fs::remove_dir_all(world.path("work/.claude/skills")).unwrap();
+                world.add(&skill("work/.claude/skills/two", "two"));
+            },
+            &|world| world.add(&skill("work/.claude/skills/three", "three")),
+            &|world| {
+                fs::rename(world.path("work/.claude"), world.path("work/.old")).unwrap();
+                world.add(&skill("work/.claude/skills/four", "four"));
+            },
+            &|world| fs::remove_dir_all(world.path("work/.claude/skills/four")).unwrap(),
+        ],
+    );
+    assert_eq!(
+        told,
+        [
+            vec!["project/one New"],
+            vec!["project/two New", "project/one Removed"],
+            vec!["project/three New"],
+            vec!["project/four New", "project/three Removed", "project/two Removed"],
+            vec!["project/four Removed"],
+        ]
+    );
+}
+
+#[test]
 fn many_changes_at_once_are_told_together() {
     let world = World::new(&skill("home/.claude/skills/x", "x"));
     let told = watch(

@@ -95,10 +95,14 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
             context.ui.problem(problem)?;
         }
     }
-    if args.json {
-        context.ui.json(&report(&loaded))?;
+    let written = if args.json {
+        context.ui.json(&report(&loaded))
     } else {
-        context.ui.out_text(&loaded.content)?;
+        context.ui.out_text(&loaded.content)
+    };
+    if let Err(error) = written.and_then(|()| context.ui.flush()) {
+        runtime.forget_activation(&loaded, options.arguments.as_deref());
+        return Err(error.into());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -68,8 +68,12 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
         };
         let origin = skill.provenance.as_ref().map_or_else(String::new, |from| {
             let short = &from.commit[..from.commit.len().min(7)];
-            let drift = if from.is_drifted { ", changed since" } else { "" };
-            format!("  ({} {} {short}{drift})", from.repository, from.reference)
+            let state = match (from.has_receipt, from.is_drifted) {
+                (false, _) => ", unproven: csk knows nothing of it",
+                (true, true) => ", changed since",
+                (true, false) => "",
+            };
+            format!("  ({} {} {short}{state})", from.repository, from.reference)
         });
         vec![
             format!("  {}", skill.id),
@@ -85,14 +89,10 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
 }
 
 fn candidates(runtime: &OpenSkillRuntime, name: &str) -> Result<Vec<Arc<Skill>>, RuntimeError> {
-    let named = runtime.candidates(name);
-    if !named.is_empty() {
-        return Ok(named.to_vec());
-    }
     let by_id = runtime.all_skills().iter().find(|skill| skill.id == name);
-    let skill = match by_id {
-        Some(skill) => skill,
-        None => runtime.skill(name)?,
+    let skill = match (by_id, runtime.candidates(name).first()) {
+        (Some(skill), _) | (None, Some(skill)) => skill,
+        (None, None) => runtime.skill(name)?,
     };
     Ok(runtime.candidates(&skill.name).to_vec())
 }
@@ -102,6 +102,9 @@ fn why(candidates: &[Arc<Skill>]) -> String {
     let mut enabled = candidates.iter().filter(|skill| skill.is_enabled);
     match (enabled.next(), enabled.next()) {
         (None, _) => "every skill of the name is switched off".to_owned(),
+        (Some(one), _) if one.shadowed_by.is_some() => {
+            format!("{} cannot be loaded", one.shadowed_by.as_deref().unwrap_or_default())
+        }
         (Some(_), None) if candidates.len() == 1 => "there is no other of the name".to_owned(),
         (Some(_), None) => "every other of the name is switched off".to_owned(),
         (Some(one), Some(other)) if one.source != other.source => {

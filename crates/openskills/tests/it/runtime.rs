@@ -235,6 +235,12 @@ fn a_session_is_kept_between_calls() {
     assert_eq!((&data["activation"]["repeated"], data.get("instructions")), (&true.into(), None));
     assert!(openskills(&env, "activate csv --session s1 --again").stdout.contains("Body about"));
     assert!(openskills(&env, "activate csv --session s2").stdout.contains("Body about"));
+    // What could not be written is not active.
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command =
+        env.command(env!("CARGO_BIN_EXE_openskills"), &["activate", "csv", "--session", "s3"]);
+    assert!(!command.stdout(full).status().unwrap().success());
+    assert!(openskills(&env, "activate csv --session s3").stdout.contains("Body about"));
     let env = env.var("OPENSKILLS_SESSION", "s1");
     assert!(openskills(&env, "activate csv").stdout.contains("already"));
 }
@@ -309,7 +315,7 @@ fn search_ranks_names_before_descriptions_before_bodies() {
         openskills(&env, "search tables csv")
             .stdout
             .lines()
-            .next()
+            .nth(1)
             .unwrap()
             .split_whitespace()
             .next(),
@@ -318,7 +324,7 @@ fn search_ranks_names_before_descriptions_before_bodies() {
     let none = openskills(&env, "search xyzzy");
     assert_eq!((none.code, none.stderr.as_str()), (Some(3), "no skill has any of these words\n"));
     let few = openskills(&env, "search skill pdf csv --limit 1");
-    assert_eq!(few.stdout.lines().count(), 1);
+    assert_eq!(few.stdout.lines().count(), 2, "{}", few.stdout);
     assert!(few.stderr.contains("more; `--limit"), "{}", few.stderr);
 }
 

@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Mode, RawDir, ResolveFlags, SeekFrom};
+use rustix::fs::{CWD, Mode, RawDir, ResolveFlags, SeekFrom};
 use rustix::io::Errno;
 use skill::RelPath;
 
-use super::unix::{FILE, open_following_nothing, type_of};
+use super::unix::{FILE, FOLDER, open_following_nothing, open_real_by_names, type_of};
 use super::{Folder, Type};
 
 /// How often a path that is being renamed under us is tried again.
@@ -36,6 +37,16 @@ pub(crate) fn each_entry<E: From<io::Error>>(
         }
     }
     Ok(())
+}
+
+/// Opens a folder at its real path: a link anywhere on the way is refused.
+pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
+    let flags = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(CWD, path, FOLDER, Mode::empty(), flags) {
+        Ok(folder) => Ok(Folder(folder, AtomicBool::new(false))),
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => open_real_by_names(path),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Opens a file below `folder`. Links are followed as long as they stay below.

@@ -2,12 +2,18 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use rustix::fs::Dir;
 use skill::RelPath;
 
-use super::unix::{open_following_nothing, type_of};
+use super::unix::{open_following_nothing, open_real_by_names, type_of};
 use super::{Folder, Type};
+
+/// Opens a folder at its real path: a link anywhere on the way is refused.
+pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
+    open_real_by_names(path)
+}
 
 /// Opens a file below `folder`, following nothing.
 pub(crate) fn open_beneath(folder: &Folder, path: &RelPath) -> io::Result<File> {

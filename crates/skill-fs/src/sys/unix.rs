@@ -27,7 +27,7 @@ pub(crate) struct Folder(
 );
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
-const FOLDER: OFlags = READ.union(OFlags::DIRECTORY);
+pub(super) const FOLDER: OFlags = READ.union(OFlags::DIRECTORY);
 /// `NONBLOCK` so that opening a FIFO returns; `NOCTTY` so that a terminal stays nobody's.
 pub(super) const FILE: OFlags = READ.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
@@ -35,24 +35,6 @@ impl Folder {
     /// Opens a folder the caller was told to use; links on the way are followed.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?, AtomicBool::new(false)))
-    }
-
-    /// Opens a folder at its real path: a link anywhere on the way is refused.
-    pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
-        let mut current = Self::open(Path::new("/"))?;
-        for part in path.components() {
-            match part {
-                Component::RootDir => {}
-                Component::Normal(name) => {
-                    let name = name.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-                    current = current.folder(name)?;
-                }
-                Component::Prefix(_) | Component::CurDir | Component::ParentDir => {
-                    return Err(io::ErrorKind::InvalidInput.into());
-                }
-            }
-        }
-        Ok(current)
     }
 
     /// Describes what is at `path`, every link followed.
@@ -120,6 +102,24 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> Option<Stamp> {
 /// Returns true if a file is this user's own.
 pub(crate) fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Opens a folder at its real path, one name at a time: a link anywhere on the way is refused.
+pub(crate) fn open_real_by_names(path: &Path) -> io::Result<Folder> {
+    let mut current = Folder::open(Path::new("/"))?;
+    for part in path.components() {
+        match part {
+            Component::RootDir => {}
+            Component::Normal(name) => {
+                let name = name.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+                current = current.folder(name)?;
+            }
+            Component::Prefix(_) | Component::CurDir | Component::ParentDir => {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+        }
+    }
+    Ok(current)
 }
 
 /// Opens a file one name at a time and refuses every link on the way.

@@ -26,14 +26,6 @@ impl Folder {
         }
     }
 
-    /// Only the last part is looked at here.
-    pub(crate) fn open_real(path: &Path) -> io::Result<Self> {
-        match path.parent().zip(path.file_name().and_then(|name| name.to_str())) {
-            Some((parent, name)) => Self::open(parent)?.folder(name),
-            None => Self::open(path),
-        }
-    }
-
     pub(crate) fn stat_following(&self, path: &str) -> io::Result<Stat> {
         let metadata = fs::metadata(self.0.join(path))?;
         let kind = if metadata.is_file() { Type::File } else { Type::Folder };
@@ -67,6 +59,14 @@ impl Folder {
 
     pub(crate) fn read_link(&self, name: &str) -> io::Result<Vec<u8>> {
         Ok(fs::read_link(self.0.join(name))?.into_os_string().into_encoded_bytes())
+    }
+}
+
+/// Opens a folder; only the last part is looked at here.
+pub(crate) fn open_real(path: &Path) -> io::Result<Folder> {
+    match path.parent().zip(path.file_name().and_then(|name| name.to_str())) {
+        Some((parent, name)) => Folder::open(parent)?.folder(name),
+        None => Folder::open(path),
     }
 }
 
