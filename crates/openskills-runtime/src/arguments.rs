@@ -120,7 +120,10 @@ impl<'a> Known<'a> {
             };
         }
         // A name may have hyphens, which end a word elsewhere: the longest name that fits is meant.
-        let most = text[1..].bytes().take(MAX_NAME).take_while(|byte| !byte.is_ascii_whitespace());
+        let is_part = |byte: &u8| {
+            !byte.is_ascii() || byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+        };
+        let most = text[1..].bytes().take(MAX_NAME).take_while(is_part);
         let named = (1..=most.count()).rev().find_map(|length| {
             let name = text.get(1..1 + length)?;
             let at = *self.names.get(name)?;
