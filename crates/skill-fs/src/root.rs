@@ -9,7 +9,7 @@ use crate::sys::{self, Folder, Stat, Type};
 use crate::{AbsPath, FsError, Stamp};
 
 /// How much of a file is read at first when only its beginning is wanted.
-const BEGINNING: usize = 4 << 10;
+const BEGINNING: usize = 1 << 10;
 
 /// A folder whose files can be read by relative path. Links that lead out are refused by the kernel;
 /// FIFOs, devices and sockets are never waited for.
