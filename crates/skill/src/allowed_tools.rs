@@ -4,7 +4,7 @@
 //! What cannot be read matches nothing: a slip of the author narrows, it never widens.
 
 /// One rule of a list of tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolRule {
     /// `Tool` or `Tool(specifier)`.
     Rule {

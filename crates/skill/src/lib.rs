@@ -15,6 +15,7 @@
 
 mod allowed_tools;
 mod body;
+pub mod capabilities;
 mod characters;
 mod code;
 mod codex;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod capabilities;
 mod codes;
 mod corpus;
 mod diagnostics;
