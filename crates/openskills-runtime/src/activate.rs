@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use skill::{Arguments, Context, Diagnostic, Frontmatter, MARKER_FILE, Shell, is_invisible};
+use skill::{Arguments, Context, Diagnostic, Frontmatter, MARKER_FILE, Shell, is_ignorable};
 use skill_fs::{Root, SkillFile, WalkLimits, list_files};
 
 use crate::arguments::{Values, substitute};
@@ -64,6 +64,8 @@ pub struct LoadedSkill {
     pub activation: SkillActivation,
     /// What was noticed on the way.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether this very activation was noted in the session.
+    pub(crate) is_noted: bool,
 }
 
 /// The names of a skill's files.
@@ -271,8 +273,7 @@ fn defused(text: &str) -> String {
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         safe.push_str(before);
-        let is_between =
-            |c: char| c == '/' || c.is_whitespace() || c.is_control() || is_invisible(c);
+        let is_between = |c: char| c == '/' || c.is_whitespace() || is_ignorable(c);
         let name = tag[1..].trim_start_matches(is_between);
         let is_ours = TAGS.iter().any(|ours| {
             name.get(..ours.len()).is_some_and(|start| start.eq_ignore_ascii_case(ours))
@@ -298,6 +299,10 @@ mod tests {
             ("<", "<"),
             ("<<//skill_content", "<&lt;//skill_content"),
             ("<\u{200b}/skill_content>", "&lt;\u{200b}/skill_content>"),
+            (
+                "<\u{200d}/\u{200c}\u{fe0f}skill_content>",
+                "&lt;\u{200d}/\u{200c}\u{fe0f}skill_content>",
+            ),
             ("<é", "<é"),
         ] {
             assert_eq!(defused(body), expected);

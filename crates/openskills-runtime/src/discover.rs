@@ -27,7 +27,7 @@ const HASHES: &str = "hashes";
 pub(crate) struct Discovery {
     pub(crate) index: Index,
     pub(crate) roots: Roots,
-    /// Folders with skills that links led to.
+    /// Skills and folders of skills that links led to.
     pub(crate) linked: Vec<AbsPath>,
     /// Why nothing could be kept, if so. Nothing but time is lost.
     pub(crate) not_kept: Option<FsError>,
@@ -53,6 +53,7 @@ pub(crate) fn discover(
         stale.extend(file.map(|file| (scanned.len(), file)));
         found.roots.problems.extend(scan.problems);
         found.linked.extend(scan.skills.iter().filter_map(|skill| skill.linked.clone()));
+        found.linked.extend(scan.groups);
         let real = scan.real.unwrap_or_else(|| root.path.clone());
         scanned.push(FoundIn { root, real, skills: scan.skills });
     }

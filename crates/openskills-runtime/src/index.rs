@@ -12,7 +12,7 @@ use skill::{Code, Diagnostic, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, SkillFile, Stamp};
 
 use crate::builtin::Builtin;
-use crate::naming::{key, key_of, make_unique};
+use crate::naming::{id_part, key, key_of, make_unique};
 use crate::problem::problem_of;
 use crate::quote::shell_word;
 use crate::record::{Details, Record, Said, Summary};
@@ -122,7 +122,8 @@ pub struct RefusedSkill {
     pub root: String,
     /// Who vouches for it.
     pub source: SkillSource,
-    pub(crate) key: String,
+    /// Every name that it may have had: its folder's, that of a link to it, the declared one.
+    pub(crate) keys: Vec<String>,
     /// Its SKILL.md.
     pub file: String,
     /// Every problem of it.
@@ -216,23 +217,43 @@ impl Index {
 
     /// Returns the skill of an id, or the one that a name means.
     pub(crate) fn find(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
+        let broken = |refused: &RefusedSkill| RuntimeError::InvalidManifest {
+            file: refused.file.clone(),
+            diagnostics: refused.diagnostics.clone(),
+        };
         if let Some(skill) = self.with_id(name) {
             return allowed(skill);
+        }
+        // What has a slash is an id and nothing else: no name stands in for one that is gone.
+        if name.contains('/') {
+            if let Some(refused) = self.refused.iter().find(|refused| refused.id == name) {
+                return Err(broken(refused));
+            }
+            let ids = self.skills.iter().map(|skill| skill.id.as_str());
+            let nearest = nearest(name, ids).map(str::to_owned);
+            return Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest });
         }
         let named = self.named(name);
         if let Some(skill) = named.iter().find(|skill| skill.is_visible()) {
             return Ok(skill);
         }
-        let key = key(name);
         // One that cannot be loaded is not replaced by a weaker one: its problem is told.
-        if let Some(refused) = self.refused.iter().find(|refused| refused.key == key) {
-            return Err(RuntimeError::InvalidManifest {
-                file: refused.file.clone(),
-                diagnostics: refused.diagnostics.clone(),
-            });
+        let key = key(name).into_owned();
+        if let Some(refused) = self.refused.iter().find(|refused| refused.keys.contains(&key)) {
+            return Err(broken(refused));
         }
         if let Some(skill) = named.first() {
             return allowed(skill);
+        }
+        // `C++` is typed by the last part of its id as well, as long as that is nobody's name.
+        let mut typed: Vec<&Arc<Skill>> = self
+            .skills
+            .iter()
+            .filter(|skill| skill.is_visible() && skill.id.rsplit('/').next() == Some(name))
+            .collect();
+        typed.sort_by_key(|skill| skill.source);
+        if let Some(skill) = typed.first() {
+            return Ok(skill);
         }
         let mut visible = self.skills.iter().filter(|skill| skill.is_visible());
         // Many skills are called otherwise than their folder.
@@ -277,8 +298,10 @@ fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
 /// still stands before those of lower tiers: a slip in your own skill must not hand its name to a stranger.
 fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
     let mut broken: HashMap<&str, &RefusedSkill> = HashMap::new();
-    for refused in refused {
-        let strongest = broken.entry(&refused.key).or_insert(refused);
+    for (key, refused) in
+        refused.iter().flat_map(|refused| refused.keys.iter().map(move |key| (key, refused)))
+    {
+        let strongest = broken.entry(key).or_insert(refused);
         if refused.source < strongest.source {
             *strongest = refused;
         }
@@ -354,7 +377,7 @@ fn read(
         Cow::Owned(key) => Arc::from(key),
     };
     Skill {
-        id: [label, "/", &key].concat(),
+        id: [label, "/", &id_part(&key)].concat(),
         key,
         name: said.name.clone(),
         source: root.source,
@@ -377,10 +400,15 @@ fn read(
 }
 
 fn refused(root: &SkillRoot, folder: &AbsPath, record: &Record) -> RefusedSkill {
-    let key = key_of(folder.file_name().unwrap_or_default(), folder).into_owned();
+    let own = folder.file_name().unwrap_or_default();
+    let linked = record.folder.rsplit('/').next().unwrap_or_default();
+    let names = [Some(own), Some(linked), record.refused_name.as_deref()];
+    let names = names.into_iter().flatten().filter(|name| !name.is_empty());
+    let keys: Vec<String> = names.map(|name| key_of(name, folder).into_owned()).collect();
+    let called = if linked.is_empty() { own } else { linked };
     RefusedSkill {
-        id: format!("{}/{key}", root.label),
-        key,
+        id: format!("{}/{}", root.label, id_part(&key_of(called, folder))),
+        keys,
         source: root.source,
         path: folder.to_string(),
         root: root.label.clone(),

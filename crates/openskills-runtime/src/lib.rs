@@ -119,4 +119,5 @@ pub use schema::schemas;
 pub use search::SearchHit;
 pub use source::{Scope, SkillSource};
 pub use state::{DisabledSkills, TrustedFolders};
+pub use watch::Watching;
 pub use wire::SkillIndexEntry;

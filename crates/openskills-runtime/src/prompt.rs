@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skill::{MAX_DESCRIPTION, MAX_NAME, is_invisible, is_unsafe_to_show};
+use skill::{MAX_DESCRIPTION, is_invisible, is_unsafe_to_show};
 
 use crate::RuntimeError;
+use crate::naming::shown_name;
 
 /// Bytes that make about one token of English text or code.
 const BYTES_PER_TOKEN: usize = 4;
@@ -40,7 +41,7 @@ impl Disclosed {
     pub fn new(name: &str, listing: &str) -> Self {
         Self {
             skill_id: None,
-            name: shortened(&one_line(name), MAX_NAME),
+            name: shown_name(name),
             description: shortened(&one_line(listing), MAX_DESCRIPTION),
             location: None,
         }

@@ -23,6 +23,8 @@ pub(crate) struct Record {
     pub(crate) problems: Vec<ProblemRecord>,
     /// What it says about itself; absent where the skill cannot be loaded.
     pub(crate) said: Option<Said>,
+    /// The name of one that cannot be loaded, as far as it can be read.
+    pub(crate) refused_name: Option<String>,
 }
 
 /// The name of a skill, and all else that it says about itself.
@@ -86,6 +88,7 @@ struct Kept<'a> {
     is_settled: bool,
     has_marker: bool,
     problems: Cow<'a, [ProblemRecord]>,
+    refused_name: Option<&'a str>,
     #[serde(borrow)]
     said: Option<(&'a str, Bytes<'a>)>,
 }
@@ -114,6 +117,7 @@ impl Serialize for Record {
             is_settled: self.is_settled,
             has_marker: self.has_marker,
             problems: Cow::Borrowed(&self.problems),
+            refused_name: self.refused_name.as_deref(),
             said: self.said.as_ref().map(|said| (&*said.name, Bytes(&said.details.kept))),
         }
         .serialize(serializer)
@@ -130,6 +134,7 @@ impl<'de> Deserialize<'de> for Record {
             is_settled: kept.is_settled,
             has_marker: kept.has_marker,
             problems: kept.problems.into_owned(),
+            refused_name: kept.refused_name.map(str::to_owned),
             said: kept.said.map(|(name, Bytes(details))| Said {
                 name: Arc::from(name),
                 details: Arc::new(Details { kept: details.into(), read: OnceLock::new() }),
@@ -298,6 +303,7 @@ mod tests {
             has_marker: false,
             problems: head.diagnostics.into_iter().map(ProblemRecord::from).collect(),
             said: head.frontmatter.map(Said::new),
+            refused_name: Some("x".into()),
         };
         assert!(!record.problems.is_empty() && record.said.is_some());
         let kept = postcard::to_stdvec(&record).unwrap();

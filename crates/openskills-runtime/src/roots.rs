@@ -90,13 +90,17 @@ fn typable(label: &str) -> String {
     label.chars().map(|c| Some(c).filter(is_plain).unwrap_or('-')).collect()
 }
 
-/// Makes the labels of roots differ. Those that the user or an administrator named come first: no folder of a project
-/// takes their label.
+/// Makes the labels of roots differ. No folder of a stranger takes the label of one that somebody named or trusts.
 fn name_roots(roots: &mut [SkillRoot]) {
     let mut counts: HashMap<String, usize> = HashMap::from([("builtin".to_owned(), 1)]);
-    let is_found = |scope: Scope| matches!(scope, Scope::Project | Scope::Nested);
-    for late in [false, true] {
-        for root in roots.iter_mut().filter(|root| is_found(root.scope) == late) {
+    // Places that were named, then folders that are trusted, then the rest.
+    let rank = |root: &SkillRoot| match (root.scope, root.source) {
+        (Scope::Project | Scope::Nested, SkillSource::ThirdParty) => 2,
+        (Scope::Project | Scope::Nested, _) => 1,
+        _ => 0,
+    };
+    for turn in 0..=2 {
+        for root in roots.iter_mut().filter(|root| rank(root) == turn) {
             let label = typable(&root.label);
             let count = counts.entry(label.clone()).or_default();
             *count += 1;

@@ -23,7 +23,7 @@ use crate::project::find_project;
 use crate::prompt::prompt;
 use crate::session::Session;
 use crate::state::lock_state;
-use crate::watch::{Watched, watch};
+use crate::watch::{Watched, Watching, watch};
 use crate::{
     ActivateOptions, Addressing, Change, Directory, DisabledSkills, Disclosed, Event, LoadedSkill,
     Places, Prompt, PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry,
@@ -170,9 +170,9 @@ impl OpenSkillRuntime {
         self.found.index.find(name)
     }
 
-    /// Returns every skill of a name, the one that is meant first.
+    /// Returns every skill of a name, the one that is meant first. An id is no name.
     pub fn candidates(&self, name: &str) -> &[Arc<Skill>] {
-        self.found.index.named(name)
+        if name.contains('/') { &[] } else { self.found.index.named(name) }
     }
 
     /// Returns whether the model may start a skill by itself, by all that its files say.
@@ -285,8 +285,12 @@ impl OpenSkillRuntime {
             instructions(body, frontmatter, &skill, arguments, &self.session.id)?
         };
         // Of two at the same time one is the first.
-        if !activation.repeated && self.session.note(key, &activation)? && !options.again {
-            return self.activate(name, options);
+        let mut is_noted = false;
+        if !activation.repeated {
+            is_noted = !self.session.note(key, &activation)?;
+            if !is_noted && !options.again {
+                return self.activate(name, options);
+            }
         }
         self.emit(&Event::Activated(activation.clone()));
         let mut activated = LoadedSkill {
@@ -300,16 +304,19 @@ impl OpenSkillRuntime {
             requests: Requests::new(frontmatter),
             activation,
             diagnostics: loaded.diagnostics,
+            is_noted,
         };
         activated.content = content(&activated, &skill);
         Ok(activated)
     }
 
-    /// Takes an activation back: its instructions did not reach the model, so the next one gives them again.
+    /// Takes an activation back: its instructions did not reach the model, so the next one gives them again. One that was
+    /// active before stays so.
     pub fn forget_activation(&mut self, loaded: &LoadedSkill, arguments: Option<&str>) {
-        let path = loaded.directory.as_deref().unwrap_or_default();
-        let path = self.skill(&loaded.id).map_or(path, |skill| skill.path()).to_owned();
-        self.session.forget(&Session::key(&loaded.activation, &path, arguments));
+        let path = self.found.index.with_id(&loaded.id).map(|skill| skill.path().to_owned());
+        if let Some(path) = path.filter(|_| loaded.is_noted) {
+            self.session.forget(&Session::key(&loaded.activation, &path, arguments));
+        }
     }
 
     /// Reads a file of a skill.
@@ -351,12 +358,11 @@ impl OpenSkillRuntime {
         visible.into_iter().zip(by_model).filter(|(_, may)| *may).map(|(skill, _)| skill).collect()
     }
 
-    /// Discovers the skills, and again whenever they change, until `on_change` breaks off. It gets the runtime and what
-    /// is new, changed or gone. The first call is for the first discovery. `None` stands for a moment without change,
-    /// at least twice a second, so that a host can stop.
+    /// Discovers the skills, and again whenever they change, until `on_change` breaks off. The first call is for the first
+    /// discovery.
     pub fn watch(
         &mut self,
-        mut on_change: impl FnMut(&Self, Option<&[Event]>) -> ControlFlow<()>,
+        mut on_change: impl FnMut(&Self, Watching<'_>) -> ControlFlow<()>,
     ) -> Result<(), RuntimeError> {
         watch(self, &mut on_change)
     }
@@ -407,7 +413,9 @@ impl OpenSkillRuntime {
         let mut disabled = DisabledSkills::load(state.as_ref())?;
         let is_new = match self.found.index.with_id(name) {
             Some(skill) => disabled.add_folder(skill.path()),
-            None if self.candidates(name).is_empty() => disabled.add_name(&self.skill(name)?.key),
+            None if name.contains('/') || self.candidates(name).is_empty() => {
+                disabled.add_name(&self.skill(name)?.key)
+            }
             None => disabled.add_name(&key(name)),
         };
         disabled.save(state.as_ref())?;
@@ -424,13 +432,17 @@ impl OpenSkillRuntime {
         let is_news = match self.found.index.with_id(name) {
             Some(skill) => {
                 let others =
-                    self.candidates(&skill.key).iter().filter(|other| other.id != skill.id);
+                    self.found.index.named(&skill.key).iter().filter(|other| other.id != skill.id);
                 // The others of a name that is off stay off, each by itself.
                 let was_off = disabled.remove_name(&skill.key);
                 for other in others.filter(|_| was_off) {
                     disabled.add_folder(other.path());
                 }
                 disabled.remove_folder(skill.path()) | was_off
+            }
+            None if name.contains('/') => {
+                self.skill(name)?;
+                false
             }
             None => {
                 let candidates = self.candidates(name);

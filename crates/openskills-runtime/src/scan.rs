@@ -2,8 +2,7 @@
 
 mod scanner;
 
-use std::collections::HashSet;
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
@@ -51,6 +50,8 @@ pub(crate) struct Scan {
     pub(crate) is_stale: bool,
     /// The root by its real path, if it is there.
     pub(crate) real: Option<AbsPath>,
+    /// Folders of skills that links led to, by their real path.
+    pub(crate) groups: Vec<AbsPath>,
 }
 
 /// Looks at every skill of a root; `file` holds what is known of them.
@@ -87,12 +88,43 @@ pub(crate) fn scan(
         }
     };
     let known = Known(known);
-    let folders = AtomicUsize::new(0);
-    let entered = Mutex::new(HashSet::new());
-    let scanner = Scanner { root, known: &known, strictness, now, folders, entered };
+    let scanner = Scanner { root, known: &known, strictness, now, folders: AtomicUsize::new(0) };
     let place = Place { root: &opened, at: "", depth: 1, is_linked: false };
-    let items = scanner.listed(&place, listing, &stamps);
-    settle(items, known, &opened)
+    let mut items = scanner.listed(&place, listing, &stamps);
+    let mut groups = BTreeSet::new();
+    let mut links = BTreeSet::new();
+    take_links(&mut items, &mut links);
+    let has_links = !links.is_empty();
+    while let Some(link) = links.pop_first() {
+        let mut found = scanner.follow(&link, &mut groups);
+        take_links(&mut found, &mut links);
+        items.extend(found);
+    }
+    let mut scan = settle(items, known, &opened);
+    scan.groups = groups.into_iter().collect();
+    if has_links {
+        // Records are looked up by their order.
+        scan.skills
+            .sort_by(|one, other| one.record.folder.split('/').cmp(other.record.folder.split('/')));
+    }
+    scan
+}
+
+/// Takes out the links that are still to be followed.
+fn take_links(items: &mut Vec<Item>, links: &mut BTreeSet<Link>) {
+    let mut kept = Vec::with_capacity(items.len());
+    for mut item in items.drain(..) {
+        match item {
+            Item::Link(link) => {
+                links.insert(*link);
+                continue;
+            }
+            Item::Many(ref mut inner) => take_links(inner, links),
+            Item::Known(_) | Item::Read(_) | Item::Problem(_) => {}
+        }
+        kept.push(item);
+    }
+    *items = kept;
 }
 
 /// Puts what was read and what is known together.
@@ -130,6 +162,8 @@ fn take(items: Vec<Item>, records: &mut [Option<Record>], found: &mut Scan) -> u
             }
             Item::Problem(problem) => found.problems.push(*problem),
             Item::Many(items) => kept += take(items, records, found),
+            // They have been followed.
+            Item::Link(_) => {}
         }
     }
     kept
@@ -145,7 +179,10 @@ fn open(root: &SkillRoot) -> Result<Option<Root>, Box<Diagnostic>> {
     let failed = |error: &FsError| Box::new(file_problem(error, root.path.as_str()));
     let real = match real_path(&root.path) {
         Ok(real) => real,
-        Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) if !root.is_named => {
+        // A link to nothing is no absence: something was there.
+        Err(FsError::NotFound { .. } | FsError::NotAFolder { .. })
+            if !root.is_named && !root.path.as_path().is_symlink() =>
+        {
             return Ok(None);
         }
         Err(error) => return Err(failed(&error)),
@@ -203,6 +240,17 @@ enum Item {
     Problem(Box<Diagnostic>),
     /// What is in a group of folders, or nothing.
     Many(Vec<Item>),
+    /// Something that is looked at after all folders.
+    Link(Box<Link>),
+}
+
+/// A link in a folder of skills; the least deep comes first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Link {
+    depth: usize,
+    /// The link, seen from the skills' root.
+    relative: String,
+    path: AbsPath,
 }
 
 struct Read {

@@ -57,11 +57,11 @@ impl Session {
         key: Digest,
         activation: &SkillActivation,
     ) -> Result<bool, FsError> {
-        let was_seen = !self.seen.insert(key);
-        match (self.folder.as_ref(), self.file(&key)) {
-            (Some(folder), Some(file)) => Ok(keep(folder, &file, activation)? || was_seen),
-            _ => Ok(was_seen),
-        }
+        let was_kept = match (self.folder.as_ref(), self.file(&key)) {
+            (Some(folder), Some(file)) => keep(folder, &file, activation)?,
+            _ => false,
+        };
+        Ok(!self.seen.insert(key) || was_kept)
     }
 
     /// Forgets an activation.

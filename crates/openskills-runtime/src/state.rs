@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use serde_json::json;
 use skill::Code;
 use skill::json::{self as reader, Unknown};
-use skill_fs::{AbsPath, FsError, Lock, read_text, write_file};
+use skill_fs::{AbsPath, FsError, Lock, LockError, read_text, write_file};
 
 use crate::RuntimeError;
+use crate::naming::key;
 use crate::settings::schema_version;
 
 /// Folders whose skills count as the user's own.
@@ -70,7 +71,8 @@ impl DisabledSkills {
     /// Reads them from the state folder.
     pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
         let [names, folders] = load(state, Self::FILE, ["names", FOLDERS])?;
-        Ok(Self { names, folders })
+        // Whoever wrote it by hand wrote a name.
+        Ok(Self { names: names.iter().map(|name| key(name).into_owned()).collect(), folders })
     }
 
     /// Writes them.
@@ -115,8 +117,13 @@ impl DisabledSkills {
 pub(crate) fn lock_state(state: Option<&AbsPath>) -> Result<Lock, RuntimeError> {
     let state = state.ok_or_else(nowhere)?;
     make_private_folder(state)?;
-    Lock::acquire(&state.join(".lock"), Lock::TIMEOUT)
-        .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
+    Lock::acquire(&state.join(".lock"), Lock::TIMEOUT).map_err(|error| match error {
+        LockError::Held { path, .. } => RuntimeError::Setup {
+            message: format!("another process holds {path}"),
+            hint: Some("try again; if no other openskills runs, remove the file".to_owned()),
+        },
+        LockError::File(error) => error.into(),
+    })
 }
 
 fn nowhere() -> RuntimeError {

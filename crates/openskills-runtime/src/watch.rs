@@ -22,9 +22,19 @@ const AT_MOST: Duration = Duration::from_secs(2);
 /// More folders than this are not watched one by one.
 const MAX_FOLDERS: usize = 4_096;
 
+/// What a watcher tells.
+#[derive(Debug, Clone, Copy)]
+pub enum Watching<'a> {
+    /// What is new, changed or gone. The first time it may be nothing.
+    News(&'a [Event]),
+    /// Skills could not be looked at; the next change is waited for.
+    Failed(&'a RuntimeError),
+    /// A moment without change, at least twice a second, so that a host can stop.
+    Quiet,
+}
+
 /// Who is told of changes.
-pub(crate) type OnChange<'a> =
-    dyn FnMut(&OpenSkillRuntime, Option<&[Event]>) -> ControlFlow<()> + 'a;
+pub(crate) type OnChange<'a> = dyn FnMut(&OpenSkillRuntime, Watching<'_>) -> ControlFlow<()> + 'a;
 
 /// A folder to watch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,9 +75,7 @@ impl Changes {
     }
 }
 
-/// Discovers the skills, and again whenever they change, until `on_change` breaks off. It gets what is new, changed
-/// or gone; the first call is for the first discovery, even if there is no news. `None` stands for a moment without
-/// change: at least twice a second, so that a host can stop.
+/// Discovers the skills, and again whenever they change, until `on_change` breaks off.
 pub(crate) fn watch(
     runtime: &mut OpenSkillRuntime,
     on_change: &mut OnChange<'_>,
@@ -77,16 +85,25 @@ pub(crate) fn watch(
         hint: None,
     };
     let (send, receive) = channel();
-    let mut watcher =
-        RecommendedWatcher::new(send, Config::default()).map_err(|error| setup(&error))?;
+    // What a link leads to is watched by its own path, if it was found at all.
+    let config = Config::default().with_follow_symlinks(false);
+    let mut watcher = RecommendedWatcher::new(send, config).map_err(|error| setup(&error))?;
     let mut watched = BTreeSet::new();
-    let mut events = runtime.rediscover()?;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    let mut found = runtime.rediscover();
+    if let Err(error) = found {
+        return Err(error);
+    }
     loop {
         renew(&mut watcher, &mut watched, runtime.watched()?);
-        if on_change(runtime, Some(&events)).is_break() {
+        let told = match &found {
+            Ok(events) => on_change(runtime, Watching::News(events)),
+            Err(error) => on_change(runtime, Watching::Failed(error)),
+        };
+        if told.is_break() {
             return Ok(());
         }
-        let changes = match wait(&receive, || on_change(runtime, None)) {
+        let changes = match wait(&receive, || on_change(runtime, Watching::Quiet)) {
             ControlFlow::Continue(changes) => changes,
             ControlFlow::Break(()) => return Ok(()),
         };
@@ -98,20 +115,22 @@ pub(crate) fn watch(
             }
             is_there
         });
-        // A file that is being written, such as the configuration, is whole a moment later: then it is looked at again.
-        events = match runtime.rediscover() {
-            Ok(events) => events,
-            Err(_) => continue,
-        };
-        // What changed beside a SKILL.md makes another version of the skill as well.
-        let told: BTreeSet<String> =
-            events.iter().map(|event| event.skill_id().to_owned()).collect();
-        for skill in runtime.skills_at(&changes.paths) {
-            if !told.contains(&skill.id) {
-                let event = Event::discovered(&skill, Change::Changed, Timestamp::now());
-                runtime.emit(&event);
-                events.push(event);
-            }
+        paths.extend(changes.paths);
+        found = runtime.rediscover();
+        if let Ok(events) = &mut found {
+            add_touched(runtime, &std::mem::take(&mut paths), events);
+        }
+    }
+}
+
+/// What changed beside a SKILL.md makes another version of the skill as well.
+fn add_touched(runtime: &mut OpenSkillRuntime, paths: &[PathBuf], events: &mut Vec<Event>) {
+    let told: BTreeSet<String> = events.iter().map(|event| event.skill_id().to_owned()).collect();
+    for skill in runtime.skills_at(paths) {
+        if !told.contains(&skill.id) {
+            let event = Event::discovered(&skill, Change::Changed, Timestamp::now());
+            runtime.emit(&event);
+            events.push(event);
         }
     }
 }

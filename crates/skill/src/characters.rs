@@ -32,6 +32,14 @@ pub fn is_invisible(character: char) -> bool {
     )
 }
 
+/// Returns true for characters that change nothing about what a name is called: invisible ones, joiners, selectors, and
+/// everything that steers the text around it.
+pub fn is_ignorable(character: char) -> bool {
+    is_invisible(character)
+        || is_unsafe_to_show(character)
+        || matches!(character, '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
 /// Returns true for characters that some YAML readers take for a line break and others do not.
 fn is_odd_break(character: char) -> bool {
     matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}')

@@ -80,6 +80,8 @@ pub fn parse(input: &Input<'_>, strictness: Strictness) -> Parsed {
 pub struct Head {
     /// Absent exactly when a diagnostic is an error.
     pub frontmatter: Option<Frontmatter>,
+    /// The name, also of a file that is refused, as far as it can be read.
+    pub name: Option<String>,
     /// Everything found, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -97,7 +99,7 @@ pub fn parse_head(input: &Input<'_>, strictness: Strictness) -> Head {
         Ok(text) => text,
         Err(error) => {
             let Parsed { diagnostics, .. } = not_utf8(input, strictness, error.valid_up_to());
-            return Head { frontmatter: None, diagnostics };
+            return Head { frontmatter: None, name: None, diagnostics };
         }
     };
     let source = Source::new(text);
@@ -108,7 +110,9 @@ pub fn parse_head(input: &Input<'_>, strictness: Strictness) -> Head {
         .filter(|_| !broken)
         .and_then(|parts| read_frontmatter(input, text, &parts.frontmatter, &mut report));
     let refused = report.has_error();
-    Head { frontmatter: frontmatter.filter(|_| !refused), diagnostics: report.finish() }
+    let name = frontmatter.as_ref().map(|frontmatter| frontmatter.name.clone());
+    let frontmatter = frontmatter.filter(|_| !refused);
+    Head { frontmatter, name, diagnostics: report.finish() }
 }
 
 /// Returns the frontmatter of `text` as it was written, whatever fields it has: what the JSON Schema of

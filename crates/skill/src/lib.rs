@@ -42,7 +42,7 @@ mod yaml;
 
 pub use allowed_tools::{AllowedTools, ToolRule};
 pub use body::{Body, MAX_BODY_LINES, MAX_BODY_TOKENS};
-pub use characters::{is_invisible, is_unsafe_to_show};
+pub use characters::{is_ignorable, is_invisible, is_unsafe_to_show};
 pub use code::Code;
 pub use codex::{CODEX_FILE, CodexFile, read_codex_file};
 pub use diagnostic::{Diagnostic, Position, Severity, Span, Strictness};
@@ -65,7 +65,7 @@ pub use manifest::{
     LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, RESERVED_COMMANDS, Tree, TreeEntry,
 };
 pub use marker::{Marker, RefKind, is_commit_id};
-pub use name::{MAX_NAME, NameError, SkillName};
+pub use name::{MAX_NAME, NameError, SkillName, normalised};
 pub use nearest::nearest;
 pub use references::{Existence, check_references};
 pub use rel_path::{RelPath, RelPathError};

@@ -6,7 +6,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::Code;
-use crate::characters::is_invisible;
+use crate::characters::is_ignorable;
 
 /// The most characters a name may have.
 pub const MAX_NAME: usize = 64;
@@ -75,7 +75,7 @@ impl fmt::Display for SkillName {
 }
 
 /// Returns `text` trimmed and in NFKC, the form in which names are compared.
-pub(crate) fn normalised(text: &str) -> String {
+pub fn normalised(text: &str) -> String {
     let text = text.trim();
     if text.is_ascii() || is_nfkc(text) { text.to_owned() } else { text.nfkc().collect() }
 }
@@ -111,7 +111,7 @@ fn problems(name: &str) -> Vec<NameError> {
     for found in name.chars() {
         let fits = found == '-' || is_word(found) || (inside_word && is_mark(found));
         // What cannot be seen would let two names look alike.
-        let fits = fits && !is_invisible(found) && !matches!(found, '\u{fe00}'..='\u{fe0f}');
+        let fits = fits && !is_ignorable(found);
         if !fits {
             errors.push(NameError::Character { found });
             break;

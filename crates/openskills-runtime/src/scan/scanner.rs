@@ -1,7 +1,6 @@
 //! Looks at the folders of a root: what is known, what has to be read, what is in the way.
 
-use std::collections::HashSet;
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
@@ -14,7 +13,7 @@ use skill_fs::{
     AbsPath, Beginning, Entries, EntryType, FsError, Root, SkillFile, Stamp, real_path,
 };
 
-use super::{Item, Known, Read, check_boundary};
+use super::{Item, Known, Link, Read, check_boundary};
 use crate::problem::{file_problem, problem_of};
 use crate::record::{ProblemRecord, Record, Said};
 use crate::roots::SkillRoot;
@@ -87,8 +86,6 @@ pub(super) struct Scanner<'a> {
     pub(super) strictness: Strictness,
     pub(super) now: SystemTime,
     pub(super) folders: AtomicUsize,
-    /// Folders of skills that links led to, by their real path.
-    pub(super) entered: Mutex<HashSet<AbsPath>>,
 }
 
 impl Scanner<'_> {
@@ -104,7 +101,13 @@ impl Scanner<'_> {
         let Listing { file, names, unnamed, is_managed } = listing;
         if file != SkillFile::Missing {
             let known = self.known.find(at, 0).filter(|_| !is_linked);
-            let holds = |&at: &usize| self.known.holds(at, root.plain_stamp(SKILL_FILE));
+            let is_marked = |at: usize| {
+                self.known.0[at].has_marker || root.has_entry(MARKER_FILE).unwrap_or(true)
+            };
+            let holds = |&at: &usize| {
+                self.known.holds(at, root.plain_stamp(SKILL_FILE))
+                    && self.known.0[at].has_marker == is_marked(at)
+            };
             return vec![match known.filter(holds) {
                 Some(known) => Item::Known(known),
                 None => self.read(place, &file, at.to_owned()),
@@ -125,7 +128,10 @@ impl Scanner<'_> {
         let look = |(place, (name, kind)): (usize, &(String, EntryType))| {
             let relative = if at.is_empty() { name.clone() } else { format!("{at}/{name}") };
             match kind {
-                EntryType::Link => self.link(&group, name, &relative),
+                EntryType::Link => {
+                    let path = root.path().join(name);
+                    Item::Link(Box::new(Link { depth: depth + 1, relative, path }))
+                }
                 _ => {
                     let stamp = stamps.get(place).copied();
                     self.folder(&group, name, relative, (place, stamp))
@@ -174,44 +180,57 @@ impl Scanner<'_> {
         }
     }
 
-    /// Looks at what a link leads to: a skill, or a folder of skills. A folder that the link itself is in is not
-    /// entered, and no other more than once, so every circle ends.
-    fn link(&self, group: &Group<'_>, name: &str, relative: &str) -> Item {
-        let around = group.place.root.path();
-        let path = around.join(name);
-        let told = |problem: Diagnostic| Item::Problem(Box::new(problem));
-        let nothing = || Item::Many(Vec::new());
-        let opened = real_path(&path).and_then(|real| Root::open_real(&real));
+    /// Follows a link: to a skill, or to a folder of skills. A folder that the link itself is in is not entered, and no
+    /// other more than once, so every circle ends. Links are followed one after the other, the least deep first, so that
+    /// the same folders give the same answer every time.
+    pub(super) fn follow(&self, link: &Link, entered: &mut BTreeSet<AbsPath>) -> Vec<Item> {
+        let Link { path, relative, depth } = link;
+        let opened = real_path(path).and_then(|real| Root::open_real(&real));
         let (entries, root) = match opened.and_then(|root| Ok((root.entries()?, root))) {
             Ok(opened) => opened,
             // A link to a file is nobody's skill.
-            Err(FsError::NotAFolder { .. }) => return nothing(),
-            Err(FsError::NotFound { .. }) => {
-                let message = "the link leads nowhere";
-                let problem = problem_of(Code::PathNotFound, path.as_str(), message);
-                return told(problem.with_hint("remove it, or put back what it names"));
-            }
-            Err(error) => return told(file_problem(&error, path.as_str())),
+            Err(FsError::NotAFolder { .. }) => return Vec::new(),
+            // One that leads nowhere was a skill, and keeps its name.
+            Err(error) => return vec![self.lost(link, &error)],
         };
         let listing = Listing::new(entries);
         let is_skill = listing.file != SkillFile::Missing;
         if !is_skill
-            && (around.as_path().starts_with(root.path().as_path()) || listing.names.is_empty())
+            && (path.as_path().starts_with(root.path().as_path()) || listing.names.is_empty())
         {
-            return nothing();
+            return Vec::new();
         }
         if let Err(problem) = check_boundary(self.root, root.path(), path.as_str()) {
-            return Item::Problem(problem);
+            return vec![Item::Problem(problem)];
         }
-        let is_new = |entered: &Mutex<HashSet<AbsPath>>| {
-            entered.lock().is_ok_and(|mut entered| entered.insert(root.path().clone()))
+        if !is_skill && !entered.insert(root.path().clone()) {
+            return Vec::new();
+        }
+        let place = Place { root: &root, at: relative, depth: *depth, is_linked: true };
+        self.listed(&place, listing, &[])
+    }
+
+    /// Returns the record of a link that cannot be followed.
+    fn lost(&self, link: &Link, error: &FsError) -> Item {
+        let problem = match error {
+            FsError::NotFound { .. } => {
+                problem_of(Code::PathNotFound, link.path.as_str(), "the link leads nowhere")
+                    .with_hint("remove it, or put back what it names")
+            }
+            error => file_problem(error, link.path.as_str()),
         };
-        if !is_skill && !is_new(&self.entered) {
-            return nothing();
-        }
-        let depth = group.place.depth + 1;
-        let place = Place { root: &root, at: relative, depth, is_linked: true };
-        Item::Many(self.listed(&place, listing, &[]))
+        let record = Record {
+            folder: link.relative.clone(),
+            file: None,
+            stamp: None,
+            is_settled: false,
+            has_marker: false,
+            problems: vec![ProblemRecord::from(problem)],
+            said: None,
+            refused_name: None,
+        };
+        let known = self.known.find(&link.relative, 0);
+        Item::Read(Box::new(Read { known, record, linked: Some(link.path.clone()) }))
     }
 
     /// Reads the SKILL.md of a folder in `group`; gives the folder back if there is none, or a link is on the way.
@@ -263,7 +282,7 @@ impl Scanner<'_> {
         let shown = folder.join(name.as_deref().unwrap_or(SKILL_FILE));
         let mut problems: Vec<Diagnostic> =
             file_name(file, self.strictness, shown.as_str()).into_iter().collect();
-        let (mut stamp, mut said) = (None, None);
+        let (mut stamp, mut said, mut refused_name) = (None, None, None);
         match read {
             Ok(beginning) => {
                 let (directory, bytes) = (folder.file_name(), &beginning.bytes);
@@ -273,6 +292,7 @@ impl Scanner<'_> {
                 let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
                 let frontmatter = head.frontmatter.filter(|_| !problems.iter().any(is_error));
                 said = frontmatter.map(Said::new);
+                refused_name = head.name.filter(|_| said.is_none());
                 stamp = beginning.stamp;
             }
             Err(error) => problems.push(file_problem(&error, shown.as_str())),
@@ -283,6 +303,7 @@ impl Scanner<'_> {
             stamp: stamp.map(Into::into),
             is_settled: stamp.is_some_and(|stamp| stamp.is_settled(self.now)),
             said,
+            refused_name,
             problems: problems.into_iter().map(ProblemRecord::from).collect(),
             has_marker: false,
         }

@@ -211,6 +211,137 @@ fn a_skill_of_yours_that_cannot_be_loaded_keeps_its_name() {
 }
 
 #[test]
+fn a_skill_of_yours_keeps_every_name_that_it_may_have() {
+    for make in [
+        // Its name can be read, the rest not.
+        (|world: &World| {
+            let text = "---\nname: pdf\ndescription:\n---\n";
+            world.add(&format!("//- /home/.claude/skills/other/SKILL.md\n{text}"));
+        }) as fn(&World),
+        // A link to a folder that is called otherwise.
+        |world: &World| {
+            world.add("//- /ext/pdf-v2/SKILL.md\nbroken\n");
+            world.link("../../../ext/pdf-v2", "home/.claude/skills/pdf");
+        },
+        // A link to nothing, and one to itself.
+        |world: &World| world.link("nowhere", "home/.claude/skills/pdf"),
+        |world: &World| world.link("pdf", "home/.claude/skills/pdf"),
+    ] {
+        let world = World::new(&skill("work/.claude/skills/pdf", "pdf"));
+        make(&world);
+        for _ in 0..2 {
+            let mut runtime = world.discover();
+            let error = runtime.activate_skill("pdf").unwrap_err();
+            assert_eq!(error.code(), "invalid-manifest", "{}", ids(&runtime));
+        }
+    }
+    // Nor does an id that is gone or broken mean anything else.
+    let world = World::new(&skill("work/.claude/skills/personal-pdf", "personal-pdf"));
+    assert_eq!(
+        world.discover().activate_skill("personal/pdf").unwrap_err().code(),
+        "skill-not-found"
+    );
+    world.add("//- /home/.claude/skills/pdf/SKILL.md\nbroken\n");
+    let mut runtime = world.discover();
+    assert_eq!(runtime.activate_skill("personal/pdf").unwrap_err().code(), "invalid-manifest");
+    assert!(runtime.disable_skill("personal/pdf").is_err());
+    // A place of yours that is a link to nothing is told.
+    let world = World::new("");
+    world.link("nowhere", "home/.claude/skills");
+    assert!(problems(&world, &world.discover()).contains("home/.claude/skills"));
+}
+
+#[test]
+fn different_names_stay_different() {
+    let named = |path: &str, name: &str| {
+        format!("//- /s/{path}/SKILL.md\n---\nname: '{name}'\ndescription: d\n---\n")
+    };
+    let world = World::new(&[named("c1", "C++"), named("c2", "C#"), named("c3", "c")].concat());
+    let runtime = world.discover_in("s");
+    assert_eq!(runtime.list_skills().len(), 3, "{}", ids(&runtime));
+    for name in ["C++", "C#", "c"] {
+        assert_eq!(&*runtime.skill(name).unwrap().name, name);
+    }
+    let world = World::new(&[skill("s/cafe", "cafe"), skill("s/café", "café")].concat());
+    let mut runtime = world.discover_in("s");
+    assert_eq!(&*runtime.skill("cafe\u{301}").unwrap().name, "café");
+    runtime.disable_skill("cafe\u{301}").unwrap();
+    assert!(runtime.skill("cafe").is_ok() && runtime.skill("café").is_err());
+}
+
+#[test]
+fn what_is_disclosed_has_no_name_twice() {
+    let named = |path: &str, name: &str| {
+        format!("//- /{path}/SKILL.md\n---\nname: \"{name}\"\ndescription: d\n---\n")
+    };
+    let world = World::new(
+        &[
+            named("home/.claude/skills/pdf", "pdf"),
+            named("work/.claude/skills/a", "pdf\u{3164}"),
+            named("work/.claude/skills/b", "pd\u{200b}f"),
+            named("work/.claude/skills/c", "p\u{ad}df"),
+            named("work/.claude/skills/d", "pdf\u{180b}"),
+            named("work/.claude/skills/e", "pd\u{200d}f"),
+        ]
+        .concat(),
+    );
+    let prompt = world.discover().prompt(&openskills_runtime::PromptOptions::default()).unwrap();
+    assert_eq!(prompt.prompt.text.matches("<name>pdf</name>").count(), 1, "{}", prompt.prompt.text);
+    assert!(prompt.prompt.text.contains("home/.claude/skills/pdf/SKILL.md"));
+}
+
+#[test]
+fn a_shared_group_is_entered_by_the_same_link_every_time() {
+    let world = World::new(
+        &[skill("grp/pdf", "pdf"), skill("work/.claude/skills/l150x/pdf", "pdf")].concat(),
+    );
+    world.link("../../../grp", "work/.claude/skills/z");
+    let deep = "work/.claude/skills/a/".to_owned() + &"b/".repeat(13);
+    world.link(world.path("grp").to_str().unwrap(), &format!("{deep}l"));
+    for number in 100..260 {
+        world.link("../../../grp", &format!("work/.claude/skills/l{number}"));
+    }
+    world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
+    let first = ids(&world.discover());
+    assert!(first.contains("project/pdf~2"), "both are there: {first}");
+    for _ in 0..20 {
+        assert_eq!(ids(&world.discover()), first);
+    }
+}
+
+#[test]
+fn no_folder_of_a_stranger_takes_the_label_of_a_trusted_one() {
+    let world = World::new(
+        &[
+            skill("work/a-b/.claude/skills/deploy", "deploy"),
+            skill("work/a b/.claude/skills/deploy", "deploy"),
+            skill("work/x-agents/.claude/skills/rel", "rel"),
+            skill("work/x/.agents/skills/rel", "rel"),
+        ]
+        .concat(),
+    );
+    for folder in ["work/a-b", "work/x-agents"] {
+        world.discover().trust_folder(&AbsPath::new(world.path(folder)).unwrap()).unwrap();
+    }
+    let runtime = world.discover();
+    for id in ["nested-a-b/deploy", "nested-x-agents/rel"] {
+        assert_eq!(runtime.skill(id).unwrap().source, SkillSource::User, "{id}");
+    }
+}
+
+#[test]
+fn names_that_were_written_by_hand_are_off() {
+    let world = World::new(
+        "//- /home/.claude/skills/x/SKILL.md\n---\nname: PDF Tools\ndescription: d\n---\n",
+    );
+    world.add("//- /home/.local/state/openskills/disabled-skills.json\n{\"schema_version\": 1, \"names\": [\"PDF Tools\"]}\n");
+    let mut runtime = world.discover();
+    assert_eq!(runtime.list_skills().len(), 0);
+    assert!(runtime.enable_skill("PDF Tools").unwrap());
+    assert_eq!(world.discover().list_skills().len(), 1);
+}
+
+#[test]
 fn no_folder_of_a_project_takes_the_label_of_a_place_that_was_named() {
     let world = World::new(
         &[skill("home/team/deploy", "deploy"), skill("work/team/.claude/skills/deploy", "deploy")]
@@ -342,8 +473,9 @@ fn links_of_an_untrusted_project_stay_inside() {
     let runtime = world.discover();
     assert_eq!(ids(&runtime), "project/in third_party\n");
     expect![[r#"
-        error path-not-found: [ROOT]/work/.claude/skills/dangling: the link leads nowhere
         error link-escapes: [ROOT]/work/.claude/skills/secret: it is a link out of [ROOT]/work, which is not trusted
+        error path-not-found: [ROOT]/work/a/.claude/skills: it does not exist
+        error path-not-found: [ROOT]/work/.claude/skills/dangling/SKILL.md: the link leads nowhere
     "#]]
     .assert_eq(&problems(&world, &runtime));
     world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();

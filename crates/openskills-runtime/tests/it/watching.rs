@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use openskills_runtime::{Event, OpenSkillRuntime};
+use openskills_runtime::{Event, OpenSkillRuntime, Watching};
 
 use crate::{World, skill};
 
@@ -14,9 +14,9 @@ fn watch(world: &World, steps: &[&dyn Fn(&World)]) -> Vec<Vec<String>> {
     let mut told: Vec<Vec<String>> = Vec::new();
     let started = Instant::now();
     runtime
-        .watch(|_, events| {
+        .watch(|_, watching| {
             assert!(started.elapsed() < Duration::from_secs(30), "{told:?}");
-            let Some(events) = events else { return ControlFlow::Continue(()) };
+            let Watching::News(events) = watching else { return ControlFlow::Continue(()) };
             let lines: Vec<String> = events
                 .iter()
                 .map(|event| match event {
@@ -112,6 +112,22 @@ fn a_root_that_is_replaced_is_watched_on() {
             vec!["project/four Removed"],
         ]
     );
+}
+
+#[test]
+fn links_are_watched_only_where_they_were_followed() {
+    let world = World::new(&[skill("team/pdf", "pdf"), skill("outside/secret", "secret")].concat());
+    world.link("../../../team", "home/.claude/skills/team");
+    world.link("../../../outside", "work/.claude/skills/out");
+    // Links that lead to each other in every order would never end if they were followed.
+    for one in 0..10 {
+        for other in (0..10).filter(|other| *other != one) {
+            world.link(&format!("../f{other}"), &format!("work/m/f{one}/l{other}"));
+        }
+    }
+    world.link("../../m", "work/.claude/skills/m");
+    let told = watch(&world, &[&|world| world.add(&skill("team/new", "new"))]);
+    assert_eq!(told, [vec!["personal/pdf New"], vec!["personal/new New"]]);
 }
 
 #[test]

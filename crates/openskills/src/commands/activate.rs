@@ -1,9 +1,11 @@
 //! `openskills activate`: the instructions of a skill, as a model gets to read them.
 
+use std::io;
 use std::process::ExitCode;
 
 use openskills_runtime::{
-    ActivateOptions, Invoker, LoadedSkill, RuntimeConfig, RuntimeError, user_invocation,
+    ActivateOptions, Invoker, LoadedSkill, OpenSkillRuntime, RuntimeConfig, RuntimeError,
+    user_invocation,
 };
 use skill::Severity;
 use term::DiagnosticJson;
@@ -86,25 +88,34 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
         again: args.again,
     };
     let loaded = runtime.activate(name, &options)?;
-    let skill = runtime.skill(name)?.clone();
-    // What discovery noticed, and what only the whole file shows; each once.
-    for problem in loaded.diagnostics.iter().chain(&skill.diagnostics) {
-        let is_first = !loaded.diagnostics.contains(problem)
-            || loaded.diagnostics.iter().any(|known| std::ptr::eq(known, problem));
-        if is_first && problem.severity != Severity::Note && !args.json {
-            context.ui.problem(problem)?;
-        }
-    }
-    let written = if args.json {
-        context.ui.json(&report(&loaded))
-    } else {
-        context.ui.out_text(&loaded.content)
-    };
-    if let Err(error) = written.and_then(|()| context.ui.flush()) {
+    if let Err(error) = write(context, runtime, args, &loaded) {
+        // What did not reach its reader is not active.
         runtime.forget_activation(&loaded, options.arguments.as_deref());
         return Err(error.into());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(
+    context: &mut Context,
+    runtime: &OpenSkillRuntime,
+    args: &ActivateArgs,
+    loaded: &LoadedSkill,
+) -> io::Result<()> {
+    if args.json {
+        context.ui.json(&report(loaded))?;
+        return context.ui.flush();
+    }
+    // What discovery noticed, and what only the whole file shows; each once.
+    let known = runtime.skill(&loaded.id).map_or(&[][..], |skill| &skill.diagnostics);
+    let more = known.iter().filter(|problem| !loaded.diagnostics.contains(problem));
+    for problem in loaded.diagnostics.iter().chain(more) {
+        if problem.severity != Severity::Note {
+            context.ui.problem(problem)?;
+        }
+    }
+    context.ui.out_text(&loaded.content)?;
+    context.ui.flush()
 }
 
 fn report(loaded: &LoadedSkill) -> ActivateJson {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use openskills_runtime::{Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, SkillSource};
+use openskills_runtime::{
+    Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, SkillSource, Watching,
+};
 use skill::Severity;
 use term::{DiagnosticJson, counted, safe_line, table};
 
@@ -163,12 +165,17 @@ fn watch(
     let runtime = runtime(config);
     let mut failed = None;
     let mut is_shown = args.json;
-    runtime.watch(|runtime, events| {
-        let Some(events) = events else { return ControlFlow::Continue(()) };
-        let told = if std::mem::replace(&mut is_shown, true) {
-            tell(context, args, events)
-        } else {
-            show(context, runtime, args).and_then(|()| Ok(context.ui.flush()?))
+    runtime.watch(|runtime, watching| {
+        let told = match watching {
+            Watching::Quiet => return ControlFlow::Continue(()),
+            Watching::Failed(error) => {
+                let error = safe_line(&error.to_string()).into_owned();
+                context.ui.error(&format!("error: {error}\n")).map_err(Into::into)
+            }
+            Watching::News(_) if !std::mem::replace(&mut is_shown, true) => {
+                show(context, runtime, args).and_then(|()| Ok(context.ui.flush()?))
+            }
+            Watching::News(events) => tell(context, args, events),
         };
         match told {
             Ok(()) => ControlFlow::Continue(()),

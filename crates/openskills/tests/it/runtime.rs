@@ -241,6 +241,18 @@ fn a_session_is_kept_between_calls() {
         env.command(env!("CARGO_BIN_EXE_openskills"), &["activate", "csv", "--session", "s3"]);
     assert!(!command.stdout(full).status().unwrap().success());
     assert!(openskills(&env, "activate csv --session s3").stdout.contains("Body about"));
+    env.write(
+        "packages/a/.agents/skills/odd/SKILL.md",
+        b"---\nname: Odd\ndescription: d\n---\nOdd body.\n",
+    );
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command =
+        env.command(env!("CARGO_BIN_EXE_openskills"), &["activate", "odd", "--session", "s4"]);
+    assert!(
+        !command.stderr(full).stdout(Stdio::null()).status().unwrap().success(),
+        "its warning cannot be told"
+    );
+    assert!(openskills(&env, "activate odd --session s4").stdout.contains("Odd body"));
     let env = env.var("OPENSKILLS_SESSION", "s1");
     assert!(openskills(&env, "activate csv").stdout.contains("already"));
 }
