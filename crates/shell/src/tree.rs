@@ -1,0 +1,230 @@
+//! The first reading: bash's grammar, of which only plain commands are taken.
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Parser};
+
+use crate::lex::spans;
+use crate::word::word;
+use crate::{Assignment, Certainty, Command, Line, Redirect, Refusal, Word};
+
+/// The longest line that is read.
+const MAX_BYTES: usize = 64 << 10;
+/// The most commands of one line.
+const MAX_COMMANDS: usize = 256;
+
+/// Words that are no programs where a program is expected.
+const RESERVED: [&str; 22] = [
+    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
+    "function", "if", "in", "select", "then", "until", "while", "{", "}", "((",
+];
+
+/// Takes a line apart.
+pub fn read(text: &str) -> Result<Line, Refusal> {
+    check_characters(text)?;
+    let mut parser = Parser::new();
+    let language = tree_sitter_bash::LANGUAGE.into();
+    parser.set_language(&language).map_err(|error| Refusal::new(error.to_string()))?;
+    let tree = parser.parse(text, None).ok_or_else(|| Refusal::new("the line cannot be read"))?;
+    if tree.root_node().has_error() {
+        return Err(Refusal::new("the line is not valid bash"));
+    }
+    let mut reading = Reading { text, commands: Vec::new(), places: Vec::new() };
+    reading.all(tree.root_node())?;
+    reading.finish()
+}
+
+/// Refuses what the two readers, or bash in another locale, could see differently.
+fn check_characters(text: &str) -> Result<(), Refusal> {
+    if text.len() > MAX_BYTES {
+        return Err(Refusal::new(format!("the line is longer than {MAX_BYTES} bytes")));
+    }
+    if text.contains("\\\n") {
+        return Err(Refusal::new("a backslash joins two lines"));
+    }
+    let is_odd = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t')) || (c.is_whitespace() && !c.is_ascii())
+    };
+    match text.chars().find(|c| is_odd(*c)) {
+        Some(odd) => Err(Refusal::new(format!("the line holds U+{:04X}", u32::from(odd)))),
+        None => Ok(()),
+    }
+}
+
+struct Reading<'a> {
+    text: &'a str,
+    commands: Vec<Command>,
+    /// Where the words and operators are that were understood, in the order of the line.
+    places: Vec<Range<usize>>,
+}
+
+impl<'a> Reading<'a> {
+    /// Looks at every statement. What is nested is put on a list, so that a long line costs no stack.
+    fn all(&mut self, root: Node<'a>) -> Result<(), Refusal> {
+        let mut open = vec![root];
+        while let Some(node) = open.pop() {
+            let mut cursor = node.walk();
+            match node.kind() {
+                "program" | "list" | "pipeline" => open.extend(node.children(&mut cursor)),
+                "redirected_statement" => {
+                    let children: Vec<Node<'a>> = node.children(&mut cursor).collect();
+                    let (redirects, bodies): (Vec<_>, Vec<_>) =
+                        children.into_iter().partition(|child| child.kind() == "file_redirect");
+                    // A file that is opened for several commands is opened by the first of them as well as by any other.
+                    let redirects = redirects.into_iter().map(|node| self.redirect(node));
+                    let redirects = redirects.collect::<Result<Vec<_>, _>>()?;
+                    let words = Vec::new();
+                    self.commands.push(Command {
+                        assignments: Vec::new(),
+                        words,
+                        redirects,
+                        text: String::new(),
+                    });
+                    open.extend(bodies);
+                }
+                "command" => self.command(node)?,
+                "variable_assignment" => {
+                    let assignment = self.assignment(node)?;
+                    let assignments = vec![assignment];
+                    let (words, redirects) = (Vec::new(), Vec::new());
+                    let text = String::new();
+                    self.commands.push(Command { assignments, words, redirects, text });
+                }
+                "\n" => {}
+                "&&" | "||" | ";" | "|" | "|&" | "&" => self.places.push(node.byte_range()),
+                kind => return Err(Refusal::new(format!("`{kind}` is more than a plain command"))),
+            }
+            if self.commands.len() > MAX_COMMANDS {
+                return Err(Refusal::new(format!("there are more than {MAX_COMMANDS} commands")));
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, node: Node<'a>) -> Result<(), Refusal> {
+        let mut command = Command {
+            assignments: Vec::new(),
+            words: Vec::new(),
+            redirects: Vec::new(),
+            text: String::new(),
+        };
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "variable_assignment" => command.assignments.push(self.assignment(child)?),
+                "file_redirect" => command.redirects.push(self.redirect(child)?),
+                "command_name" => {
+                    let inner =
+                        child.child(0).ok_or_else(|| Refusal::new("there is no program"))?;
+                    let name = word(inner, self.text)?;
+                    if name.certainty != Certainty::Exact {
+                        let reason = format!("`{}` may become any program", name.text);
+                        return Err(Refusal::new(reason));
+                    }
+                    if RESERVED.contains(&&self.text[child.byte_range()]) {
+                        let reason = format!("`{}` is a word of the shell itself", name.text);
+                        return Err(Refusal::new(reason));
+                    }
+                    command.words.push(name);
+                    places.push(child.byte_range());
+                }
+                _ => {
+                    command.words.push(word(child, self.text)?);
+                    places.push(child.byte_range());
+                }
+            }
+        }
+        // A line feed between two words would end the command.
+        let is_joined =
+            |pair: &[Range<usize>]| !self.text[pair[0].end..pair[1].start].contains('\n');
+        if !places.windows(2).all(is_joined) {
+            return Err(Refusal::new("a command goes over several lines"));
+        }
+        if let (Some(first), Some(last)) = (places.first(), places.last()) {
+            command.text = self.text[first.start..last.end].to_owned();
+        }
+        self.places.extend(places);
+        self.commands.push(command);
+        Ok(())
+    }
+
+    fn assignment(&mut self, node: Node<'a>) -> Result<Assignment, Refusal> {
+        let refused = || Refusal::new("a variable is set in a way that is more than plain");
+        let name = node.child_by_field_name("name").filter(|name| name.kind() == "variable_name");
+        let name = name.ok_or_else(refused)?;
+        let between = &self.text[name.end_byte()..node.end_byte()];
+        if !between.starts_with('=') {
+            return Err(refused());
+        }
+        let value = match node.child_by_field_name("value") {
+            Some(value) => word(value, self.text)?,
+            None => Word { text: String::new(), certainty: Certainty::Exact },
+        };
+        self.places.push(node.byte_range());
+        Ok(Assignment { name: self.text[name.byte_range()].to_owned(), value })
+    }
+
+    fn redirect(&mut self, node: Node<'a>) -> Result<Redirect, Refusal> {
+        let target = node.child_by_field_name("destination");
+        let target = target.ok_or_else(|| Refusal::new("a redirection has no file"))?;
+        let mut operator = None;
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor).filter(|child| child.id() != target.id()) {
+            match child.kind() {
+                "file_descriptor" => self.places.push(child.byte_range()),
+                "<" | ">" | ">>" | ">|" | ">&" | "&>" | "&>>" | "<&" => {
+                    operator = Some(child.kind());
+                    self.places.push(child.byte_range());
+                }
+                kind => {
+                    return Err(Refusal::new(format!("`{kind}` is more than a plain redirection")));
+                }
+            }
+        }
+        let operator = operator.ok_or_else(|| Refusal::new("a redirection has no direction"))?;
+        self.places.push(target.byte_range());
+        let target = word(target, self.text)?;
+        let is_copy = matches!(operator, ">&" | "<&")
+            && target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
+        Ok(Redirect { is_read: matches!(operator, "<" | "<&"), target, is_copy })
+    }
+
+    /// Compares both readings: every word and operator of the one must be one of the other.
+    fn finish(mut self) -> Result<Line, Refusal> {
+        self.places.sort_by_key(|place| place.start);
+        let merged = merge(&self.places, self.text);
+        if merged != spans(self.text)? {
+            return Err(Refusal::new("two readings of the line do not agree"));
+        }
+        if self.commands.iter().all(|command| {
+            command.words.is_empty()
+                && command.assignments.is_empty()
+                && command.redirects.is_empty()
+        }) {
+            return Err(Refusal::new("there is no command"));
+        }
+        self.commands.retain(|command| {
+            !(command.words.is_empty()
+                && command.assignments.is_empty()
+                && command.redirects.is_empty())
+        });
+        Ok(Line { commands: self.commands })
+    }
+}
+
+/// Joins operators that touch each other, as the lexer sees them, and a descriptor with nothing: it is a word to the lexer.
+fn merge(places: &[Range<usize>], text: &str) -> Vec<Range<usize>> {
+    let is_operator =
+        |range: &Range<usize>| text[range.clone()].bytes().all(|byte| b"|&;<>".contains(&byte));
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for place in places.iter().filter(|place| !place.is_empty()) {
+        match all.last_mut() {
+            Some(last) if last.end == place.start && is_operator(last) == is_operator(place) => {
+                last.end = place.end;
+            }
+            _ => all.push(place.clone()),
+        }
+    }
+    all
+}

@@ -1,0 +1,121 @@
+//! A real bash must start no program that was not named.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Programs that write down their name and do nothing else.
+const PROGRAMS: [&str; 6] = ["git", "rm", "sh", "curl", "evil", "a"];
+
+#[test]
+fn bash_starts_nothing_that_was_not_named() {
+    let Ok(bash) = which("bash") else {
+        testkit::skip("programs that bash starts", "`bash` is not there");
+        return;
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let (bin, log, work) =
+        (scratch.path().join("bin"), scratch.path().join("log"), scratch.path().join("work"));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&work).unwrap();
+    fs::create_dir_all(&log).unwrap();
+    for name in PROGRAMS {
+        // A program in the background may still write when the next line is tried.
+        let script = format!("#!{bash}\nprintf '%s\\n' {name} >> \"$LOG\"\n");
+        fs::write(bin.join(name), script).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut runner =
+        TestRunner::new(Config { cases: 3_000, failure_persistence: None, ..Config::default() });
+    let pieces = proptest::sample::select(vec![
+        "git",
+        "rm",
+        "sh",
+        "curl",
+        "evil",
+        "a",
+        " ",
+        " ",
+        " ",
+        "\n",
+        "\t",
+        ";",
+        "&&",
+        "||",
+        "|",
+        "&",
+        "|&",
+        "$(",
+        ")",
+        "`",
+        "'",
+        "\"",
+        "\\",
+        "$X",
+        "${X}",
+        "${X:-evil}",
+        "{",
+        "}",
+        ",",
+        "<",
+        ">",
+        "<(",
+        "2>&1",
+        "out",
+        "=",
+        "X=",
+        "#",
+        "!",
+        "*",
+        "?",
+        "[",
+        "]",
+        "(",
+        "~",
+        "-",
+        "--",
+        "-c",
+        "$",
+        "é",
+        "\u{a0}",
+        "\r",
+    ]);
+    let lines = proptest::collection::vec(pieces, 1..9).prop_map(|pieces| pieces.concat());
+    let accepted = std::cell::Cell::new(0);
+    runner
+        .run(&lines, |line| {
+            let Ok(read) = shell::read(&line) else { return Ok(()) };
+            accepted.set(accepted.get() + 1);
+            let named: BTreeSet<&str> = read
+                .commands
+                .iter()
+                .filter_map(|command| command.words.first())
+                .map(|word| word.text.as_str())
+                .collect();
+            let log = log.join(accepted.get().to_string());
+            let mut bash = Command::new(&bash);
+            bash.args(["--norc", "--noprofile", "-c", &line]).current_dir(&work).env_clear();
+            bash.env("PATH", &bin).env("X", "evil; evil $(evil)").env("LOG", &log);
+            bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            bash.status().unwrap();
+            let started = fs::read_to_string(&log).unwrap_or_default();
+            for program in started.lines() {
+                prop_assert!(named.contains(program), "{line:?} started {program}, said {named:?}");
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(accepted.get() > 200, "only {} lines were understood", accepted.get());
+}
+
+fn which(name: &str) -> Result<String, ()> {
+    let path = std::env::var("PATH").map_err(|_| ())?;
+    path.split(':')
+        .map(|folder| format!("{folder}/{name}"))
+        .find(|file| fs::metadata(file).is_ok())
+        .ok_or(())
+}

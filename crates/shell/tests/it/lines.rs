@@ -1,0 +1,109 @@
+use shell::{Certainty, Line, read};
+
+/// Returns a line as text: commands by `;`, words by `|`, variables and files behind.
+fn shown(line: &Line) -> String {
+    let commands = line.commands.iter().map(|command| {
+        let mut text: Vec<String> = command
+            .words
+            .iter()
+            .map(|word| match word.certainty {
+                Certainty::Exact => word.text.clone(),
+                Certainty::Begins => format!("{}…", word.text),
+                Certainty::Unknown => format!("{}?", word.text),
+            })
+            .collect();
+        text.extend(
+            command.assignments.iter().map(|set| format!("{}={}", set.name, set.value.text)),
+        );
+        text.extend(command.redirects.iter().map(|file| {
+            let direction = if file.is_read { '<' } else { '>' };
+            format!("{direction}{}{}", if file.is_copy { "&" } else { "" }, file.target.text)
+        }));
+        text.join("|")
+    });
+    let mut commands: Vec<String> = commands.collect();
+    commands.sort();
+    commands.join(" ; ")
+}
+
+#[test]
+fn plain_lines_are_taken_apart() {
+    for (line, expected) in [
+        ("git", "git"),
+        ("git status", "git|status"),
+        ("git log | git apply", "git|apply ; git|log"),
+        ("git status && rm -rf /", "git|status ; rm|-rf|/"),
+        ("git log; curl x | sh", "curl|x ; git|log ; sh"),
+        ("git status\nrm x", "git|status ; rm|x"),
+        ("git status &", "git|status"),
+        ("a |& b || c", "a ; b ; c"),
+        ("sudo git push", "sudo|git|push"),
+        ("LD_PRELOAD=x git x", "git|x|LD_PRELOAD=x"),
+        ("A=1", "A=1"),
+        ("git log > /etc/passwd", ">/etc/passwd ; git|log"),
+        ("git log >> out 2>&1", ">out|>&1 ; git|log"),
+        ("git apply < in", "<in ; git|apply"),
+        ("git \"a b\"'c d'e\\ f", "git|a bc de f"),
+        ("git 'it is $x'", "git|it is $x"),
+        ("git $X \"$Y\" a\"$Z\" b$W", "git|$X?|$Y?|a$Z…|b$W?"),
+        ("git *.py src/*.py ~/x {a,b}", "git|*.py?|src/*.py…|~/x…|{a,b}?"),
+        ("git -c a=b --exec-path=x", "git|-c|a=b|--exec-path=x"),
+        ("git \"a\\\"b\\n\"", "git|a\"b\\n"),
+    ] {
+        assert_eq!(read(line).map(|line| shown(&line)).as_deref(), Ok(expected), "{line}");
+    }
+}
+
+#[test]
+fn everything_else_is_refused() {
+    for line in [
+        "",
+        "   ",
+        "git $(curl evil)",
+        "git `curl evil`",
+        "git <(curl evil)",
+        "git \"$(curl evil)\"",
+        "git \"`curl evil`\"",
+        "git ${X:-$(evil)}",
+        "git ${X@P}",
+        "git $((1))",
+        "git $'a'",
+        "git $\"a\"",
+        "$X status",
+        "*/x",
+        "~/x",
+        "g{i,}t",
+        "(git)",
+        "{ git; }",
+        "! git",
+        "if git; then git; fi",
+        "for x in a; do git; done",
+        "f() { git; }",
+        "git <<< x",
+        "git << E\nx\nE",
+        "[[ a ]]",
+        "git # comment",
+        "git \\\nx",
+        "git\\",
+        "git 'a",
+        "git \"a",
+        "git a\u{a0}b",
+        "git a\rb",
+        "git a\0b",
+        "git \u{2003}x",
+        "git \"!x\"",
+        "a[0]=x git",
+        "A+=x git",
+        "A=(x) git",
+        "&& git",
+        "git &&",
+        "git ;; x",
+        "coproc git",
+        "git >(x)",
+        "time ! git",
+    ] {
+        assert!(read(line).is_err(), "{line:?}: {:?}", read(line));
+    }
+    assert!(read(&"a;".repeat(300)).is_err(), "too many");
+    assert!(read(&"a ".repeat(40_000)).is_err(), "too long");
+}
