@@ -76,6 +76,7 @@ mod naming;
 mod nested;
 mod org;
 mod places;
+pub mod policy;
 mod problem;
 mod project;
 mod prompt;

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
+use skill::capabilities::Declared;
 use skill::{Diagnostic, Digest};
 use skill_fs::{AbsPath, FsError, real_path};
 
@@ -19,6 +20,7 @@ use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
 use crate::naming::key;
+use crate::policy::{Decision, Surroundings, ToolCall, Verdict, decide, strictest};
 use crate::project::find_project;
 use crate::prompt::prompt;
 use crate::session::Session;
@@ -317,6 +319,38 @@ impl OpenSkillRuntime {
         if let Some(path) = path.filter(|_| loaded.is_noted) {
             self.session.forget(&Session::key(&loaded.activation, &path, arguments));
         }
+    }
+
+    /// Decides whether a tool may be called. A call that names its skill is held to that skill; one that does not, to every
+    /// skill that is active in the session. `None` if no skill restricts it because none is active.
+    pub fn check_tool(
+        &self,
+        skill: Option<&str>,
+        call: &ToolCall,
+        around: &Surroundings,
+    ) -> Result<Option<Verdict>, RuntimeError> {
+        let verdict = |skill: &Skill| -> Result<Verdict, RuntimeError> {
+            let loaded = load(skill, self.config.strictness())?;
+            let declared = Declared::of(&loaded.document.frontmatter, None);
+            let Verdict { decision, because } = decide(call, &declared.tools, around);
+            Ok(Verdict { decision, because: format!("{}: {because}", skill.id) })
+        };
+        if let Some(name) = skill {
+            return verdict(self.skill(name)?).map(Some);
+        }
+        let mut verdicts = Vec::new();
+        for (id, hash) in self.session.active()? {
+            // A skill that is not what it was when it was activated restricts as hard as can be.
+            let same = self
+                .skill(&id)
+                .and_then(|skill| (self.hash(skill)? == hash).then(|| verdict(skill)).transpose());
+            let gone = || {
+                let because = format!("{id}: it is active, and gone or changed since");
+                Verdict { decision: Decision::Deny, because }
+            };
+            verdicts.push(same.ok().flatten().unwrap_or_else(gone));
+        }
+        Ok(strictest(verdicts))
     }
 
     /// Reads a file of a skill.

@@ -2,9 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use skill::Digest;
@@ -62,6 +63,33 @@ impl Session {
             _ => false,
         };
         Ok(!self.seen.insert(key) || was_kept)
+    }
+
+    /// Returns ids and digests of what is active in a session that has a name. What cannot be read is an error: it may
+    /// be a restriction.
+    pub(crate) fn active(&self) -> Result<Vec<(String, String)>, FsError> {
+        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
+        let entries = match fs::read_dir(folder.as_path()) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(folder.as_path(), error)),
+        };
+        let mut active = BTreeSet::new();
+        for entry in entries {
+            let path = entry.map_err(|error| failed(folder.as_path(), error))?.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+            let value: serde_json::Value =
+                serde_json::from_str(&text).map_err(|error| failed(&path, error.into()))?;
+            let field = |key: &str| value[key].as_str().map(str::to_owned);
+            let broken = || failed(&path, io::Error::other("it is no activation"));
+            active
+                .insert((field("skillId").ok_or_else(broken)?, field("hash").ok_or_else(broken)?));
+        }
+        Ok(active.into_iter().collect())
     }
 
     /// Forgets an activation.

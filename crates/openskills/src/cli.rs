@@ -11,7 +11,8 @@ use skill_fs::AbsPath;
 use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
-    activate, discover, files, list, prompt, read, search, show, switch, trust, validate, where_,
+    activate, check_tool, discover, files, list, prompt, read, search, show, switch, trust,
+    validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -24,6 +25,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const NOT_FOUND: u8 = 3;
 /// It is not allowed.
 pub(crate) const REFUSED: u8 = 4;
+/// The user has to be asked.
+pub(crate) const ASK: u8 = 5;
 /// What a shell reports for a program whose reader went away.
 const BROKEN_PIPE: u8 = 141;
 
@@ -64,6 +67,7 @@ Exit codes:
   2  something is wrong with the call or the configuration
   3  there is no such skill or file
   4  it is not allowed
+  5  `check-tool`: the user has to be asked
 
 Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples."
 )]
@@ -95,6 +99,7 @@ enum Command {
     Activate(activate::ActivateArgs),
     Read(read::ReadArgs),
     Files(files::FilesArgs),
+    CheckTool(check_tool::CheckToolArgs),
     Enable(switch::EnableArgs),
     Disable(switch::DisableArgs),
     Trust(trust::TrustArgs),
@@ -120,6 +125,7 @@ impl Command {
             Self::Activate(args) => args.json,
             Self::Read(args) => args.json,
             Self::Files(args) => args.json,
+            Self::CheckTool(args) => args.json,
             Self::Trust(args) => args.json,
             Self::Enable(args) => args.is_json(),
             Self::Disable(args) => args.is_json(),
@@ -154,6 +160,7 @@ fn run(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Activate(args) => activate::activate(&mut context, args)?,
         Command::Read(args) => read::read(&mut context, args)?,
         Command::Files(args) => files::files(&mut context, args)?,
+        Command::CheckTool(args) => check_tool::check_tool(&mut context, args)?,
         Command::Enable(args) => switch::enable(&mut context, args)?,
         Command::Disable(args) => switch::disable(&mut context, args)?,
         Command::Trust(args) => trust::trust(&mut context, args)?,

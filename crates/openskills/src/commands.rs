@@ -1,6 +1,7 @@
 //! One file a command, named as the user types it.
 
 pub(crate) mod activate;
+pub(crate) mod check_tool;
 pub(crate) mod discover;
 pub(crate) mod files;
 pub(crate) mod list;

@@ -1,5 +1,6 @@
 //! What the commands write as JSON. Each type has a schema under `schemas/`.
 
+use openskills_runtime::policy::Decision;
 use openskills_runtime::{
     Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry, SkillSource,
 };
@@ -351,6 +352,18 @@ pub struct SwitchedJson {
     pub changed: bool,
 }
 
+/// `openskills check-tool --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckToolJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What becomes of the call.
+    pub decision: Decision,
+    /// Why.
+    pub because: String,
+}
+
 /// What a command with `--json` writes when it fails.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -406,6 +419,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-trust", schema_for!(TrustJson)),
         ("openskills-trust-list", schema_for!(TrustListJson)),
         ("openskills-switch", schema_for!(SwitchJson)),
+        ("openskills-check-tool", schema_for!(CheckToolJson)),
         ("openskills-error", schema_for!(FailureJson)),
     ]
 }

@@ -32,6 +32,7 @@ fn help_lists_every_command() {
         stdout:   activate     Print the instructions of a skill
         stdout:   read         Print a file of a skill
         stdout:   files        List the files of a skill
+        stdout:   check-tool   Decide whether a tool may be called
         stdout:   enable       Switch skills on again
         stdout:   disable      Switch skills off
         stdout:   trust        Trust a folder: its skills count as yours
@@ -68,6 +69,7 @@ fn help_lists_every_command() {
         stdout:   2  something is wrong with the call or the configuration
         stdout:   3  there is no such skill or file
         stdout:   4  it is not allowed
+        stdout:   5  `check-tool`: the user has to be asked
         stdout:
         stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());
@@ -76,8 +78,20 @@ fn help_lists_every_command() {
 #[test]
 fn every_command_documents_files_exit_codes_and_examples() {
     let commands = [
-        "discover", "list", "search", "where", "prompt", "activate", "read", "files", "enable",
-        "disable", "trust", "validate", "show",
+        "discover",
+        "check-tool",
+        "list",
+        "search",
+        "where",
+        "prompt",
+        "activate",
+        "read",
+        "files",
+        "enable",
+        "disable",
+        "trust",
+        "validate",
+        "show",
     ];
     for command in commands {
         let run = openskills(&TestEnv::new(), &format!("{command} --help"));

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
+mod check_tool;
 mod fuzz;
 mod general;
 mod hostile;

@@ -57,6 +57,7 @@ fn every_output_fits_its_schema() {
         ("openskills-prompt", "prompt --json"),
         ("openskills-error", "disable none --json --dir skills"),
         ("openskills-error", "list --json --dir none"),
+        ("openskills-check-tool", "check-tool --skill pdf --tool Read --json --dir skills"),
         ("openskills-error", "activate none --json --dir skills"),
         ("openskills-error", "activate bad --json --dir skills"),
         ("openskills-error", "read pdf ../x --json --dir skills"),
