@@ -11,6 +11,7 @@ mod provenance;
 mod resources;
 mod roots;
 mod schemas;
+mod tool_rules;
 mod watching;
 
 use std::fs;
