@@ -2,7 +2,7 @@
 
 use shell::{Certainty, Command, Word, read};
 
-use super::programs::{Doubt, doubt, is_only_exact, runs_others, without_wrappers};
+use super::programs::{Doubt, doubt, is_only_exact, is_shell, runs_others, without_wrappers};
 use super::{Decision, Verdict};
 
 /// Variables that no program runs anything for.
@@ -74,19 +74,36 @@ fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn(&str) -> bool
     }
 }
 
-/// Returns true if a rule takes a line away: any part of it matches, or nothing can be said for sure.
+/// Returns true if a rule takes a line away: any part of it matches, wherever in a command it begins and by whatever path
+/// the program is called, or nothing can be said for sure. `sudo rm` and `/bin/rm` are `rm`.
 pub(super) fn denies(specifier: &str, command: &str) -> bool {
     let Ok(line) = read(command) else { return true };
     line.commands.iter().filter(|command| !command.words.is_empty()).any(|command| {
-        let words = without_wrappers(&command.words);
-        let is_sure = words.iter().all(|word| word.certainty == Certainty::Exact);
-        let text = |words: &[Word]| is_exactly(specifier, words) || is_like(specifier, words);
-        // A word that may become anything may become what is denied.
-        text(words)
-            || text(&command.words)
-            || (!is_sure && may_be_like(specifier, words))
-            || runs_others(&words[0].text)
+        let program = base_name(&command.words[0].text);
+        let is_sure = command.words.iter().all(|word| word.certainty == Certainty::Exact);
+        let is_it = |at: usize| {
+            let words = called_by_name(&command.words[at..]);
+            is_exactly(specifier, &words) || is_like(specifier, &words)
+        };
+        // A word that may become anything may become what is denied, and a shell runs what nobody reads here.
+        (0..command.words.len()).any(is_it)
+            || (!is_sure && may_be_like(specifier, &command.words))
+            || runs_others(program)
+            || is_shell(program)
     })
+}
+
+/// Returns a command with its program by name alone.
+fn called_by_name(words: &[Word]) -> Vec<Word> {
+    let mut words = words.to_vec();
+    if let Some(first) = words.first_mut() {
+        first.text = base_name(&first.text).to_owned();
+    }
+    words
+}
+
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// Returns the words of a rule without a `*`, if it is one.
@@ -125,7 +142,11 @@ fn is_like(rule: &str, words: &[Word]) -> bool {
 /// Returns true if words that are not known could become what a rule names.
 fn may_be_like(rule: &str, words: &[Word]) -> bool {
     let program = rule.split([' ', ':', '*']).next().unwrap_or_default();
-    words.first().is_some_and(|word| program.is_empty() || word.text == program)
+    words.iter().any(|word| {
+        program.is_empty()
+            || base_name(&word.text) == program
+            || word.certainty == Certainty::Unknown
+    })
 }
 
 /// `*` stands for any characters, blanks too.

@@ -18,6 +18,15 @@ pub(super) fn runs_others(program: &str) -> bool {
     RUNNERS.contains(&program)
 }
 
+/// Programs that run what they are given as text.
+const SHELLS: [&str; 9] =
+    ["ash", "bash", "busybox", "dash", "fish", "ksh", "powershell", "sh", "zsh"];
+
+/// Returns true for shells.
+pub(super) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
 /// Returns true for commands that only an exact rule may allow.
 pub(super) fn is_only_exact(words: &[Word]) -> bool {
     let program = words[0].text.as_str();
