@@ -68,7 +68,7 @@ pub fn strictest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict>
 /// Decides about a call.
 pub fn decide(call: &ToolCall, limits: &ToolLimits, around: &Surroundings) -> Verdict {
     for rule in &limits.deny {
-        if rule::denies(rule, call, around) {
+        if rule::denies(rule, call, around) || rule::denies_writing(rule, call) {
             return Verdict::new(Decision::Deny, format!("`{rule}` denies it"));
         }
     }

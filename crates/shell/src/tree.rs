@@ -185,8 +185,12 @@ impl<'a> Reading<'a> {
         let operator = operator.ok_or_else(|| Refusal::new("a redirection has no direction"))?;
         self.places.push(target.byte_range());
         let target = word(target, self.text)?;
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_open = |text: &str| text == "-" || is_number(text.strip_suffix('-').unwrap_or(text));
         let is_copy = matches!(operator, ">&" | "<&")
-            && target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
+            && target.certainty == Certainty::Exact
+            && is_open(&target.text);
         Ok(Redirect { is_read: matches!(operator, "<" | "<&"), target, is_copy })
     }
 

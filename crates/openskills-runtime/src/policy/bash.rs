@@ -10,11 +10,7 @@ const SAFE_VARIABLES: [&str; 9] =
     ["CI", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ"];
 
 /// Returns what rules make of a line: every part of it must match by itself.
-pub(super) fn allows(
-    specifiers: &[&str],
-    command: &str,
-    may_write: impl Fn(&str) -> bool,
-) -> Verdict {
+pub(super) fn allows(specifiers: &[&str], command: &str, may_write: impl Fn() -> bool) -> Verdict {
     let line = match read(command) {
         Ok(line) => line,
         Err(refusal) => {
@@ -27,14 +23,13 @@ pub(super) fn allows(
     verdicts.fold(first, Verdict::stricter)
 }
 
-fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn(&str) -> bool) -> Verdict {
+fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn() -> bool) -> Verdict {
     let deny = |reason: String| Verdict::new(Decision::Deny, reason);
     for redirect in command.redirects.iter().filter(|redirect| !redirect.is_copy) {
         let target = &redirect.target;
         let is_known = target.certainty == Certainty::Exact;
         let is_harmless = is_known && target.text == "/dev/null";
-        let may_be_opened =
-            is_harmless || (is_known && !redirect.is_read && may_write(&target.text));
+        let may_be_opened = is_harmless || (is_known && !redirect.is_read && may_write());
         if !may_be_opened {
             return deny(format!("no rule lets the file `{}` be opened", target.text));
         }
@@ -47,6 +42,10 @@ fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn(&str) -> bool
         }
     }
     if command.words.is_empty() {
+        // A variable that is set for nobody stays for the rest of the line.
+        if let Some(assignment) = command.assignments.first() {
+            return deny(format!("the variable `{}` is set", assignment.name));
+        }
         return Verdict::new(Decision::Allow, "it starts nothing");
     }
     let words = without_wrappers(&command.words);
@@ -72,6 +71,13 @@ fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn(&str) -> bool
             Verdict::new(Decision::Ask, reason)
         }
     }
+}
+
+/// Returns true if a line writes a file, or nothing can be said for sure.
+pub(super) fn writes(command: &str) -> bool {
+    let Ok(line) = read(command) else { return true };
+    let mut redirects = line.commands.iter().flat_map(|command| &command.redirects);
+    redirects.any(|file| !file.is_copy && !file.is_read && file.target.text != "/dev/null")
 }
 
 /// Returns true if a rule takes a line away: any part of it matches, wherever in a command it begins and by whatever path

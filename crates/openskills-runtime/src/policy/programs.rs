@@ -27,13 +27,21 @@ pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program)
 }
 
+/// Returns true for a word that may become an option, or another one than it seems.
+fn may_be_option(word: &Word) -> bool {
+    match word.certainty {
+        Certainty::Exact => false,
+        Certainty::Begins => word.text.starts_with('-'),
+        Certainty::Unknown => true,
+    }
+}
+
 /// Returns true for commands that only an exact rule may allow.
 pub(super) fn is_only_exact(words: &[Word]) -> bool {
-    let program = words[0].text.as_str();
+    let program = words[0].text.rsplit('/').next().unwrap_or_default();
     let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.text.as_str()));
     ONLY_EXACT.contains(&program)
-        || (program == "find"
-            && (has(&FIND) || words.iter().any(|word| word.certainty == Certainty::Unknown)))
+        || (program == "find" && (has(&FIND) || words.iter().any(may_be_option)))
 }
 
 /// Returns a command without what only wraps it. Options that are not known end the search: then nothing is taken away.
@@ -117,9 +125,17 @@ const RUNS: &[(&str, &[&str])] = &[
             "--open-files-in-pager",
             "--extcmd",
             "--tool",
-            "-p",
-            "--paginate",
             "--template",
+            "--git-dir",
+            "--work-tree",
+            "-C",
+            "--output",
+            "--prefix",
+            "--unsafe-paths",
+            "--help",
+            "--show-signature",
+            "submodule--helper",
+            "merge-index",
             "bisect",
             "submodule",
             "filter-branch",
@@ -185,7 +201,10 @@ pub(super) fn doubt(words: &[Word]) -> Doubt {
                     text.strip_prefix(**way).is_some_and(|rest| rest.starts_with('='))
                         || is_short_for(text, way)
                 }
-                (false, true) => text.starts_with(**way) && !text.starts_with("--"),
+                // Short options are written together: any of the letters may be the one.
+                (false, true) => {
+                    text.starts_with('-') && !text.starts_with("--") && text.contains(&way[1..])
+                }
                 (false, false) => false,
             };
             text == **way || goes_on
@@ -193,7 +212,7 @@ pub(super) fn doubt(words: &[Word]) -> Doubt {
         if let Some(way) = ways.iter().find(is_way) {
             return Doubt::Runs((*way).to_owned());
         }
-        if word.certainty == Certainty::Unknown {
+        if may_be_option(word) {
             return Doubt::Unknown(word.text.clone());
         }
     }
@@ -203,5 +222,5 @@ pub(super) fn doubt(words: &[Word]) -> Doubt {
 /// Long options may be cut short as long as they are the only ones that begin so.
 fn is_short_for(text: &str, way: &str) -> bool {
     let name = text.split('=').next().unwrap_or(text);
-    name.len() >= 4 && way.starts_with(name)
+    name.len() >= 3 && way.starts_with(name)
 }

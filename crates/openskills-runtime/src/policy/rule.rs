@@ -1,6 +1,6 @@
 //! Whether rules match a call.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::GitignoreBuilder;
 use skill::ToolRule;
@@ -21,7 +21,7 @@ pub(super) fn allows(rules: &[&ToolRule], call: &ToolCall, around: &Surroundings
     }
     let specifiers: Vec<&str> = own.into_iter().flatten().collect();
     if let ToolInput::Command(command) = &call.input {
-        return bash::allows(&specifiers, command, |path| may_write(rules, path, around));
+        return bash::allows(&specifiers, command, || may_write(rules));
     }
     match specifiers.iter().find(|specifier| matches(specifier, call, around, Names::Every)) {
         Some(specifier) => {
@@ -80,14 +80,20 @@ fn matches(specifier: &str, call: &ToolCall, around: &Surroundings, names: Names
         ToolInput::File { path, real } => {
             let mut paths = std::iter::once(path).chain(real);
             let is_in = |path: &PathBuf| path_matches(specifier, path, around);
+            let leads_up = path.components().any(|part| part == Component::ParentDir);
             match names {
+                Names::Every if leads_up => false,
                 Names::Every => paths.all(is_in),
                 Names::Any => paths.any(is_in),
             }
         }
         ToolInput::Host(host) => {
             let rule = specifier.strip_prefix("domain:").and_then(Host::parse);
-            rule.zip(host.as_ref()).is_some_and(|(rule, host)| rule.covers(host))
+            match (rule, host) {
+                (Some(rule), Some(host)) => rule.covers(host),
+                // What cannot be read may be what is denied, and is not what is allowed.
+                (None, _) | (_, None) => names == Names::Any,
+            }
         }
         ToolInput::Command(_) | ToolInput::Other => false,
     }
@@ -95,9 +101,7 @@ fn matches(specifier: &str, call: &ToolCall, around: &Surroundings, names: Names
 
 /// Matches by the rules of gitignore: `//x` is absolute, `~/x` in the home, all else in the workspace.
 fn path_matches(pattern: &str, path: &Path, around: &Surroundings) -> bool {
-    if path.components().any(|part| part == std::path::Component::ParentDir) {
-        return false;
-    }
+    let path = &plain(path);
     let (root, pattern) =
         match (pattern.strip_prefix("//"), pattern.strip_prefix("~/"), &around.home) {
             (Some(below), _, _) => (Path::new("/"), format!("/{below}")),
@@ -108,6 +112,7 @@ fn path_matches(pattern: &str, path: &Path, around: &Surroundings) -> bool {
                 pattern.strip_prefix("./").unwrap_or(pattern).to_owned(),
             ),
         };
+    let root = &plain(root);
     if !path.starts_with(root) || pattern.starts_with('!') {
         return false;
     }
@@ -118,12 +123,32 @@ fn path_matches(pattern: &str, path: &Path, around: &Surroundings) -> bool {
     builder.build().is_ok_and(|rules| rules.matched_path_or_any_parents(path, false).is_ignore())
 }
 
-/// Returns true if the rules let a file be written, which is what a redirection does.
-fn may_write(rules: &[&ToolRule], path: &str, around: &Surroundings) -> bool {
-    let path = around.workspace.join(path);
-    ["Write", "Edit"].iter().any(|tool| {
-        let input = ToolInput::File { path: path.clone(), real: None };
-        let call = ToolCall { tool: (*tool).to_owned(), input };
-        allows(rules, &call, around).decision == Decision::Allow
-    })
+/// Returns a path without `.`, `..` and doubled slashes, by its text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut all = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                all.pop();
+            }
+            other => all.push(other),
+        }
+    }
+    all
+}
+
+/// Returns true if the rules let every file be written, which is what a redirection does: where one leads is not known
+/// here, so a rule for some files is not enough.
+fn may_write(rules: &[&ToolRule]) -> bool {
+    ["Write", "Edit"].iter().any(|tool| rules.iter().any(|rule| about(rule, tool) == Some(None)))
+}
+
+/// Returns true if a rule denies files to be written, and a line writes one.
+pub(super) fn denies_writing(rule: &ToolRule, call: &ToolCall) -> bool {
+    let is_about = ["Write", "Edit"].iter().any(|tool| about(rule, tool).is_some());
+    match &call.input {
+        ToolInput::Command(command) => is_about && bash::writes(command),
+        ToolInput::File { .. } | ToolInput::Host(_) | ToolInput::Other => false,
+    }
 }

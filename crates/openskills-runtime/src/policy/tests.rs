@@ -75,7 +75,12 @@ fn patterns_mean_what_they_say() {
         ("Bash(git:*)", "git log 2>/dev/null", Decision::Allow),
         ("Bash(git:*)", "git log 2>&1", Decision::Allow),
         ("Bash(git:*)", "git apply < /etc/shadow", Decision::Deny),
-        ("Bash(git:*) Write(out/**)", "git log > out/log", Decision::Allow),
+        ("Bash(git:*) Write(out/**)", "git log > out/log", Decision::Deny),
+        ("Bash(git:*) Write", "git log > out/log", Decision::Allow),
+        ("Bash(git:*)", "git log >&1-2", Decision::Deny),
+        ("Bash(git:*)", "LANG=c; git -\"$LANG\" x", Decision::Deny),
+        ("Bash(/usr/bin/find:*)", "/usr/bin/find . -exec x", Decision::Deny),
+        ("Bash(find:*)", "find . -e*", Decision::Deny),
         ("Bash(git:*) Write(out/**)", "git log > out/../../x", Decision::Deny),
         ("Bash(git:*) Write(out/**)", "git log > $X", Decision::Deny),
         ("Bash(find:*)", "find . -name x", Decision::Allow),
@@ -109,6 +114,13 @@ fn a_programs_own_ways_to_run_others_are_asked_for() {
         "git config alias.x '!evil'",
         "git grep -Oevil x",
         "git $X",
+        "git -\"$_\" 'alias.x=!evil' x",
+        "git rebase -ix evil",
+        "git grep -nOevil x",
+        "git ls-remote --u=evil .",
+        "git log --output=.git/config",
+        "git --git-dir=/x status",
+        "git -C /x status",
         "git log \"$X\"",
         "git *",
     ] {
@@ -151,6 +163,19 @@ fn denial_beats_everything_and_doubt_is_denial() {
         ("Write", "ls", Decision::Allow),
     ] {
         assert_eq!(decide_with(deny, command), decision, "{deny}: {command}");
+    }
+    assert_eq!(decide_with("Write(secret/**)", "git log > secret/a"), Decision::Deny);
+    let file = |deny: &str, path: &str| {
+        let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
+        decide(&call("Read", &json!({ "file_path": path })), &limits, &around()).decision
+    };
+    for path in ["secret/a", "/w//secret/a", "./secret/a", "nodir/../secret/a"] {
+        assert_eq!(file("Read(secret/**)", path), Decision::Deny, "{path}");
+    }
+    let fetch = ToolLimits::denying(&AllowedTools::from_text("WebFetch(domain:evil.test)"));
+    for url in ["https://evil.test/", "https://a@evil.test/", " https://evil.test", "evil.test"] {
+        let verdict = decide(&call("WebFetch", &json!({ "url": url })), &fetch, &around());
+        assert_eq!(verdict.decision, Decision::Deny, "{url}");
     }
     let both = ToolLimits::allowing(&AllowedTools::from_text("Bash"))
         .meet(&ToolLimits::allowing(&AllowedTools::from_text("Read")));

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use openskills_runtime::policy::{Decision, Surroundings, ToolCall, Verdict};
@@ -58,7 +58,7 @@ pub(crate) struct CheckToolArgs {
     #[arg(long, value_name = "JSON", default_value = "{}")]
     input: String,
     /// Read a PreToolUse event of Claude Code, and answer in its format
-    #[arg(long, conflicts_with_all = ["tool", "input", "json", "session"])]
+    #[arg(long, conflicts_with_all = ["tool", "input", "json"])]
     hook: bool,
     /// The session whose active skills count
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
@@ -118,13 +118,23 @@ fn judge(
     let runtime = discover(config)?;
     let home = runtime.places()?.home.as_ref().map(|home| home.as_path().to_owned());
     let around = Surroundings { workspace: asked.workspace.clone(), home };
-    // Where a link leads counts as much as where it stands; of a new file, the folder it is made in.
-    let real = |path: &PathBuf| {
-        let of_folder = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
-        fs::canonicalize(path).ok().or_else(of_folder)
-    };
-    let call = ToolCall::from_json(&asked.tool, &asked.input, &around, real);
+    let call = ToolCall::from_json(&asked.tool, &asked.input, &around, |path| Some(real(path)));
     runtime.check_tool(args.skill.as_deref(), &call, &around)
+}
+
+/// Returns where a path really is. Where a link leads counts as much as where it stands; of what is not there yet, the
+/// folder that is. A link to nothing could lead anywhere, so it is nowhere that a rule is about.
+fn real(path: &Path) -> PathBuf {
+    for folder in path.ancestors() {
+        if let Ok(real) = fs::canonicalize(folder) {
+            let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+        if fs::symlink_metadata(folder).is_ok() {
+            break;
+        }
+    }
+    PathBuf::from("/")
 }
 
 fn from_args(context: &Context, args: &CheckToolArgs) -> Result<Asked, RuntimeError> {
@@ -152,7 +162,10 @@ fn from_hook(context: &Context) -> Result<Asked, RuntimeError> {
     let field = |key: &str| event[key].as_str().map(str::to_owned);
     let tool = field("tool_name").ok_or_else(|| wrong("the event has no `tool_name`"))?;
     let workspace = field("cwd").map_or_else(|| context.cwd.as_path().to_owned(), PathBuf::from);
-    Ok(Asked { tool, input: event["tool_input"].clone(), session: field("session_id"), workspace })
+    // Without a session nothing would be active, and nothing be held to anything.
+    let session = field("session_id").filter(|session| !session.is_empty());
+    let session = Some(session.ok_or_else(|| wrong("the event has no `session_id`"))?);
+    Ok(Asked { tool, input: event["tool_input"].clone(), session, workspace })
 }
 
 fn wrong(message: &str) -> RuntimeError {

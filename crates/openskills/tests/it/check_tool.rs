@@ -134,7 +134,8 @@ fn a_hook_is_answered_in_its_own_words_and_only_narrowed() {
     assert_eq!(hook(&event("h1", "git status")), (Some(0), String::new()), "no word that widens");
     assert_eq!(hook(&event("other", "rm -rf /")), (Some(0), String::new()), "no skill is active");
     // What is no event stops the call: exit code 2 is how a hook says so.
-    for bad in ["", "{", "{}", "[]"] {
+    let nameless = event("", "rm -rf /");
+    for bad in ["", "{", "{}", "[]", "{\"tool_name\": \"Bash\"}", &nameless] {
         assert_eq!(hook(bad), (Some(2), String::new()), "{bad}");
     }
     // So does anything else that goes wrong: a restriction that cannot be read is one.
