@@ -51,7 +51,8 @@ impl ToolCall {
     ) -> Self {
         let text = |keys: &[&str]| keys.iter().find_map(|key| input.get(key)?.as_str());
         let read = match tool {
-            "Bash" | "Terminal" | "PowerShell" => {
+            // Other shells read lines otherwise: rules about parts of them are not understood.
+            "Bash" | "Terminal" => {
                 text(&["command"]).map(|command| ToolInput::Command(command.to_owned()))
             }
             "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "Glob" | "Grep" | "LS" => {

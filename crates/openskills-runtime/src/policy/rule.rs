@@ -95,7 +95,8 @@ fn matches(specifier: &str, call: &ToolCall, around: &Surroundings, names: Names
                 (None, _) | (_, None) => names == Names::Any,
             }
         }
-        ToolInput::Command(_) | ToolInput::Other => false,
+        // What is not understood may be what is denied, and is not what is allowed.
+        ToolInput::Command(_) | ToolInput::Other => names == Names::Any,
     }
 }
 

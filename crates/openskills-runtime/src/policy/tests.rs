@@ -177,6 +177,12 @@ fn denial_beats_everything_and_doubt_is_denial() {
         let verdict = decide(&call("WebFetch", &json!({ "url": url })), &fetch, &around());
         assert_eq!(verdict.decision, Decision::Deny, "{url}");
     }
+    let power = |limits: ToolLimits| {
+        decide(&call("PowerShell", &json!({ "command": "git log" })), &limits, &around()).decision
+    };
+    let rules = AllowedTools::from_text("PowerShell(git:*)");
+    assert_eq!(power(ToolLimits::allowing(&rules)), Decision::Deny, "not understood");
+    assert_eq!(power(ToolLimits::denying(&rules)), Decision::Deny, "not understood");
     let both = ToolLimits::allowing(&AllowedTools::from_text("Bash"))
         .meet(&ToolLimits::allowing(&AllowedTools::from_text("Read")));
     let verdict = decide(&call("Bash", &json!({ "command": "ls" })), &both, &around());
