@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,7 +23,8 @@ const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
-    seen: HashSet<Digest>,
+    /// What was activated here: ids and digests, by key.
+    seen: HashMap<Digest, (String, String)>,
     /// Where it is kept across processes.
     folder: Option<AbsPath>,
 }
@@ -35,7 +36,7 @@ impl Session {
             let digest = Digest::of(id.as_bytes()).to_string();
             state.join(FOLDER).join(&digest["sha256:".len()..][..32])
         });
-        Self { id: named.unwrap_or(made), seen: HashSet::new(), folder }
+        Self { id: named.unwrap_or(made), seen: HashMap::new(), folder }
     }
 
     /// Returns what tells an activation from others: the same skill in the same folder, the same content, the same
@@ -49,7 +50,7 @@ impl Session {
 
     /// Returns true if the same was noted before.
     pub(crate) fn has(&self, key: &Digest) -> bool {
-        self.seen.contains(key) || self.file(key).is_some_and(|file| file.as_path().is_file())
+        self.seen.contains_key(key) || self.file(key).is_some_and(|file| file.as_path().is_file())
     }
 
     /// Notes an activation; returns true if somebody did just before.
@@ -62,20 +63,23 @@ impl Session {
             (Some(folder), Some(file)) => keep(folder, &file, activation)?,
             _ => false,
         };
-        Ok(!self.seen.insert(key) || was_kept)
+        let active = (activation.skill_id.clone(), activation.hash.clone());
+        Ok(self.seen.insert(key, active).is_some() || was_kept)
     }
 
-    /// Returns ids and digests of what is active in a session that has a name. What cannot be read is an error: it may
-    /// be a restriction.
+    /// Returns ids and digests of what is active, here and in other processes of a session that has a name. What cannot
+    /// be read is an error: it may be a restriction.
     pub(crate) fn active(&self) -> Result<Vec<(String, String)>, FsError> {
-        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+        let mut active: BTreeSet<(String, String)> = self.seen.values().cloned().collect();
+        let Some(folder) = &self.folder else { return Ok(active.into_iter().collect()) };
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
         let entries = match fs::read_dir(folder.as_path()) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(active.into_iter().collect());
+            }
             Err(error) => return Err(failed(folder.as_path(), error)),
         };
-        let mut active = BTreeSet::new();
         for entry in entries {
             let path = entry.map_err(|error| failed(folder.as_path(), error))?.path();
             if path.extension().is_none_or(|extension| extension != "json") {

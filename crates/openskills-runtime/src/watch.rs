@@ -90,12 +90,14 @@ pub(crate) fn watch(
     let mut watcher = RecommendedWatcher::new(send, config).map_err(|error| setup(&error))?;
     let mut watched = BTreeSet::new();
     let mut paths: Vec<PathBuf> = Vec::new();
-    let mut found = runtime.rediscover();
-    if let Err(error) = found {
-        return Err(error);
-    }
+    let mut found = Ok(runtime.rediscover()?);
     loop {
-        renew(&mut watcher, &mut watched, runtime.watched()?);
+        // What changed before a folder was watched is seen by looking once more.
+        if renew(&mut watcher, &mut watched, runtime.watched()?)
+            && let Ok(events) = &mut found
+        {
+            events.extend(runtime.rediscover()?);
+        }
         let told = match &found {
             Ok(events) => on_change(runtime, Watching::News(events)),
             Err(error) => on_change(runtime, Watching::Failed(error)),
@@ -175,13 +177,19 @@ fn is_change(event: &notify::Result<notify::Event>) -> bool {
 }
 
 /// Makes the watches fit. A folder that cannot be watched, because it is gone or there are too many, is left out:
-/// what changes there is seen with the next change elsewhere. The folders of skills come first.
-fn renew(watcher: &mut RecommendedWatcher, watched: &mut BTreeSet<Watched>, wanted: Vec<Watched>) {
+/// what changes there is seen with the next change elsewhere. The folders of skills come first. Returns true if a folder
+/// is watched that was not.
+fn renew(
+    watcher: &mut RecommendedWatcher,
+    watched: &mut BTreeSet<Watched>,
+    wanted: Vec<Watched>,
+) -> bool {
     let wanted: BTreeSet<Watched> = wanted.into_iter().take(MAX_FOLDERS).collect();
     for old in watched.iter().filter(|old| !wanted.contains(old)) {
         let _ = watcher.unwatch(old.folder.as_path());
     }
     let mut kept = BTreeSet::new();
+    let mut has_new = false;
     for folder in wanted {
         let mode = if folder.with_everything_below {
             RecursiveMode::Recursive
@@ -190,8 +198,10 @@ fn renew(watcher: &mut RecommendedWatcher, watched: &mut BTreeSet<Watched>, want
         };
         let is_new = !watched.contains(&folder);
         if !is_new || watcher.watch(folder.folder.as_path(), mode).is_ok() {
+            has_new |= is_new;
             kept.insert(folder);
         }
     }
     *watched = kept;
+    has_new
 }

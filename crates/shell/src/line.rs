@@ -10,7 +10,7 @@ pub struct Line {
 }
 
 /// One program that would be started, or something built into the shell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
     /// Variables that are set for it.
     pub assignments: Vec<Assignment>,

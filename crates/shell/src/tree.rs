@@ -73,22 +73,13 @@ impl<'a> Reading<'a> {
                     // A file that is opened for several commands is opened by the first of them as well as by any other.
                     let redirects = redirects.into_iter().map(|node| self.redirect(node));
                     let redirects = redirects.collect::<Result<Vec<_>, _>>()?;
-                    let words = Vec::new();
-                    self.commands.push(Command {
-                        assignments: Vec::new(),
-                        words,
-                        redirects,
-                        text: String::new(),
-                    });
+                    self.commands.push(Command { redirects, ..Command::default() });
                     open.extend(bodies);
                 }
                 "command" => self.command(node)?,
                 "variable_assignment" => {
-                    let assignment = self.assignment(node)?;
-                    let assignments = vec![assignment];
-                    let (words, redirects) = (Vec::new(), Vec::new());
-                    let text = String::new();
-                    self.commands.push(Command { assignments, words, redirects, text });
+                    let assignments = vec![self.assignment(node)?];
+                    self.commands.push(Command { assignments, ..Command::default() });
                 }
                 "\n" => {}
                 "&&" | "||" | ";" | "|" | "|&" | "&" => self.places.push(node.byte_range()),
@@ -102,12 +93,7 @@ impl<'a> Reading<'a> {
     }
 
     fn command(&mut self, node: Node<'a>) -> Result<(), Refusal> {
-        let mut command = Command {
-            assignments: Vec::new(),
-            words: Vec::new(),
-            redirects: Vec::new(),
-            text: String::new(),
-        };
+        let mut command = Command::default();
         let mut places: Vec<Range<usize>> = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
@@ -201,18 +187,10 @@ impl<'a> Reading<'a> {
         if merged != spans(self.text)? {
             return Err(Refusal::new("two readings of the line do not agree"));
         }
-        if self.commands.iter().all(|command| {
-            command.words.is_empty()
-                && command.assignments.is_empty()
-                && command.redirects.is_empty()
-        }) {
+        self.commands.retain(|command| *command != Command::default());
+        if self.commands.is_empty() {
             return Err(Refusal::new("there is no command"));
         }
-        self.commands.retain(|command| {
-            !(command.words.is_empty()
-                && command.assignments.is_empty()
-                && command.redirects.is_empty())
-        });
         Ok(Line { commands: self.commands })
     }
 }

@@ -31,7 +31,6 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 pub(crate) fn word(node: Node<'_>, source: &str) -> Result<Word, Refusal> {
     let mut word = Word { text: String::new(), certainty: Certainty::Exact };
     piece(node, source, &mut word)?;
-    // Patterns and braces may be split over several pieces, so they are looked for in the whole.
     Ok(word)
 }
 

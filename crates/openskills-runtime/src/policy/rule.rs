@@ -37,9 +37,8 @@ pub(super) fn allows(rules: &[&ToolRule], call: &ToolCall, around: &Surroundings
 /// Returns true if a rule takes a call away. What cannot be read as a rule, and a command that cannot be understood, is
 /// denied: it may be what was meant.
 pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) -> bool {
-    if let ToolRule::Malformed(text) = rule {
-        let tool = text.split('(').next().unwrap_or_default().trim();
-        return tool.is_empty() || same_tool(tool, &call.tool);
+    if is_broken_about(rule, &call.tool) {
+        return true;
     }
     match about(rule, &call.tool) {
         None => false,
@@ -49,6 +48,13 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
             _ => matches(specifier, call, around, Names::Any),
         },
     }
+}
+
+/// Returns true for text that is no rule and may have been one about a tool.
+fn is_broken_about(rule: &ToolRule, called: &str) -> bool {
+    let ToolRule::Malformed(text) = rule else { return false };
+    let tool = text.split('(').next().unwrap_or_default().trim();
+    tool.is_empty() || same_tool(tool, called)
 }
 
 /// Returns the specifier of a rule about a tool: `Some(None)` for the whole tool.
@@ -147,7 +153,9 @@ fn may_write(rules: &[&ToolRule]) -> bool {
 
 /// Returns true if a rule denies files to be written, and a line writes one.
 pub(super) fn denies_writing(rule: &ToolRule, call: &ToolCall) -> bool {
-    let is_about = ["Write", "Edit"].iter().any(|tool| about(rule, tool).is_some());
+    let is_about = ["Write", "Edit"]
+        .iter()
+        .any(|tool| about(rule, tool).is_some() || is_broken_about(rule, tool));
     match &call.input {
         ToolInput::Command(command) => is_about && bash::writes(command),
         ToolInput::File { .. } | ToolInput::Host(_) | ToolInput::Other => false,

@@ -165,6 +165,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
         assert_eq!(decide_with(deny, command), decision, "{deny}: {command}");
     }
     assert_eq!(decide_with("Write(secret/**)", "git log > secret/a"), Decision::Deny);
+    assert_eq!(decide_with("Write(secret", "git log > secret/a"), Decision::Deny);
     let file = |deny: &str, path: &str| {
         let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
         decide(&call("Read", &json!({ "file_path": path })), &limits, &around()).decision

@@ -180,6 +180,24 @@ fn who_may_start_a_skill_is_respected() {
 }
 
 #[test]
+fn a_host_of_one_process_is_held_to_what_it_activated() {
+    use openskills_runtime::policy::{Decision, Surroundings, ToolCall, ToolInput};
+
+    let world = World::new(&skill("s/free", "free"));
+    world
+        .add("//- /s/git/SKILL.md\n---\nname: git\ndescription: d\nallowed-tools: Read\n---\nB.\n");
+    let mut runtime = world.discover_in("s");
+    let call = ToolCall { tool: "Bash".into(), input: ToolInput::Command("ls".into()) };
+    let around = Surroundings { workspace: world.path("work"), home: None };
+    assert_eq!(runtime.check_tool(None, &call, &around).unwrap(), None, "none is active");
+    for (name, decision) in [("free", Decision::Allow), ("git", Decision::Deny)] {
+        runtime.activate_skill(name).unwrap();
+        let verdict = runtime.check_tool(None, &call, &around).unwrap().unwrap();
+        assert_eq!(verdict.decision, decision, "{name}: {}", verdict.because);
+    }
+}
+
+#[test]
 fn requests_are_data_and_every_activation_is_recorded() {
     let world = World::new(
         "\
