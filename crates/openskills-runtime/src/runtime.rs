@@ -2,35 +2,34 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
+mod decisions;
+mod tools;
+mod watched;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
-use skill::capabilities::Declared;
 use skill::{Diagnostic, Digest};
-use skill_fs::{AbsPath, FsError, real_path};
+use skill_fs::{AbsPath, FsError};
 
 use crate::activate::{check_invoker, content, instructions, resources};
 use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
-use crate::naming::key;
-use crate::policy::{Decision, Surroundings, ToolCall, Verdict, decide, strictest};
-use crate::project::find_project;
 use crate::prompt::prompt;
 use crate::session::Session;
-use crate::state::lock_state;
-use crate::watch::{Watched, Watching, watch};
+use crate::watch::{Watching, watch};
 use crate::{
-    ActivateOptions, Addressing, Change, Directory, DisabledSkills, Disclosed, Event, LoadedSkill,
-    Places, Prompt, PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry,
-    ResourceRead, RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry,
-    SkillRoot, TrustedFolders, is_showable_path, resource, search,
+    ActivateOptions, Addressing, Change, Directory, Disclosed, Event, LoadedSkill, Places, Prompt,
+    PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry, ResourceRead,
+    RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry, SkillRoot,
+    is_showable_path, resource, search,
 };
 
 type Observer = Box<dyn FnMut(&Event) + Send>;
@@ -321,38 +320,6 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Decides whether a tool may be called. A call that names its skill is held to that skill; one that does not, to every
-    /// skill that is active in the session. `None` if no skill restricts it because none is active.
-    pub fn check_tool(
-        &self,
-        skill: Option<&str>,
-        call: &ToolCall,
-        around: &Surroundings,
-    ) -> Result<Option<Verdict>, RuntimeError> {
-        let verdict = |skill: &Skill| -> Result<Verdict, RuntimeError> {
-            let loaded = load(skill, self.config.strictness())?;
-            let declared = Declared::of(&loaded.document.frontmatter, None);
-            let Verdict { decision, because } = decide(call, &declared.tools, around);
-            Ok(Verdict { decision, because: format!("{}: {because}", skill.id) })
-        };
-        if let Some(name) = skill {
-            return verdict(self.skill(name)?).map(Some);
-        }
-        let mut verdicts = Vec::new();
-        for (id, hash) in self.session.active()? {
-            // A skill that is not what it was when it was activated restricts as hard as can be.
-            let same = self
-                .skill(&id)
-                .and_then(|skill| (self.hash(skill)? == hash).then(|| verdict(skill)).transpose());
-            let gone = || {
-                let because = format!("{id}: it is active, and gone or changed since");
-                Verdict { decision: Decision::Deny, because }
-            };
-            verdicts.push(same.ok().flatten().unwrap_or_else(gone));
-        }
-        Ok(strictest(verdicts))
-    }
-
     /// Reads a file of a skill.
     pub fn read_resource(
         &mut self,
@@ -399,141 +366,6 @@ impl OpenSkillRuntime {
         mut on_change: impl FnMut(&Self, Watching<'_>) -> ControlFlow<()>,
     ) -> Result<(), RuntimeError> {
         watch(self, &mut on_change)
-    }
-
-    /// Returns every folder whose changes matter, the most important first.
-    pub(crate) fn watched(&self) -> Result<Vec<Watched>, RuntimeError> {
-        let around = |path: &AbsPath| {
-            std::iter::successors(path.parent(), AbsPath::parent)
-                .find_map(|folder| real_path(&folder).ok())
-        };
-        let mut all = Vec::new();
-        for root in &self.found.roots.roots {
-            match real_path(&root.path) {
-                Ok(folder) => all.push(Watched::below(folder)),
-                // A root that is not there appears in a folder around it.
-                Err(_) => all.extend(around(&root.path).map(Watched::plain)),
-            }
-        }
-        all.extend(self.found.linked.iter().cloned().map(Watched::below));
-        let places = self.places()?;
-        for own in [&places.state, &places.config].into_iter().flatten() {
-            all.extend(real_path(own).ok().or_else(|| around(own)).map(Watched::plain));
-        }
-        all.extend(self.found.roots.searched.iter().cloned().map(Watched::plain));
-        Ok(all)
-    }
-
-    /// Returns the skills that any of `paths` belongs to.
-    pub(crate) fn skills_at(&self, paths: &[PathBuf]) -> Vec<Arc<Skill>> {
-        let folders: HashMap<&Path, &Arc<Skill>> =
-            self.all_skills().iter().map(|skill| (Path::new(skill.path()), skill)).collect();
-        let mut found: Vec<Arc<Skill>> = Vec::new();
-        for path in paths {
-            let skill = path.ancestors().find_map(|folder| folders.get(folder));
-            if let Some(skill) =
-                skill.filter(|skill| !found.iter().any(|known| known.id == skill.id))
-            {
-                found.push(Arc::clone(skill));
-            }
-        }
-        found
-    }
-
-    /// Switches a skill off: one by its id, or every skill of a name. Returns false if that was so already.
-    pub fn disable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
-        let state = self.places()?.state.clone();
-        let _lock = lock_state(state.as_ref())?;
-        let mut disabled = DisabledSkills::load(state.as_ref())?;
-        let is_new = match self.found.index.with_id(name) {
-            Some(skill) => disabled.add_folder(skill.path()),
-            None if name.contains('/') || self.candidates(name).is_empty() => {
-                disabled.add_name(&self.skill(name)?.key)
-            }
-            None => disabled.add_name(&key(name)),
-        };
-        disabled.save(state.as_ref())?;
-        self.rediscover()?;
-        Ok(is_new)
-    }
-
-    /// Switches a skill on again: one by its id, or every skill of a name. A name that is switched off can be switched on
-    /// even if no such skill is there.
-    pub fn enable_skill(&mut self, name: &str) -> Result<bool, RuntimeError> {
-        let state = self.places()?.state.clone();
-        let _lock = lock_state(state.as_ref())?;
-        let mut disabled = DisabledSkills::load(state.as_ref())?;
-        let is_news = match self.found.index.with_id(name) {
-            Some(skill) => {
-                let others =
-                    self.found.index.named(&skill.key).iter().filter(|other| other.id != skill.id);
-                // The others of a name that is off stay off, each by itself.
-                let was_off = disabled.remove_name(&skill.key);
-                for other in others.filter(|_| was_off) {
-                    disabled.add_folder(other.path());
-                }
-                disabled.remove_folder(skill.path()) | was_off
-            }
-            None if name.contains('/') => {
-                self.skill(name)?;
-                false
-            }
-            None => {
-                let candidates = self.candidates(name);
-                let mut is_news = disabled.remove_name(&key(name));
-                for skill in candidates {
-                    is_news |= disabled.remove_folder(skill.path());
-                }
-                if !is_news && candidates.is_empty() {
-                    // Something that was never heard of is more likely a slip than a wish.
-                    self.skill(name)?;
-                }
-                is_news
-            }
-        };
-        disabled.save(state.as_ref())?;
-        self.rediscover()?;
-        Ok(is_news)
-    }
-
-    /// Returns the project around the working folder, or the one that the host named.
-    pub fn project_root(&self) -> Result<AbsPath, RuntimeError> {
-        Ok(find_project(self.config.project_root.as_deref(), self.places()?)?.root)
-    }
-
-    /// Trusts a folder: skills of it, and of folders in it, count as the user's own. Returns its real path, and false
-    /// if it was trusted already.
-    pub fn trust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
-        let places = self.places()?;
-        let folder = real_path(folder)?;
-        let home = places.home.as_ref().and_then(|home| real_path(home).ok());
-        if folder.parent().is_none()
-            || home.is_some_and(|home| home.as_path().starts_with(folder.as_path()))
-        {
-            return Err(RuntimeError::PermissionDenied {
-                message: format!(
-                    "{folder} holds more than a project, so it cannot be trusted as a whole"
-                ),
-                hint: Some("name the projects that you trust".to_owned()),
-            });
-        }
-        let _lock = lock_state(places.state.as_ref())?;
-        let mut trusted = TrustedFolders::load(places.state.as_ref())?;
-        let is_new = trusted.add(&folder);
-        trusted.save(places.state.as_ref())?;
-        Ok((folder, is_new))
-    }
-
-    /// Trusts a folder no longer. Returns its real path, and false if it was not in the list.
-    pub fn distrust_folder(&self, folder: &AbsPath) -> Result<(AbsPath, bool), RuntimeError> {
-        let state = self.places()?.state.as_ref();
-        let _lock = lock_state(state)?;
-        let mut trusted = TrustedFolders::load(state)?;
-        // A folder that is gone has no real path any more.
-        let real = real_path(folder).unwrap_or_else(|_| folder.clone());
-        let is_news = trusted.remove(&real) | trusted.remove(folder);
-        trusted.save(state)?;
-        Ok((real, is_news))
     }
 
     pub(crate) fn emit(&mut self, event: &Event) {
