@@ -410,6 +410,6 @@ fn events(before: &Discovery, now: &Discovery, at: Timestamp) -> Vec<Event> {
 
 fn made_session_id() -> String {
     let now = Timestamp::now().as_nanosecond();
-    let digest = Digest::of(format!("{now} {}", std::process::id()).as_bytes()).to_string();
-    format!("session-{}", &digest["sha256:".len()..][..16])
+    let digest = Digest::of(format!("{now} {}", std::process::id()).as_bytes());
+    format!("session-{}", &digest.short()[..16])
 }

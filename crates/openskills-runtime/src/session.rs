@@ -32,10 +32,10 @@ pub(crate) struct Session {
 impl Session {
     /// Returns a session. One with a name of the host's is kept in the state folder.
     pub(crate) fn new(named: Option<String>, made: String, state: Option<&AbsPath>) -> Self {
-        let folder = named.as_ref().zip(state).map(|(id, state)| {
-            let digest = Digest::of(id.as_bytes()).to_string();
-            state.join(FOLDER).join(&digest["sha256:".len()..][..32])
-        });
+        let folder = named
+            .as_ref()
+            .zip(state)
+            .map(|(id, state)| state.join(FOLDER).join(Digest::of(id.as_bytes()).short()));
         Self { id: named.unwrap_or(made), seen: HashMap::new(), folder }
     }
 
@@ -106,10 +106,7 @@ impl Session {
     }
 
     fn file(&self, key: &Digest) -> Option<AbsPath> {
-        let name = key.to_string();
-        self.folder
-            .as_ref()
-            .map(|folder| folder.join(format!("{}.json", &name["sha256:".len()..][..32])))
+        self.folder.as_ref().map(|folder| folder.join(format!("{}.json", key.short())))
     }
 }
 

@@ -5,6 +5,5 @@ use skill_fs::AbsPath;
 
 /// Returns the name under which things about a folder are kept.
 pub fn key_of(root: &AbsPath) -> String {
-    let digest = Digest::of(root.as_str().as_bytes()).to_string();
-    digest["sha256:".len()..][..32].to_owned()
+    Digest::of(root.as_str().as_bytes()).short()
 }

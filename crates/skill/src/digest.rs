@@ -39,6 +39,11 @@ impl Digest {
         Self(bytes)
     }
 
+    /// Returns the first 32 hexadecimal digits, for the name of a file.
+    pub fn short(&self) -> String {
+        self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Returns its bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
