@@ -6,6 +6,18 @@ use skill::Strictness;
 
 use crate::{Places, SkillSource};
 
+/// What the runtime writes to its log, in the state folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Logging {
+    /// Everything that happens.
+    #[default]
+    All,
+    /// Everything but what discovery finds: for a look at folders that the user named for this once.
+    WithoutDiscoveries,
+    /// Nothing: the host keeps a log of its own, see [`on_event`](crate::OpenSkillRuntime::on_event).
+    Off,
+}
+
 /// How a host wants the runtime to be. The default is what the command line does in the working folder.
 ///
 /// ```
@@ -40,6 +52,8 @@ pub struct RuntimeConfig {
     pub session_id: Option<String>,
     /// Whether the index may be kept between processes, in [`Places::cache`].
     pub keep_index: bool,
+    /// What is written to the log.
+    pub logging: Logging,
     /// Where things are on this machine; read from the environment by default.
     pub places: Option<Places>,
 }
@@ -55,6 +69,7 @@ impl Default for RuntimeConfig {
             strict: false,
             session_id: None,
             keep_index: true,
+            logging: Logging::All,
             places: None,
         }
     }

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rayon::prelude::*;
-use skill::{Diagnostic, Strictness};
+use skill::{Code, Diagnostic, Strictness};
 use skill_fs::{AbsPath, Digests, FsError, Root};
+use skill_state::OrgPolicy;
 
 use crate::builtin::BUILTINS;
 use crate::cache::{CacheFile, tidy};
 use crate::hash::{HashRecord, Hashes, hash};
 use crate::index::{FoundIn, Index, Place};
+use crate::problem::problem_of;
 use crate::provenance::{Marked, provenance, read_marker};
 use crate::roots::{Roots, SkillRoot, find_roots};
+use crate::runtime::{names, origin};
 use crate::scan::{Scan, scan};
 use crate::{DisabledSkills, Places, RuntimeConfig, RuntimeError, Skill, TrustedFolders};
 
@@ -27,6 +30,8 @@ const HASHES: &str = "hashes";
 pub(crate) struct Discovery {
     pub(crate) index: Index,
     pub(crate) roots: Roots,
+    /// What the organisation forbids.
+    pub(crate) policy: OrgPolicy,
     /// Skills and folders of skills that links led to.
     pub(crate) linked: Vec<AbsPath>,
     /// Why nothing could be kept, if so. Nothing but time is lost.
@@ -68,7 +73,31 @@ pub(crate) fn discover(
     }
     found.roots.roots = roots;
     add_provenance(&mut found.index, places, (cache, now));
+    if let Some(path) = &places.org_policy {
+        found.policy = OrgPolicy::load(path)?;
+        deny(&mut found.index, &found.policy, path);
+    }
     Ok(found)
+}
+
+/// Marks skills that the organisation does not let be used.
+fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
+    if *policy == OrgPolicy::default() {
+        return;
+    }
+    for skill in &mut index.skills {
+        let names = names(skill);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let Some(reason) = policy.refuses_use(&names, &origin(skill), skill.source) else {
+            continue;
+        };
+        let skill = Arc::make_mut(skill);
+        let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
+        let hint = format!("whoever administers this machine wrote so in {path}");
+        let problem = problem_of(Code::DeniedByPolicy, &shown, reason.clone()).with_hint(hint);
+        skill.diagnostics.push(problem);
+        skill.denied = Some(reason);
+    }
 }
 
 fn scan_root(

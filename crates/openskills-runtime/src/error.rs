@@ -2,7 +2,9 @@
 
 use skill::Diagnostic;
 use skill_fs::FsError;
+use skill_state::StateError;
 
+use crate::log::LogError;
 use crate::quote::shell_word;
 
 /// A failure of the runtime. Each has a stable [code](RuntimeError::code) and, where there is one, a
@@ -76,6 +78,12 @@ pub enum RuntimeError {
         /// The path that was probably meant.
         nearest: Option<String>,
     },
+    /// There is no such approval.
+    #[error("there is no approval `{name}`")]
+    ApprovalNotFound {
+        /// What was asked for.
+        name: String,
+    },
     /// The surroundings are not as the runtime needs them.
     #[error("{message}")]
     Setup {
@@ -95,6 +103,20 @@ pub enum RuntimeError {
     /// A file or folder cannot be used.
     #[error(transparent)]
     Files(#[from] FsError),
+    /// The log cannot be written or is broken, so nothing was done.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl From<StateError> for RuntimeError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Files(error) => Self::Files(error),
+            StateError::Malformed { file, diagnostics } => {
+                Self::InvalidConfig { file, diagnostics }
+            }
+        }
+    }
 }
 
 impl RuntimeError {
@@ -109,9 +131,11 @@ impl RuntimeError {
             Self::WasmError { .. } => "wasm-error",
             Self::SkillChanged { .. } => "skill-changed",
             Self::ResourceNotFound { .. } => "resource-not-found",
+            Self::ApprovalNotFound { .. } => "approval-not-found",
             Self::Setup { .. } => "setup",
             Self::InvalidConfig { .. } => "invalid-config",
             Self::Files(_) => "files",
+            Self::Log(_) => "log",
         }
     }
 
@@ -138,7 +162,11 @@ impl RuntimeError {
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())
             }
+            Self::ApprovalNotFound { .. } => {
+                Some("`openskills approvals list` shows all there are".to_owned())
+            }
             Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
+            Self::Log(error) => error.hint(),
             Self::WasmError { .. } | Self::Files(_) => None,
         }
     }

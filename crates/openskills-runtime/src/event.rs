@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::policy::Decision;
 use crate::{Skill, SkillSource};
 
 /// Something that happened to a skill.
@@ -45,9 +46,30 @@ pub enum Event {
     /// A skill was activated.
     #[serde(rename = "skill.activated")]
     Activated(SkillActivation),
+    /// A skill was not activated.
+    #[serde(rename = "skill.activation_failed")]
+    ActivationFailed(ActivationFailure),
     /// A file of a skill was read.
     #[serde(rename = "skill.resource_read")]
     ResourceRead(ResourceRead),
+    /// A script of a skill ran.
+    #[serde(rename = "skill.script_executed")]
+    ScriptExecuted(Box<ScriptExecution>),
+    /// A policy decided about a call or a run.
+    #[serde(rename = "policy.decided")]
+    PolicyDecided(PolicyDecision),
+    /// The user approved a skill.
+    #[serde(rename = "approval.granted")]
+    ApprovalGranted(ApprovalChange),
+    /// The user took an approval back.
+    #[serde(rename = "approval.revoked")]
+    ApprovalRevoked(ApprovalChange),
+    /// A log begins.
+    #[serde(rename = "log.started")]
+    LogStarted(LogStarted),
+    /// A killed process had left half a line, which is not part of the log any more.
+    #[serde(rename = "log.recovered")]
+    LogRecovered(LogRecovered),
 }
 
 /// What is different about a skill.
@@ -105,13 +127,171 @@ pub struct ResourceRead {
     pub read_at: Timestamp,
 }
 
+/// An activation that did not happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActivationFailure {
+    /// What was asked for.
+    pub name: String,
+    /// The id of the skill that it means, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill_id: Option<String>,
+    /// The session.
+    pub session_id: String,
+    /// The task, if the host names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The code of the error.
+    pub code: String,
+    /// The error.
+    pub reason: String,
+}
+
+/// A script that ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScriptExecution {
+    /// The skill's id.
+    pub skill_id: String,
+    /// Who vouches for the skill.
+    pub source: SkillSource,
+    /// The session.
+    pub session_id: String,
+    /// The task, if the host names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What ran, seen from the skill.
+    pub script: String,
+    /// The digest of the skill's content.
+    pub hash: String,
+    /// The digest of everything that may have run.
+    pub bundle_sha256: String,
+    /// What it did.
+    pub record: ExecutionRecord,
+}
+
+/// What an execution did, for an audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionRecord {
+    /// The skill's id.
+    pub skill_id: String,
+    /// The version that the skill declares; empty if it declares none.
+    pub version: String,
+    /// The digest of the input.
+    pub input_hash: String,
+    /// The digest of all output, also of what is not kept here.
+    pub output_hash: String,
+    /// When it began, in milliseconds since 1970.
+    pub start_time_ms: u64,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The powers that it had and that were needed.
+    pub permissions_used: Vec<String>,
+    /// How it ended.
+    pub exit_status: ExitStatus,
+    /// Its output, cut and without secrets.
+    pub stdout: String,
+    /// Its other output, cut and without secrets.
+    pub stderr: String,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitStatus {
+    /// With code 0.
+    Success,
+    /// Otherwise.
+    Failed,
+    /// It took too long.
+    Timeout,
+}
+
+/// What a policy decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PolicyDecision {
+    /// The skill that asked, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill_id: Option<String>,
+    /// The session.
+    pub session_id: String,
+    /// The task, if the host names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What was to happen: the name of a tool, or `run` and a script.
+    pub action: String,
+    /// With what: a command, a file or a host, without secrets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// What became of it.
+    pub decision: Decision,
+    /// Why.
+    pub because: String,
+}
+
+/// An approval that was granted or taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalChange {
+    /// The approval's id.
+    pub approval_id: String,
+    /// The skill's id, as it was when it was approved.
+    pub skill_id: String,
+    /// Where the skill comes from.
+    pub origin: String,
+    /// The digest that the approval is bound to.
+    pub bundle_sha256: String,
+    /// What was granted beyond running in the sandbox.
+    pub granted: Vec<String>,
+    /// Until when, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+}
+
+/// The beginning of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogStarted {
+    /// The log that was put aside for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<LogBefore>,
+}
+
+/// A log that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogBefore {
+    /// The folder that it is in now.
+    pub folder: String,
+    /// Its head, as it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+}
+
+/// Half a line that a killed process left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogRecovered {
+    /// How many bytes it had.
+    pub bytes: u64,
+    /// How it began.
+    pub text: String,
+}
+
 impl Event {
-    /// Returns the id of the skill that it is about.
-    pub fn skill_id(&self) -> &str {
+    /// Returns the id of the skill that it is about, if it is about one.
+    pub fn skill_id(&self) -> Option<&str> {
         match self {
-            Self::Discovered { skill_id, .. } | Self::Removed { skill_id, .. } => skill_id,
-            Self::Activated(activation) => &activation.skill_id,
-            Self::ResourceRead(read) => &read.skill_id,
+            Self::Discovered { skill_id, .. } | Self::Removed { skill_id, .. } => Some(skill_id),
+            Self::Activated(activation) => Some(&activation.skill_id),
+            Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
+            Self::ResourceRead(read) => Some(&read.skill_id),
+            Self::ScriptExecuted(execution) => Some(&execution.skill_id),
+            Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
+            Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
+            Self::LogStarted(_) | Self::LogRecovered(_) => None,
         }
     }
 

@@ -38,6 +38,8 @@ pub struct Skill {
     pub root: Arc<str>,
     /// Whether the user has not switched it off.
     pub is_enabled: bool,
+    /// Why the organisation does not let it be used.
+    pub denied: Option<String>,
     /// The id of the skill that its name means instead.
     pub shadowed_by: Option<String>,
     /// Where csk installed it from.
@@ -105,9 +107,9 @@ impl Skill {
         }
     }
 
-    /// Returns true if its name means this skill and the user has not switched it off.
+    /// Returns true if its name means this skill, and neither the user nor the organisation has switched it off.
     pub fn is_visible(&self) -> bool {
-        self.is_enabled && self.shadowed_by.is_none()
+        self.is_enabled && self.denied.is_none() && self.shadowed_by.is_none()
     }
 }
 
@@ -282,6 +284,12 @@ fn nearest_of<'a>(name: &str, skills: &mut dyn Iterator<Item = &'a Arc<Skill>>) 
 }
 
 fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
+    if let Some(reason) = &skill.denied {
+        return Err(RuntimeError::PermissionDenied {
+            message: format!("`{}` may not be used: {reason}", skill.id),
+            hint: Some("ask whoever administers this machine".to_owned()),
+        });
+    }
     if skill.is_enabled {
         return Ok(skill);
     }
@@ -340,6 +348,7 @@ fn builtin(builtin: &'static Builtin) -> Skill {
         scope: Scope::Builtin,
         root: Arc::from("builtin"),
         is_enabled: true,
+        denied: None,
         shadowed_by: None,
         provenance: None,
         diagnostics: Vec::new(),
@@ -384,6 +393,7 @@ fn read(
         scope: root.scope,
         root: label.clone(),
         is_enabled: true,
+        denied: None,
         shadowed_by: None,
         provenance: None,
         diagnostics: diagnostics(&folder, record),

@@ -72,9 +72,11 @@ mod event;
 mod hash;
 mod index;
 mod load;
+pub mod log;
 mod naming;
 mod nested;
 mod org;
+pub mod permit;
 mod places;
 pub mod policy;
 mod problem;
@@ -83,6 +85,7 @@ mod prompt;
 mod provenance;
 mod quote;
 mod record;
+mod replay;
 mod resource;
 mod roots;
 mod runtime;
@@ -99,9 +102,13 @@ mod wire;
 pub use activate::{
     ActivateOptions, Invoker, LoadedSkill, MAX_LISTED, Requests, Resources, user_invocation,
 };
-pub use config::{Directory, RuntimeConfig};
+pub use config::{Directory, Logging, RuntimeConfig};
 pub use error::RuntimeError;
-pub use event::{Change, Event, ResourceRead, SkillActivation, rfc3339};
+pub use event::{
+    ActivationFailure, ApprovalChange, Change, Event, ExecutionRecord, ExitStatus, LogBefore,
+    LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution, SkillActivation,
+    rfc3339,
+};
 pub use index::{RefusedSkill, Skill};
 pub use load::codex;
 pub use places::Places;
@@ -112,12 +119,14 @@ pub use prompt::{
 };
 pub use provenance::Provenance;
 pub use record::Summary;
+pub use replay::{Fate, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
-pub use runtime::{Disclosure, OpenSkillRuntime};
+pub use runtime::{Disclosure, OpenSkillRuntime, ToolContext, change_lines};
 pub use scan::file_name;
 pub use schema::schemas;
 pub use search::SearchHit;
+pub use skill_state::{Approval, Approvals, Grant, OrgPolicy};
 pub use source::{Scope, SkillSource};
 pub use state::{DisabledSkills, TrustedFolders};
 pub use watch::Watching;

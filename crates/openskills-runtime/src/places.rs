@@ -12,6 +12,8 @@ use crate::RuntimeError;
 const OWN: &str = "openskills";
 /// Where an administrator puts skills for everybody.
 const ORG: &str = "/etc/openskills/skills";
+/// Where an administrator writes what nobody on the machine may do.
+const POLICY: &str = "/etc/openskills/policy.json";
 
 /// The folders that the runtime looks at and keeps its own files in. A folder that is not set is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Places {
     pub csk_home: Option<AbsPath>,
     /// Holds the skills of the organisation.
     pub org: Option<AbsPath>,
+    /// The policy of the organisation.
+    pub org_policy: Option<AbsPath>,
 }
 
 impl Places {
@@ -61,6 +65,7 @@ impl Places {
             cache: base("XDG_CACHE_HOME", ".cache"),
             data: base("XDG_DATA_HOME", ".local/share"),
             org: if cfg!(unix) { AbsPath::new(ORG).ok() } else { None },
+            org_policy: if cfg!(unix) { AbsPath::new(POLICY).ok() } else { None },
             csk_home,
             home,
             cwd,
@@ -80,6 +85,7 @@ impl Places {
             data: Some(home.join(".local/share").join(OWN)),
             csk_home: Some(home.join(".cocoaskills")),
             org: Some(folder.join("org")),
+            org_policy: Some(folder.join("org-policy.json")),
             home: Some(home),
         }
     }

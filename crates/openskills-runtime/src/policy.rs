@@ -5,8 +5,10 @@
 
 mod bash;
 mod call;
+mod path;
 mod programs;
 mod rule;
+mod url;
 
 use std::fmt;
 
@@ -15,7 +17,7 @@ use serde::Serialize;
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
-pub use call::{Surroundings, ToolCall, ToolInput};
+pub use call::{FileArgument, Surroundings, ToolCall, ToolInput};
 
 /// What becomes of a call, from the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -65,19 +67,63 @@ pub fn strictest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict>
     verdicts.into_iter().reduce(Verdict::stricter)
 }
 
+/// What a list of allowed tools means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolLists {
+    /// What is not in it is denied.
+    #[default]
+    Allowlist,
+    /// What is in it needs no question; everything else is asked about.
+    Preapprove,
+}
+
 /// Decides about a call.
-pub fn decide(call: &ToolCall, limits: &ToolLimits, around: &Surroundings) -> Verdict {
-    for rule in &limits.deny {
-        if rule::denies(rule, call, around) || rule::denies_writing(rule, call) {
-            return Verdict::new(Decision::Deny, format!("`{rule}` denies it"));
-        }
-    }
-    let none = Verdict::new(Decision::Allow, "no rule restricts it");
-    let lists = limits.allow.iter().map(|list| {
-        let rules: Vec<&ToolRule> = list.iter().collect();
-        rule::allows(&rules, call, around)
+pub fn decide(
+    call: &ToolCall,
+    limits: &ToolLimits,
+    lists: ToolLists,
+    around: &Surroundings,
+) -> Verdict {
+    let denied = limits.deny.iter().filter_map(|rule| {
+        let (decision, what) = match rule::denies(rule, call, around)? {
+            Decision::Deny => (Decision::Deny, "denies it"),
+            Decision::Ask => (Decision::Ask, "denies a part of what it may reach"),
+            Decision::Allow => return None,
+        };
+        Some(Verdict::new(decision, format!("`{rule}` {what}")))
     });
-    lists.reduce(Verdict::stricter).unwrap_or(none)
+    let allowed = limits.allow.iter().map(|list| {
+        let rules: Vec<&ToolRule> = list.iter().collect();
+        let verdict = rule::allows(&rules, call, around);
+        match (lists, verdict.decision) {
+            (ToolLists::Preapprove, Decision::Deny) => Verdict::new(Decision::Ask, verdict.because),
+            _ => verdict,
+        }
+    });
+    let own = own_rule(call);
+    let none = Verdict::new(Decision::Allow, "no rule restricts it");
+    strictest(denied.chain(allowed).chain(own)).unwrap_or(none)
+}
+
+/// Approvals are the user's: a model that calls the program that gives them has to ask, whatever a skill allows.
+fn own_rule(call: &ToolCall) -> Option<Verdict> {
+    let ToolInput::Command { text, line } = &call.input else { return None };
+    const GIVING: [&str; 5] = ["approve", "--approve-once", "trust", "enable", "archive"];
+    let is_giving = match line {
+        Ok(line) => line.commands.iter().any(|command| {
+            let names = |name: &str| {
+                command.words.iter().any(|word| word.text.rsplit('/').next() == Some(name))
+            };
+            names("openskills") && GIVING.iter().any(|word| names(word))
+        }),
+        Err(_) => text.contains("openskills") && GIVING.iter().any(|word| text.contains(word)),
+    };
+    is_giving.then(|| Verdict::new(Decision::Ask, "only the user approves, trusts and switches on"))
+}
+
+/// `*` stands for any characters, blanks too.
+fn glob(pattern: &str, text: &str) -> bool {
+    skill_state::Pattern::new(pattern).matches(text)
 }
 
 #[cfg(test)]

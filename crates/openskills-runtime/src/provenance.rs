@@ -5,7 +5,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use skill::{Code, Diagnostic, Digest, MARKER_FILE, Marker, RelPath, Severity};
+use skill::{
+    Code, DeclaredCapabilities, Diagnostic, Digest, MARKER_FILE, Marker, RelPath, Severity,
+};
 use skill_fs::{AbsPath, Digests, FsError, Root};
 use skill_state::Receipts;
 
@@ -38,9 +40,23 @@ pub struct Provenance {
     pub has_receipt: bool,
     /// Whether the folder is not any more what was installed. Asked only where there is a receipt.
     pub is_drifted: bool,
+    /// What the manifest of the installed version declares; only with a receipt.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub capabilities: Option<DeclaredCapabilities>,
+    /// The digest of what was installed that covers modes and links.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) context: Option<Digest>,
 }
 
 impl Provenance {
+    /// Returns true if a folder with these digests is what was installed.
+    pub(crate) fn is_of(&self, digests: &Digests) -> bool {
+        digests.content.to_string() == self.content_sha256
+            && self.context.is_none_or(|context| context == digests.bundle)
+    }
+
     /// Returns true if both are untouched installs of one version: then they are one skill, in two places.
     pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
         let is_whole = |from: &Self| from.has_receipt && !from.is_drifted;
@@ -117,6 +133,8 @@ pub(crate) fn provenance(
         commit: marker.commit,
         content_sha256: marker.content_sha256.to_string(),
         bundle_sha256: marker.bundle_sha256.map(|digest| digest.to_string()),
+        capabilities: marker.capabilities.filter(|_| has_receipt),
+        context: marker.context_sha256,
         has_receipt,
         is_drifted,
     };

@@ -2,7 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
+mod approvals;
 mod decisions;
+mod recorded;
 mod tools;
 mod watched;
 
@@ -22,6 +24,7 @@ use crate::activate::{check_invoker, content, instructions, resources};
 use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
+use crate::log::{Log, LogError};
 use crate::prompt::prompt;
 use crate::session::Session;
 use crate::watch::{Watching, watch};
@@ -31,6 +34,10 @@ use crate::{
     RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry, SkillRoot,
     is_showable_path, resource, search,
 };
+
+pub use approvals::change_lines;
+pub(crate) use approvals::{names, origin};
+pub use tools::ToolContext;
 
 type Observer = Box<dyn FnMut(&Event) + Send>;
 
@@ -45,6 +52,9 @@ pub struct OpenSkillRuntime {
     found: Discovery,
     session: Session,
     observer: Option<Observer>,
+    log: Option<Log>,
+    /// Why what was discovered is not in the log.
+    not_logged: Option<LogError>,
 }
 
 impl fmt::Debug for OpenSkillRuntime {
@@ -74,7 +84,16 @@ impl OpenSkillRuntime {
         };
         let state = places.as_ref().and_then(|places| places.state.as_ref());
         let session = Session::new(config.session_id.clone(), made_session_id(), state);
-        Self { config, places, lost, found: Discovery::default(), session, observer: None }
+        Self {
+            config,
+            places,
+            lost,
+            found: Discovery::default(),
+            session,
+            observer: None,
+            log: None,
+            not_logged: None,
+        }
     }
 
     /// Adds a folder of skills of the user's own.
@@ -110,11 +129,7 @@ impl OpenSkillRuntime {
     /// Looks for skills and returns those that can be used. Only frontmatter is read, and not even that of a file that
     /// is as it was. One bad skill stops no other: see [`problems`](Self::problems).
     pub fn discover_skills(&mut self) -> Result<Vec<Arc<Skill>>, RuntimeError> {
-        if self.observer.is_some() {
-            self.rediscover()?;
-        } else {
-            self.found = discover(&self.config, self.places()?, SystemTime::now())?;
-        }
+        self.rediscover()?;
         Ok(self.list_skills())
     }
 
@@ -124,9 +139,7 @@ impl OpenSkillRuntime {
         let found = discover(&self.config, self.places()?, SystemTime::now())?;
         let events = events(&self.found, &found, Timestamp::now());
         self.found = found;
-        for event in &events {
-            self.emit(event);
-        }
+        self.record_discoveries(&events);
         Ok(events)
     }
 
@@ -251,8 +264,29 @@ impl OpenSkillRuntime {
         self.activate(name, &ActivateOptions::default())
     }
 
-    /// Activates a skill.
+    /// Activates a skill. It is in the log before its instructions are returned.
     pub fn activate(
+        &mut self,
+        name: &str,
+        options: &ActivateOptions,
+    ) -> Result<LoadedSkill, RuntimeError> {
+        match self.activate_unrecorded(name, options) {
+            Ok(loaded) => {
+                let event = Event::Activated(loaded.activation.clone());
+                if let Err(error) = self.record(&event) {
+                    self.forget_activation(&loaded, options.arguments.as_deref());
+                    return Err(error);
+                }
+                Ok(loaded)
+            }
+            Err(error) => {
+                self.record_failure(name, options.task_id.as_deref(), &error);
+                Err(error)
+            }
+        }
+    }
+
+    fn activate_unrecorded(
         &mut self,
         name: &str,
         options: &ActivateOptions,
@@ -270,6 +304,7 @@ impl OpenSkillRuntime {
             activated_at: Timestamp::now(),
             repeated: false,
         };
+        self.check_policy(&skill, frontmatter, &activation.hash)?;
         let resources = resources(&skill, loaded.root.as_ref())?;
         // The digest is of what was read only if nothing changed meanwhile.
         crate::load::open(&skill)?;
@@ -290,10 +325,9 @@ impl OpenSkillRuntime {
         if !activation.repeated {
             is_noted = !self.session.note(key, &activation)?;
             if !is_noted && !options.again {
-                return self.activate(name, options);
+                return self.activate_unrecorded(name, options);
             }
         }
-        self.emit(&Event::Activated(activation.clone()));
         let mut activated = LoadedSkill {
             id: skill.id.clone(),
             name: skill.name.to_string(),
@@ -338,7 +372,7 @@ impl OpenSkillRuntime {
             sha256: resource.sha256.clone(),
             read_at: Timestamp::now(),
         };
-        self.emit(&Event::ResourceRead(read.clone()));
+        self.record(&Event::ResourceRead(read.clone()))?;
         Ok((resource, read))
     }
 
@@ -366,12 +400,6 @@ impl OpenSkillRuntime {
         mut on_change: impl FnMut(&Self, Watching<'_>) -> ControlFlow<()>,
     ) -> Result<(), RuntimeError> {
         watch(self, &mut on_change)
-    }
-
-    pub(crate) fn emit(&mut self, event: &Event) {
-        if let Some(observer) = &mut self.observer {
-            observer(event);
-        }
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Session {
     seen: HashMap<Digest, (String, String)>,
     /// Where it is kept across processes.
     folder: Option<AbsPath>,
+    /// Whether it should be kept and there is nowhere to.
+    is_lost: bool,
 }
 
 impl Session {
@@ -36,7 +38,8 @@ impl Session {
             .as_ref()
             .zip(state)
             .map(|(id, state)| state.join(FOLDER).join(Digest::of(id.as_bytes()).short()));
-        Self { id: named.unwrap_or(made), seen: HashMap::new(), folder }
+        let is_lost = named.is_some() && folder.is_none();
+        Self { id: named.unwrap_or(made), seen: HashMap::new(), folder, is_lost }
     }
 
     /// Returns what tells an activation from others: the same skill in the same folder, the same content, the same
@@ -70,6 +73,10 @@ impl Session {
     /// Returns ids and digests of what is active, here and in other processes of a session that has a name. What cannot
     /// be read is an error: it may be a restriction.
     pub(crate) fn active(&self) -> Result<Vec<(String, String)>, FsError> {
+        if self.is_lost {
+            let source = io::Error::other("there is no folder for sessions: HOME is not set");
+            return Err(FsError::Io { path: self.id.clone(), source });
+        }
         let mut active: BTreeSet<(String, String)> = self.seen.values().cloned().collect();
         let Some(folder) = &self.folder else { return Ok(active.into_iter().collect()) };
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };

@@ -1,11 +1,13 @@
-//! `config.json`: the folders of skills that the user named once for all.
+//! `config.json`: what the user decided once for all: folders of skills, what lists of tools mean, how the log is written.
 
 use std::path::PathBuf;
 
-use skill::json::{self, Object};
+use skill::json::{self, Object, Unknown};
 use skill::{Code, Diagnostic};
 use skill_fs::{AbsPath, read_text};
 
+use crate::log::Sync;
+use crate::policy::ToolLists;
 use crate::{Directory, Places, RuntimeError, SkillSource};
 
 /// The name of the file.
@@ -16,9 +18,22 @@ const FILE: &str = "config.json";
 pub(crate) struct Settings {
     pub(crate) directories: Vec<Directory>,
     pub(crate) package_libraries: Vec<PathBuf>,
+    pub(crate) allowed_tools: ToolLists,
+    pub(crate) log: LogSettings,
     /// Problems that did not stop it.
     pub(crate) warnings: Vec<Diagnostic>,
 }
+
+/// How the log is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LogSettings {
+    pub(crate) key_file: Option<PathBuf>,
+    pub(crate) sync: Sync,
+    pub(crate) max_bytes: Option<u64>,
+}
+
+/// The smallest size at which a new file of the log is begun.
+const MIN_LOG_BYTES: u64 = 64 << 10;
 
 impl Settings {
     /// Reads the user's configuration; where there is none, nothing is configured.
@@ -59,9 +74,44 @@ impl Settings {
                 .into_iter()
                 .filter_map(|text| absolute(object, text, home))
                 .collect();
-            Some(Self { directories, package_libraries, warnings: Vec::new() })
+            let allowed_tools = allowed_tools(object)?;
+            let log = object.object("log", |log| log_settings(log, home));
+            let log = log.unwrap_or_default();
+            let warnings = Vec::new();
+            Some(Self { directories, package_libraries, allowed_tools, log, warnings })
         })
     }
+}
+
+fn allowed_tools(object: &mut Object<'_, '_, '_>) -> Option<ToolLists> {
+    let Some(word) = object.text("allowed_tools") else { return Some(ToolLists::default()) };
+    match word.value.as_str() {
+        "allowlist" => Some(ToolLists::Allowlist),
+        "preapprove" => Some(ToolLists::Preapprove),
+        other => {
+            let message =
+                format!("`allowed_tools` is `{other}`; expected `allowlist` or `preapprove`");
+            object.problem(Code::BadValue, word.range, message);
+            None
+        }
+    }
+}
+
+/// Reads how the log is written. A key that is not known could be one that should protect it.
+fn log_settings(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> LogSettings {
+    object.unknown_keys(Unknown::Refused);
+    let key_file = object.text("key_file").and_then(|text| absolute(object, text, home));
+    let sync = match object.boolean("sync") {
+        Some(true) => Sync::Always,
+        Some(false) | None => Sync::Never,
+    };
+    let max_bytes = object.number("max_bytes");
+    if let Some(few) = max_bytes.filter(|bytes| *bytes < MIN_LOG_BYTES) {
+        let place = object.place();
+        let message = format!("`log.max_bytes` is {few}; at least {MIN_LOG_BYTES} are needed");
+        object.problem(Code::BadValue, place, message);
+    }
+    LogSettings { key_file, sync, max_bytes }
 }
 
 /// Checks the `schema_version` of a file of ours.

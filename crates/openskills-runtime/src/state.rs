@@ -126,7 +126,7 @@ pub(crate) fn lock_state(state: Option<&AbsPath>) -> Result<Lock, RuntimeError> 
     })
 }
 
-fn nowhere() -> RuntimeError {
+pub(crate) fn nowhere() -> RuntimeError {
     let message = "there is no folder to remember this in: HOME is not set".to_owned();
     RuntimeError::Setup { message, hint: Some("set HOME or XDG_STATE_HOME".to_owned()) }
 }

@@ -127,11 +127,12 @@ pub(crate) fn watch(
 
 /// What changed beside a SKILL.md makes another version of the skill as well.
 fn add_touched(runtime: &mut OpenSkillRuntime, paths: &[PathBuf], events: &mut Vec<Event>) {
-    let told: BTreeSet<String> = events.iter().map(|event| event.skill_id().to_owned()).collect();
+    let told: BTreeSet<String> =
+        events.iter().filter_map(Event::skill_id).map(str::to_owned).collect();
     for skill in runtime.skills_at(paths) {
         if !told.contains(&skill.id) {
             let event = Event::discovered(&skill, Change::Changed, Timestamp::now());
-            runtime.emit(&event);
+            runtime.record_discoveries(std::slice::from_ref(&event));
             events.push(event);
         }
     }

@@ -11,8 +11,8 @@ use skill_fs::AbsPath;
 use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
-    activate, check_tool, discover, files, list, prompt, read, search, show, switch, trust,
-    validate, where_,
+    activate, approvals, approve, check_tool, discover, files, list, log, prompt, read, replay,
+    search, show, switch, trust, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -27,6 +27,8 @@ pub(crate) const NOT_FOUND: u8 = 3;
 pub(crate) const REFUSED: u8 = 4;
 /// The user has to be asked.
 pub(crate) const ASK: u8 = 5;
+/// The log cannot be used, or is not what was written.
+pub(crate) const LOG: u8 = 6;
 /// What a shell reports for a program whose reader went away.
 const BROKEN_PIPE: u8 = 141;
 
@@ -49,7 +51,8 @@ Examples:
     after_help = "\
 Files:
   ~/.config/openskills/config.json  more folders of skills, named once for all
-  ~/.local/state/openskills/        trusted folders, skills that are switched off, sessions
+  ~/.local/state/openskills/        trusted folders, approvals, skills that are switched off, sessions, the log
+  /etc/openskills/policy.json       what the organisation forbids
   ~/.local/share/openskills/skills  skills installed for the user
   ~/.cache/openskills/              the index; it may be removed at any time
 
@@ -67,7 +70,8 @@ Exit codes:
   2  something is wrong with the call or the configuration
   3  there is no such skill or file
   4  it is not allowed
-  5  `check-tool`: the user has to be asked
+  5  the user has to be asked
+  6  the log cannot be used, or is not what was written
 
 Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples."
 )]
@@ -100,9 +104,13 @@ enum Command {
     Read(read::ReadArgs),
     Files(files::FilesArgs),
     CheckTool(check_tool::CheckToolArgs),
+    Approve(approve::ApproveArgs),
+    Approvals(approvals::ApprovalsArgs),
     Enable(switch::EnableArgs),
     Disable(switch::DisableArgs),
     Trust(trust::TrustArgs),
+    Log(log::LogArgs),
+    Replay(replay::ReplayArgs),
     Validate(validate::ValidateArgs),
     Show(show::ShowArgs),
     /// Print a completion script for a shell
@@ -127,6 +135,10 @@ impl Command {
             Self::Files(args) => args.json,
             Self::CheckTool(args) => args.json,
             Self::Trust(args) => args.json,
+            Self::Approve(args) => args.json,
+            Self::Approvals(args) => args.is_json(),
+            Self::Log(args) => args.is_json(),
+            Self::Replay(args) => args.json,
             Self::Enable(args) => args.is_json(),
             Self::Disable(args) => args.is_json(),
             Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
@@ -161,9 +173,13 @@ fn run(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Read(args) => read::read(&mut context, args)?,
         Command::Files(args) => files::files(&mut context, args)?,
         Command::CheckTool(args) => check_tool::check_tool(&mut context, args)?,
+        Command::Approve(args) => approve::approve(&mut context, args)?,
+        Command::Approvals(args) => approvals::approvals(&mut context, args)?,
         Command::Enable(args) => switch::enable(&mut context, args)?,
         Command::Disable(args) => switch::disable(&mut context, args)?,
         Command::Trust(args) => trust::trust(&mut context, args)?,
+        Command::Log(args) => log::log(&mut context, args)?,
+        Command::Replay(args) => replay::replay(&mut context, args)?,
         Command::Completions { shell } => {
             context.ui.out(&completions(*shell, Cli::command()))?;
             ExitCode::SUCCESS

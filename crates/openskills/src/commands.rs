@@ -1,12 +1,16 @@
 //! One file a command, named as the user types it.
 
 pub(crate) mod activate;
+pub(crate) mod approvals;
+pub(crate) mod approve;
 pub(crate) mod check_tool;
 pub(crate) mod discover;
 pub(crate) mod files;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod prompt;
 pub(crate) mod read;
+pub(crate) mod replay;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod switch;

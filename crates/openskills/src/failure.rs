@@ -4,7 +4,7 @@ use openskills_runtime::RuntimeError;
 use skill::Diagnostic;
 use term::{DiagnosticJson, Ui, safe_line};
 
-use crate::cli::{INVALID, NOT_FOUND, REFUSED, USAGE};
+use crate::cli::{INVALID, LOG, NOT_FOUND, REFUSED, USAGE};
 use crate::output::{ErrorJson, FailureJson, VERSION};
 
 /// How a failure is told.
@@ -29,8 +29,11 @@ pub(crate) fn tell(ui: &mut Ui, error: &anyhow::Error, form: Form) -> u8 {
 
 fn exit_code(error: &RuntimeError) -> u8 {
     match error {
-        RuntimeError::SkillNotFound { .. } | RuntimeError::ResourceNotFound { .. } => NOT_FOUND,
+        RuntimeError::SkillNotFound { .. }
+        | RuntimeError::ResourceNotFound { .. }
+        | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
         RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
+        RuntimeError::Log(_) => LOG,
         RuntimeError::Setup { .. } | RuntimeError::InvalidConfig { .. } => USAGE,
         _ => INVALID,
     }

@@ -1,12 +1,15 @@
 //! The command line `openskills`: arguments, output and exit codes. The work is done in the libraries.
 
+mod ask;
 mod cli;
 mod commands;
 mod context;
 mod failure;
+mod http;
 mod load;
 mod look;
 pub mod output;
 mod target;
+mod when;
 
 pub use cli::main;

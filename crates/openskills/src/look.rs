@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use openskills_runtime::{Directory, OpenSkillRuntime, RuntimeConfig, RuntimeError};
+use openskills_runtime::{Directory, Logging, OpenSkillRuntime, RuntimeConfig, RuntimeError};
 use skill::Severity;
 use term::{counted, safe_line};
 
@@ -35,6 +35,7 @@ impl Look {
             use_standard_locations: is_standard,
             use_builtin_skills: is_standard,
             custom_directories: self.dir.iter().map(Directory::new).collect(),
+            logging: if is_standard { Logging::All } else { Logging::WithoutDiscoveries },
             ..RuntimeConfig::default()
         })
     }

@@ -1,5 +1,8 @@
 //! What the commands write as JSON. Each type has a schema under `schemas/`.
 
+mod approvals;
+mod log;
+
 use openskills_runtime::policy::Decision;
 use openskills_runtime::{
     Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry, SkillSource,
@@ -9,6 +12,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skill_fs::Kind;
 use term::{DiagnosticJson, sarif};
+
+pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
+pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, ReplayJson};
 
 /// The version of all outputs here; it grows when something is removed or changes its meaning.
 pub(crate) const VERSION: u32 = 1;
@@ -420,6 +426,12 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-trust-list", schema_for!(TrustListJson)),
         ("openskills-switch", schema_for!(SwitchJson)),
         ("openskills-check-tool", schema_for!(CheckToolJson)),
+        ("openskills-approve", schema_for!(ApproveJson)),
+        ("openskills-approvals", schema_for!(ApprovalsJson)),
+        ("openskills-log-verify", schema_for!(LogVerifyJson)),
+        ("openskills-log-stats", schema_for!(LogStatsJson)),
+        ("openskills-replay", schema_for!(ReplayJson)),
+        ("openskills-log-archive", schema_for!(LogArchiveJson)),
         ("openskills-error", schema_for!(FailureJson)),
     ]
 }

@@ -2,16 +2,21 @@
 
 use std::ops::Range;
 
-use tree_sitter::{Node, Parser};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::lex::spans;
 use crate::word::word;
 use crate::{Assignment, Certainty, Command, Line, Redirect, Refusal, Word};
 
 /// The longest line that is read.
-const MAX_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 16 << 10;
 /// The most commands of one line.
 const MAX_COMMANDS: usize = 256;
+/// The most words of one command.
+const MAX_WORDS: usize = 2000;
+/// How much work the grammar may be for one line: so many hundreds of steps, and one more for so many bytes.
+const STEPS: usize = 64;
+const BYTES_A_STEP: usize = 4;
 
 /// Words that are no programs where a program is expected.
 const RESERVED: [&str; 22] = [
@@ -25,13 +30,29 @@ pub fn read(text: &str) -> Result<Line, Refusal> {
     let mut parser = Parser::new();
     let language = tree_sitter_bash::LANGUAGE.into();
     parser.set_language(&language).map_err(|error| Refusal::new(error.to_string()))?;
-    let tree = parser.parse(text, None).ok_or_else(|| Refusal::new("the line cannot be read"))?;
+    let tree = parse(&mut parser, text)?;
     if tree.root_node().has_error() {
         return Err(Refusal::new("the line is not valid bash"));
     }
     let mut reading = Reading { text, commands: Vec::new(), places: Vec::new() };
     reading.all(tree.root_node())?;
     reading.finish()
+}
+
+/// Parses a line, unless that is more work than any honest line needs: some make the grammar try very many ways.
+fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
+    let mut left = STEPS + text.len() / BYTES_A_STEP;
+    let mut is_too_much = |_: &ParseState| match left.checked_sub(1) {
+        Some(less) => {
+            left = less;
+            false
+        }
+        None => true,
+    };
+    let options = ParseOptions::new().progress_callback(&mut is_too_much);
+    let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut rest, None, Some(options));
+    tree.ok_or_else(|| Refusal::new("the line takes too long to read"))
 }
 
 /// Refuses what the two readers, or bash in another locale, could see differently.
@@ -120,6 +141,9 @@ impl<'a> Reading<'a> {
                     places.push(child.byte_range());
                 }
             }
+        }
+        if command.words.len() > MAX_WORDS {
+            return Err(Refusal::new(format!("a command has more than {MAX_WORDS} words")));
         }
         // A line feed between two words would end the command.
         let is_joined =

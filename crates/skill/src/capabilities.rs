@@ -7,12 +7,14 @@
 mod declared;
 mod host;
 mod place;
+mod powers;
 mod reach;
 mod tools;
 
 pub use declared::Declared;
 pub use host::Host;
 pub use place::{Anchor, Place};
+pub use powers::{Extent, Kind, PowerChange, Powers};
 pub use reach::{Cover, Reach};
 pub use tools::ToolLimits;
 

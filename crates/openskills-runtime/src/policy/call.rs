@@ -1,12 +1,15 @@
 //! A call of a tool, as a host describes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use shell::{Line, Refusal};
 use skill::capabilities::Host;
 
+use super::url::host_of;
+
 /// A tool and what it is called with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ToolCall {
     /// The tool's name.
     pub tool: String,
@@ -15,31 +18,89 @@ pub struct ToolCall {
 }
 
 /// What a tool is called with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum ToolInput {
     /// A line for a shell.
-    Command(String),
-    /// A file: as it was named, and where it really is if a link is on the way. Both are absolute.
-    File {
-        /// As it was named.
-        path: PathBuf,
-        /// Where it really is.
-        real: Option<PathBuf>,
+    Command {
+        /// As it was given.
+        text: String,
+        /// What it would run, as far as that can be said.
+        line: Result<Line, Refusal>,
     },
-    /// A host on the network; absent where the address cannot be read.
-    Host(Option<Host>),
+    /// Files and folders: all that are named, wherever in the input.
+    Files(Vec<FileArgument>),
+    /// Hosts on the network: all that are named; absent where an address cannot be read.
+    Hosts(Vec<Option<Host>>),
     /// Anything else.
     Other,
 }
 
-/// What rules are relative to.
+/// A file that a tool is called with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileArgument {
+    /// Every path that it may mean, all absolute: as it was named, and where it really is if a link is on the way.
+    pub paths: Vec<PathBuf>,
+    /// Whether the tool looks at everything below it.
+    pub is_searched: bool,
+}
+
+/// What paths and rules are relative to. Each folder is given as it is named and, if that is elsewhere, where it really is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The folder that the work is done in.
-    pub workspace: PathBuf,
-    /// The user's home.
-    pub home: Option<PathBuf>,
+    /// The project, which rules are relative to.
+    pub workspace: Vec<PathBuf>,
+    /// The folder that the call is made in, which its paths are relative to.
+    pub cwd: Vec<PathBuf>,
+    /// The user's home; empty if it is not known.
+    pub home: Vec<PathBuf>,
 }
+
+impl Surroundings {
+    /// Describes a call made in `cwd` on a project. `real` says where a folder really is.
+    pub fn new(
+        workspace: &Path,
+        cwd: &Path,
+        home: Option<&Path>,
+        real: impl Fn(&Path) -> Option<PathBuf>,
+    ) -> Self {
+        let both = |folder: &Path| {
+            let real = real(folder).filter(|real| real != folder);
+            std::iter::once(folder.to_owned()).chain(real).collect::<Vec<PathBuf>>()
+        };
+        Self {
+            workspace: both(workspace),
+            cwd: both(cwd),
+            home: home.map(both).into_iter().flatten().collect(),
+        }
+    }
+
+    /// Returns every path that a text may mean; `None` where it may mean any.
+    pub(super) fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
+        if text.len() > MAX_PATH || text.contains('\0') {
+            return None;
+        }
+        let mut paths: Vec<PathBuf> = self.cwd.iter().map(|cwd| cwd.join(text)).collect();
+        if let Some(below) = text.strip_prefix('~') {
+            // Another user's home is nowhere that is known here.
+            let below = below.strip_prefix('/').or(below.is_empty().then_some(""))?;
+            if self.home.is_empty() {
+                return None;
+            }
+            paths.extend(self.home.iter().map(|home| home.join(below)));
+        }
+        Some(paths)
+    }
+}
+
+/// The longest path that is looked at; the kernel takes no longer one.
+pub(super) const MAX_PATH: usize = 4096;
+/// The most files of one call.
+const MAX_FILES: usize = 256;
+
+/// Tools that read files.
+pub(super) const READERS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "NotebookRead"];
+/// Tools that write files.
+pub(super) const WRITERS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
 impl ToolCall {
     /// Reads the input of a tool as agents write it. `real` says where a path really is; it is asked for files only.
@@ -47,41 +108,126 @@ impl ToolCall {
         tool: &str,
         input: &Value,
         around: &Surroundings,
-        real: impl FnOnce(&PathBuf) -> Option<PathBuf>,
+        real: impl Fn(&Path) -> Option<PathBuf>,
     ) -> Self {
-        let text = |keys: &[&str]| keys.iter().find_map(|key| input.get(key)?.as_str());
         let read = match tool {
             // Other shells read lines otherwise: rules about parts of them are not understood.
-            "Bash" | "Terminal" => {
-                text(&["command"]).map(|command| ToolInput::Command(command.to_owned()))
+            "Bash" | "Terminal" => input.get("command").and_then(Value::as_str).map(|command| {
+                ToolInput::Command { text: command.to_owned(), line: shell::read(command) }
+            }),
+            _ if READERS.contains(&tool) || WRITERS.contains(&tool) => {
+                files(tool, input, around, real).map(ToolInput::Files)
             }
-            "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "Glob" | "Grep" | "LS" => {
-                text(&["file_path", "notebook_path", "path"]).map(|path| {
-                    let path = around.workspace.join(path);
-                    ToolInput::File { real: real(&path), path }
-                })
+            "WebFetch" | "Fetch" => {
+                let mut urls = Vec::new();
+                texts(input, &mut |key, text| {
+                    if is_key(key, &["url", "urls", "uri", "uris"]) {
+                        urls.push(host_of(text));
+                    }
+                });
+                (!urls.is_empty()).then_some(ToolInput::Hosts(urls))
             }
-            "WebFetch" | "Fetch" => text(&["url"]).map(|url| ToolInput::Host(host_of(url))),
             _ => None,
         };
         Self { tool: tool.to_owned(), input: read.unwrap_or(ToolInput::Other) }
     }
+
+    /// Returns what it is called with in one line, for people and logs.
+    pub fn summary(&self) -> Option<String> {
+        let paths = |files: &[FileArgument]| {
+            let first = files.iter().filter_map(|file| file.paths.first());
+            first.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+        };
+        match &self.input {
+            ToolInput::Command { text, .. } => Some(text.clone()),
+            ToolInput::Files(files) => Some(paths(files)),
+            ToolInput::Hosts(hosts) => {
+                let shown = |host: &Option<Host>| {
+                    host.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string)
+                };
+                Some(hosts.iter().map(shown).collect::<Vec<_>>().join(", "))
+            }
+            ToolInput::Other => None,
+        }
+    }
 }
 
-/// Returns the host of an address. One with a user in it is none: it is written to be misread.
-fn host_of(url: &str) -> Option<Host> {
-    let (scheme, rest) = url.split_once("://")?;
-    if !matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
+/// Collects every path of an input; `None` if there is none, or one that nothing can be said about.
+fn files(
+    tool: &str,
+    input: &Value,
+    around: &Surroundings,
+    real: impl Fn(&Path) -> Option<PathBuf>,
+) -> Option<Vec<FileArgument>> {
+    let mut named: Vec<(String, bool)> = Vec::new();
+    let is_search = matches!(tool, "Grep" | "Glob" | "LS");
+    texts(input, &mut |key, text| {
+        let is_path = is_key(
+            key,
+            &[
+                "filepath",
+                "filepaths",
+                "notebookpath",
+                "path",
+                "paths",
+                "file",
+                "files",
+                "directory",
+            ],
+        );
+        let is_pattern = is_key(key, &["glob"]) || (tool == "Glob" && is_key(key, &["pattern"]));
+        if is_path {
+            named.push((text.to_owned(), is_search));
+        } else if is_pattern {
+            named.push((before_pattern(text).to_owned(), true));
+        }
+    });
+    // A search without a folder is one of the working folder.
+    if named.is_empty() && is_search {
+        named.push((".".to_owned(), true));
+    }
+    if named.is_empty() || named.len() > MAX_FILES {
         return None;
     }
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    if authority.contains('@') {
-        return None;
+    // Patterns of a search are relative to the folder that is searched.
+    let base = input.get("path").and_then(Value::as_str).filter(|_| is_search);
+    let all = named.into_iter().map(|(text, is_searched)| {
+        let mut paths = around.paths(&text)?;
+        for base in base.map(|base| around.paths(base)).into_iter().flatten().flatten() {
+            paths.push(base.join(&text));
+        }
+        let others: Vec<PathBuf> = paths.iter().filter_map(|path| real(path)).collect();
+        paths.extend(others);
+        Some(FileArgument { paths, is_searched })
+    });
+    all.collect()
+}
+
+/// Returns the folder that a pattern starts in.
+fn before_pattern(pattern: &str) -> &str {
+    let end = pattern.find(['*', '?', '[', '{', '!']).unwrap_or(pattern.len());
+    let start = &pattern[..end];
+    if end == pattern.len() { start } else { start.rfind('/').map_or("", |slash| &start[..slash]) }
+}
+
+/// Hands out every text of an input with the key that it stands under; those of a list stand under the list's.
+fn texts(value: &Value, found: &mut impl FnMut(&str, &str)) {
+    fn walk(key: &str, value: &Value, found: &mut impl FnMut(&str, &str)) {
+        match value {
+            Value::String(text) => found(key, text),
+            Value::Array(items) => items.iter().for_each(|item| walk(key, item, found)),
+            Value::Object(fields) => {
+                fields.iter().for_each(|(key, value)| walk(key, value, found));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => authority,
-    };
-    // A `*` in an address is no pattern.
-    Host::parse(host).filter(|host| matches!(host, Host::Exact(_)))
+    walk("", value, found);
+}
+
+/// Compares a key in whatever case it is written.
+fn is_key(key: &str, names: &[&str]) -> bool {
+    let key: String =
+        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    names.contains(&key.as_str())
 }

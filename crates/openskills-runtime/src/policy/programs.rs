@@ -1,14 +1,109 @@
 //! What is known about programs: which only start others, and which have a way to.
 
+mod doubt;
+mod git;
+mod sed;
+
 use shell::{Certainty, Word};
+
+pub(super) use doubt::{Doubt, doubt};
 
 /// Wrappers that start the rest of the line and nothing else.
 const WRAPPERS: [&str; 5] = ["nice", "nohup", "stdbuf", "time", "timeout"];
-/// Words of the shell that run what they are given.
-const RUNNERS: [&str; 9] =
-    [".", "builtin", "command", "eval", "exec", "source", "trap", "enable", "alias"];
+/// Words of the shell that run what they are given, or change what later words mean.
+const RUNNERS: [&str; 28] = [
+    ".",
+    "alias",
+    "bind",
+    "builtin",
+    "command",
+    "compgen",
+    "complete",
+    "coproc",
+    "declare",
+    "enable",
+    "eval",
+    "exec",
+    "export",
+    "fc",
+    "hash",
+    "let",
+    "local",
+    "mapfile",
+    "readarray",
+    "readonly",
+    "set",
+    "shopt",
+    "source",
+    "trap",
+    "typeset",
+    "ulimit",
+    "unalias",
+    "unset",
+];
+/// Words of the shell that evaluate a name in their arguments, `a[$(x)]` included.
+const EVALUATORS: [&str; 6] = ["[", "getopts", "printf", "read", "test", "wait"];
 /// Programs that start others, or act without a word; no pattern is about them.
-const ONLY_EXACT: [&str; 3] = ["flock", "setsid", "watch"];
+const ONLY_EXACT: [&str; 33] = [
+    "chroot",
+    "chrt",
+    "doas",
+    "entr",
+    "env",
+    "flock",
+    "ionice",
+    "ltrace",
+    "nsenter",
+    "parallel",
+    "pkexec",
+    "rlwrap",
+    "runuser",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "ssh-agent",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "torsocks",
+    "unbuffer",
+    "unshare",
+    "valgrind",
+    "watch",
+    "watchexec",
+    "xargs",
+    "xvfb-run",
+    "busybox",
+    "toybox",
+];
+/// More programs that run what they are given, beside the wrappers and those above.
+const LAUNCHERS: [&str; 16] = [
+    "awk", "docker", "fd", "find", "gawk", "kubectl", "lua", "make", "mawk", "node", "perl",
+    "podman", "python", "python3", "ruby", "ssh",
+];
+/// Programs that run what they are given as text.
+const SHELLS: [&str; 17] = [
+    "ash",
+    "bash",
+    "busybox",
+    "csh",
+    "dash",
+    "elvish",
+    "fish",
+    "ksh",
+    "mksh",
+    "nu",
+    "powershell",
+    "pwsh",
+    "rbash",
+    "sh",
+    "tcsh",
+    "yash",
+    "zsh",
+];
 /// What makes `find` run or remove things.
 const FIND: [&str; 9] =
     ["-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
@@ -18,13 +113,27 @@ pub(super) fn runs_others(program: &str) -> bool {
     RUNNERS.contains(&program)
 }
 
-/// Programs that run what they are given as text.
-const SHELLS: [&str; 9] =
-    ["ash", "bash", "busybox", "dash", "fish", "ksh", "powershell", "sh", "zsh"];
-
 /// Returns true for shells.
 pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program)
+}
+
+/// Returns true for programs that start what their arguments name.
+pub(super) fn is_launcher(program: &str) -> bool {
+    WRAPPERS.contains(&program) || ONLY_EXACT.contains(&program) || LAUNCHERS.contains(&program)
+}
+
+/// Returns the argument in which bash itself would look for code, if there is one.
+pub(super) fn takes_code(words: &[Word]) -> Option<&str> {
+    let program = words.first()?.text.as_str();
+    if !EVALUATORS.contains(&program) {
+        return None;
+    }
+    let is_code = |word: &&Word| {
+        word.text.contains('[')
+            && (word.text.contains(['$', '`']) || word.certainty != Certainty::Exact)
+    };
+    words[1..].iter().find(is_code).map(|word| word.text.as_str())
 }
 
 /// Returns true for a word that may become an option, or another one than it seems.
@@ -94,133 +203,4 @@ fn unwrapped<'a>(wrapper: &str, words: &'a [Word]) -> Option<&'a [Word]> {
             _ => return Some(rest),
         }
     }
-}
-
-/// Whether a command that a rule allows could start something else all the same.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// Nothing is known of.
-    None,
-    /// By this option or word.
-    Runs(String),
-    /// This word may become such an option.
-    Unknown(String),
-}
-
-/// Options and words by which a program runs others. An option that ends in `=` or is short may go on.
-const RUNS: &[(&str, &[&str])] = &[
-    (
-        "git",
-        &[
-            "-c",
-            "--config-env",
-            "--exec-path",
-            "-x",
-            "--exec",
-            "--upload-pack",
-            "--receive-pack",
-            "--ext-diff",
-            "--textconv",
-            "-O",
-            "--open-files-in-pager",
-            "--extcmd",
-            "--tool",
-            "--template",
-            "--git-dir",
-            "--work-tree",
-            "-C",
-            "--output",
-            "--prefix",
-            "--unsafe-paths",
-            "--help",
-            "--show-signature",
-            "submodule--helper",
-            "merge-index",
-            "bisect",
-            "submodule",
-            "filter-branch",
-            "difftool",
-            "mergetool",
-            "config",
-            "hook",
-            "daemon",
-            "send-email",
-            "instaweb",
-            "credential",
-            "maintenance",
-            "remote-ext",
-            "help",
-            "gui",
-            "citool",
-            "web--browse",
-            "clone",
-            "worktree",
-            "init",
-            "svn",
-            "p4",
-            "archive",
-            "bundle",
-            "for-each-repo",
-            "shell",
-            "cvsserver",
-        ],
-    ),
-    (
-        "tar",
-        &[
-            "--to-command",
-            "-I",
-            "--use-compress-program",
-            "--checkpoint-action",
-            "--rsh-command",
-            "-F",
-            "--info-script",
-            "--new-volume-script",
-        ],
-    ),
-    ("rsync", &["-e", "--rsh", "--rsync-path"]),
-    ("ssh", &["-o", "-F", "-E"]),
-    ("sed", &["-i", "--in-place", "-f", "--file", "-s"]),
-    ("sort", &["--compress-program", "-o", "--output"]),
-    ("zip", &["-T", "-TT", "--unzip-command"]),
-    ("man", &["-P", "--pager", "-H", "--html"]),
-    ("less", &["-k", "--lesskey-file", "+!"]),
-];
-
-/// Looks for a way to run something else.
-pub(super) fn doubt(words: &[Word]) -> Doubt {
-    let program = words[0].text.rsplit('/').next().unwrap_or_default();
-    let Some((_, ways)) = RUNS.iter().find(|(name, _)| *name == program) else {
-        return Doubt::None;
-    };
-    for word in &words[1..] {
-        let is_way = |way: &&&str| {
-            let text = word.text.as_str();
-            let goes_on = match (way.starts_with("--"), way.starts_with('-')) {
-                (true, _) => {
-                    text.strip_prefix(**way).is_some_and(|rest| rest.starts_with('='))
-                        || is_short_for(text, way)
-                }
-                // Short options are written together: any of the letters may be the one.
-                (false, true) => {
-                    text.starts_with('-') && !text.starts_with("--") && text.contains(&way[1..])
-                }
-                (false, false) => false,
-            };
-            text == **way || goes_on
-        };
-        if let Some(way) = ways.iter().find(is_way) {
-            return Doubt::Runs((*way).to_owned());
-        }
-        if may_be_option(word) {
-            return Doubt::Unknown(word.text.clone());
-        }
-    }
-    Doubt::None
-}
-
-/// Long options may be cut short as long as they are the only ones that begin so.
-fn is_short_for(text: &str, way: &str) -> bool {
-    let name = text.split('=').next().unwrap_or(text);
-    name.len() >= 3 && way.starts_with(name)
 }

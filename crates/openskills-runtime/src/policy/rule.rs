@@ -1,13 +1,14 @@
 //! Whether rules match a call.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, PathBuf};
 
-use ignore::gitignore::GitignoreBuilder;
+use shell::{Certainty, Line, Word};
 use skill::ToolRule;
 use skill::capabilities::{Cover, Host};
 
-use super::bash;
-use super::{Decision, Surroundings, ToolCall, ToolInput, Verdict};
+use super::call::{FileArgument, MAX_PATH, READERS, WRITERS};
+use super::path::{Files, Looked};
+use super::{Decision, Surroundings, ToolCall, ToolInput, Verdict, bash};
 
 /// Returns what a list of rules makes of a call.
 pub(super) fn allows(rules: &[&ToolRule], call: &ToolCall, around: &Surroundings) -> Verdict {
@@ -20,34 +21,130 @@ pub(super) fn allows(rules: &[&ToolRule], call: &ToolCall, around: &Surroundings
         return Verdict::new(Decision::Deny, reason);
     }
     let specifiers: Vec<&str> = own.into_iter().flatten().collect();
-    if let ToolInput::Command(command) = &call.input {
-        return bash::allows(&specifiers, command, || may_write(rules));
+    if let ToolInput::Command { line, .. } = &call.input {
+        return bash::allows(&specifiers, line, || may_write(rules));
     }
-    match specifiers.iter().find(|specifier| matches(specifier, call, around, Names::Every)) {
-        Some(specifier) => {
-            Verdict::new(Decision::Allow, format!("`{}({specifier})` allows it", call.tool))
+    let is_allowed = match &call.input {
+        ToolInput::Files(files) => {
+            // Every file by one rule or another.
+            files.iter().all(|file| specifiers.iter().any(|rule| allows_file(rule, file, around)))
         }
-        None => {
-            let reason = format!("no rule allows `{}` with this input", call.tool);
-            Verdict::new(Decision::Deny, reason)
+        ToolInput::Hosts(hosts) => {
+            let is_in =
+                |host: &Host| specifiers.iter().any(|rule| host_rule(rule, host) == Some(true));
+            hosts.iter().all(|host| host.as_ref().is_some_and(is_in))
         }
+        ToolInput::Command { .. } | ToolInput::Other => false,
+    };
+    if is_allowed {
+        let rules = specifiers.iter().map(|rule| format!("`{}({rule})`", call.tool));
+        let rules = rules.collect::<Vec<_>>().join(", ");
+        return Verdict::new(Decision::Allow, format!("it is part of {rules}"));
+    }
+    Verdict::new(Decision::Deny, format!("no rule allows `{}` with this input", call.tool))
+}
+
+fn allows_file(rule: &str, file: &FileArgument, around: &Surroundings) -> bool {
+    let leads_up = |path: &PathBuf| path.components().any(|part| part == Component::ParentDir);
+    let kind = if file.is_searched { Looked::AsFolder } else { Looked::AsFile };
+    let rule = Files::new(rule, &around.workspace, around);
+    !file.paths.iter().any(leads_up) && file.paths.iter().all(|path| rule.holds(path, kind))
+}
+
+/// Returns whether a rule is about a host; `None` where the rule cannot be read.
+fn host_rule(rule: &str, host: &Host) -> Option<bool> {
+    let rule = rule.strip_prefix("domain:").and_then(Host::parse)?;
+    Some(rule.covers(host))
+}
+
+/// Returns what a rule that denies makes of a call: deny, ask where it may be about a part of it, or nothing. What cannot
+/// be read as a rule, and a command that cannot be understood, is denied: it may be what was meant.
+pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) -> Option<Decision> {
+    if is_broken_about(rule, &call.tool) {
+        return Some(Decision::Deny);
+    }
+    if let ToolInput::Command { line, .. } = &call.input {
+        if let Some(decision) = denies_files_of_line(rule, line, around) {
+            return Some(decision);
+        }
+    }
+    let specifier = denied(rule, &call.tool)?;
+    let Some(specifier) = specifier else { return Some(Decision::Deny) };
+    match &call.input {
+        ToolInput::Command { line, .. } => bash::denies(specifier, line).then_some(Decision::Deny),
+        ToolInput::Files(files) => {
+            files.iter().filter_map(|file| denies_file(specifier, file, around)).min()
+        }
+        ToolInput::Hosts(hosts) => {
+            let is_denied = |host: &Option<Host>| {
+                // What cannot be read may be what is denied.
+                host.as_ref().is_none_or(|host| host_rule(specifier, host) != Some(false))
+            };
+            hosts.iter().any(is_denied).then_some(Decision::Deny)
+        }
+        ToolInput::Other => Some(Decision::Deny),
     }
 }
 
-/// Returns true if a rule takes a call away. What cannot be read as a rule, and a command that cannot be understood, is
-/// denied: it may be what was meant.
-pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) -> bool {
-    if is_broken_about(rule, &call.tool) {
-        return true;
+fn denies_file(rule: &str, file: &FileArgument, around: &Surroundings) -> Option<Decision> {
+    let rule = Files::new(rule, &roots(around), around);
+    if rule.is_unclear() || file.paths.iter().any(|path| rule.holds(path, Looked::AsFolder)) {
+        return Some(Decision::Deny);
     }
-    match about(rule, &call.tool) {
-        None => false,
-        Some(None) => true,
-        Some(Some(specifier)) => match &call.input {
-            ToolInput::Command(command) => bash::denies(specifier, command),
-            _ => matches(specifier, call, around, Names::Any),
-        },
+    let may_reach = file.is_searched && file.paths.iter().any(|path| rule.may_be_below(path));
+    may_reach.then_some(Decision::Ask)
+}
+
+/// A rule that denies holds from wherever it may have been meant.
+fn roots(around: &Surroundings) -> Vec<PathBuf> {
+    around.workspace.iter().chain(&around.cwd).cloned().collect()
+}
+
+/// Rules about files hold for the files that a line opens or names as well, as far as those can be known.
+fn denies_files_of_line(
+    rule: &ToolRule,
+    line: &Result<Line, shell::Refusal>,
+    around: &Surroundings,
+) -> Option<Decision> {
+    let tools: [&[&str]; 2] = [&READERS, &WRITERS];
+    let [reads, writes] = tools.map(|tools| {
+        tools.iter().any(|tool| denied(rule, tool).is_some() || is_broken_about(rule, tool))
+    });
+    if !reads && !writes {
+        return None;
     }
+    // What nobody can read may open anything; but a line may be full of things that only its own rules know.
+    let Ok(line) = line else { return writes.then_some(Decision::Deny) };
+    let ToolRule::Rule { specifier, .. } = rule else {
+        return bash::opens(line).any(|file| !file.is_read).then_some(Decision::Deny);
+    };
+    let specifier = specifier.as_deref().map(str::trim).filter(|text| *text != "*");
+    let Some(specifier) = specifier else {
+        let is_meant = |file: &shell::Redirect| if file.is_read { reads } else { writes };
+        return bash::opens(line).any(is_meant).then_some(Decision::Deny);
+    };
+    let files = Files::new(specifier, &roots(around), around);
+    let is_denied = |text: &str| {
+        let text = text.rsplit('=').next().unwrap_or(text);
+        // No kernel opens what is longer, so it is no file.
+        if text.len() > MAX_PATH {
+            return false;
+        }
+        let paths = around.paths(text);
+        paths.is_none_or(|paths| paths.iter().any(|path| files.holds(path, Looked::AsFolder)))
+    };
+    let opened = bash::opens(line).any(|file| {
+        let is_meant = if file.is_read { reads } else { writes };
+        is_meant && (file.target.certainty != Certainty::Exact || is_denied(&file.target.text))
+    });
+    let words = || line.commands.iter().flat_map(|command| command.words.iter().skip(1));
+    let is_known = |word: &Word| word.certainty == Certainty::Exact || word.text.starts_with('~');
+    let named = words().any(|word| is_known(word) && is_denied(&word.text));
+    if opened || named || files.is_unclear() {
+        return Some(Decision::Deny);
+    }
+    // What may become any file may become that one.
+    words().any(|word| word.certainty != Certainty::Exact).then_some(Decision::Ask)
 }
 
 /// Returns true for text that is no rule and may have been one about a tool.
@@ -64,6 +161,22 @@ fn about<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     same_tool(tool, called).then_some(specifier)
 }
 
+/// As [`about`], for a rule that denies. It holds for tools that do the same thing, for names with a `*`, and however the
+/// name is written.
+fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
+    if let Some(specifier) = about(rule, called) {
+        return Some(specifier);
+    }
+    let ToolRule::Rule { tool, specifier } = rule else { return None };
+    let is_of =
+        |tools: &[&str], name: &str| tools.iter().any(|tool| tool.eq_ignore_ascii_case(name));
+    let does_the_same = (tool.eq_ignore_ascii_case("Read") && is_of(&READERS, called))
+        || (is_of(&WRITERS, tool) && is_of(&WRITERS, called));
+    let (lower, name) = (tool.to_ascii_lowercase(), called.to_ascii_lowercase());
+    let is_it = does_the_same || same_tool(&lower, &name) || super::glob(&lower, &name);
+    is_it.then(|| specifier.as_deref().map(str::trim).filter(|text| *text != "*"))
+}
+
 /// Compares names of tools; a server of tools stands for all of its tools.
 fn same_tool(rule: &str, called: &str) -> bool {
     let rule = rule.strip_suffix("__*").unwrap_or(rule);
@@ -72,92 +185,8 @@ fn same_tool(rule: &str, called: &str) -> bool {
             && called.strip_prefix(rule).is_some_and(|rest| rest.starts_with("__")))
 }
 
-/// How many of a file's names must match.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
-    /// The one that was given and where it really is, to be allowed.
-    Every,
-    /// One of them, to be denied.
-    Any,
-}
-
-fn matches(specifier: &str, call: &ToolCall, around: &Surroundings, names: Names) -> bool {
-    match &call.input {
-        ToolInput::File { path, real } => {
-            let mut paths = std::iter::once(path).chain(real);
-            let is_in = |path: &PathBuf| path_matches(specifier, path, around);
-            let leads_up = path.components().any(|part| part == Component::ParentDir);
-            match names {
-                Names::Every if leads_up => false,
-                Names::Every => paths.all(is_in),
-                Names::Any => paths.any(is_in),
-            }
-        }
-        ToolInput::Host(host) => {
-            let rule = specifier.strip_prefix("domain:").and_then(Host::parse);
-            match (rule, host) {
-                (Some(rule), Some(host)) => rule.covers(host),
-                // What cannot be read may be what is denied, and is not what is allowed.
-                (None, _) | (_, None) => names == Names::Any,
-            }
-        }
-        // What is not understood may be what is denied, and is not what is allowed.
-        ToolInput::Command(_) | ToolInput::Other => names == Names::Any,
-    }
-}
-
-/// Matches by the rules of gitignore: `//x` is absolute, `~/x` in the home, all else in the workspace.
-fn path_matches(pattern: &str, path: &Path, around: &Surroundings) -> bool {
-    let path = &plain(path);
-    let (root, pattern) =
-        match (pattern.strip_prefix("//"), pattern.strip_prefix("~/"), &around.home) {
-            (Some(below), _, _) => (Path::new("/"), format!("/{below}")),
-            (None, Some(below), Some(home)) => (home.as_path(), format!("/{below}")),
-            (None, Some(_), None) => return false,
-            (None, None, _) => (
-                around.workspace.as_path(),
-                pattern.strip_prefix("./").unwrap_or(pattern).to_owned(),
-            ),
-        };
-    let root = &plain(root);
-    if !path.starts_with(root) || pattern.starts_with('!') {
-        return false;
-    }
-    let mut builder = GitignoreBuilder::new(root);
-    if builder.add_line(None, &pattern).is_err() {
-        return false;
-    }
-    builder.build().is_ok_and(|rules| rules.matched_path_or_any_parents(path, false).is_ignore())
-}
-
-/// Returns a path without `.`, `..` and doubled slashes, by its text alone.
-fn plain(path: &Path) -> PathBuf {
-    let mut all = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                all.pop();
-            }
-            other => all.push(other),
-        }
-    }
-    all
-}
-
 /// Returns true if the rules let every file be written, which is what a redirection does: where one leads is not known
 /// here, so a rule for some files is not enough.
 fn may_write(rules: &[&ToolRule]) -> bool {
     ["Write", "Edit"].iter().any(|tool| rules.iter().any(|rule| about(rule, tool) == Some(None)))
-}
-
-/// Returns true if a rule denies files to be written, and a line writes one.
-pub(super) fn denies_writing(rule: &ToolRule, call: &ToolCall) -> bool {
-    let is_about = ["Write", "Edit"]
-        .iter()
-        .any(|tool| about(rule, tool).is_some() || is_broken_about(rule, tool));
-    match &call.input {
-        ToolInput::Command(command) => is_about && bash::writes(command),
-        ToolInput::File { .. } | ToolInput::Host(_) | ToolInput::Other => false,
-    }
 }

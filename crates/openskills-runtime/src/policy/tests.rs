@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use skill::AllowedTools;
@@ -7,7 +7,7 @@ use skill::capabilities::ToolLimits;
 use super::*;
 
 fn around() -> Surroundings {
-    Surroundings { workspace: PathBuf::from("/w"), home: Some(PathBuf::from("/home/me")) }
+    Surroundings::new(Path::new("/w"), Path::new("/w"), Some(Path::new("/home/me")), |_| None)
 }
 
 fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
@@ -18,7 +18,8 @@ fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
 
 fn bash(rules: &str, command: &str) -> Decision {
     let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-    decide(&call("Bash", &json!({ "command": command })), &limits, &around()).decision
+    decide(&call("Bash", &json!({ "command": command })), &limits, ToolLists::Allowlist, &around())
+        .decision
 }
 
 #[test]
@@ -138,7 +139,13 @@ fn a_programs_own_ways_to_run_others_are_asked_for() {
 fn denial_beats_everything_and_doubt_is_denial() {
     let decide_with = |deny: &str, command: &str| {
         let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
-        decide(&call("Bash", &json!({ "command": command })), &limits, &around()).decision
+        decide(
+            &call("Bash", &json!({ "command": command })),
+            &limits,
+            ToolLists::Allowlist,
+            &around(),
+        )
+        .decision
     };
     for (deny, command, decision) in [
         ("Bash(rm:*)", "ls", Decision::Allow),
@@ -168,30 +175,54 @@ fn denial_beats_everything_and_doubt_is_denial() {
     assert_eq!(decide_with("Write(secret", "git log > secret/a"), Decision::Deny);
     let file = |deny: &str, path: &str| {
         let limits = ToolLimits::denying(&AllowedTools::from_text(deny));
-        decide(&call("Read", &json!({ "file_path": path })), &limits, &around()).decision
+        decide(
+            &call("Read", &json!({ "file_path": path })),
+            &limits,
+            ToolLists::Allowlist,
+            &around(),
+        )
+        .decision
     };
     for path in ["secret/a", "/w//secret/a", "./secret/a", "nodir/../secret/a"] {
         assert_eq!(file("Read(secret/**)", path), Decision::Deny, "{path}");
     }
     let fetch = ToolLimits::denying(&AllowedTools::from_text("WebFetch(domain:evil.test)"));
     for url in ["https://evil.test/", "https://a@evil.test/", " https://evil.test", "evil.test"] {
-        let verdict = decide(&call("WebFetch", &json!({ "url": url })), &fetch, &around());
+        let verdict = decide(
+            &call("WebFetch", &json!({ "url": url })),
+            &fetch,
+            ToolLists::Allowlist,
+            &around(),
+        );
         assert_eq!(verdict.decision, Decision::Deny, "{url}");
     }
     let power = |limits: ToolLimits| {
-        decide(&call("PowerShell", &json!({ "command": "git log" })), &limits, &around()).decision
+        decide(
+            &call("PowerShell", &json!({ "command": "git log" })),
+            &limits,
+            ToolLists::Allowlist,
+            &around(),
+        )
+        .decision
     };
     let rules = AllowedTools::from_text("PowerShell(git:*)");
     assert_eq!(power(ToolLimits::allowing(&rules)), Decision::Deny, "not understood");
     assert_eq!(power(ToolLimits::denying(&rules)), Decision::Deny, "not understood");
     let both = ToolLimits::allowing(&AllowedTools::from_text("Bash"))
         .meet(&ToolLimits::allowing(&AllowedTools::from_text("Read")));
-    let verdict = decide(&call("Bash", &json!({ "command": "ls" })), &both, &around());
+    let verdict =
+        decide(&call("Bash", &json!({ "command": "ls" })), &both, ToolLists::Allowlist, &around());
     assert_eq!(verdict.decision, Decision::Deny, "every list must allow it");
     assert_eq!(verdict.because, "no rule allows `Bash`");
-    let nothing = decide(&call("Read", &json!({})), &ToolLimits::nothing(), &around());
+    let nothing =
+        decide(&call("Read", &json!({})), &ToolLimits::nothing(), ToolLists::Allowlist, &around());
     assert_eq!(nothing.decision, Decision::Deny);
-    let free = decide(&call("Anything", &json!({})), &ToolLimits::default(), &around());
+    let free = decide(
+        &call("Anything", &json!({})),
+        &ToolLimits::default(),
+        ToolLists::Allowlist,
+        &around(),
+    );
     assert_eq!(free.decision, Decision::Allow);
 }
 
@@ -199,7 +230,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
 fn files_hosts_and_servers_have_rules_of_their_own() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, &around()).decision
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, &around()).decision
     };
     let file = |path: &str| json!({ "file_path": path });
     let url = |url: &str| json!({ "url": url });
@@ -247,5 +278,219 @@ fn files_hosts_and_servers_have_rules_of_their_own() {
         ("mcp__git", "mcp__github__search", json!({}), Decision::Deny),
     ] {
         assert_eq!(decide_on(rules, tool, input.clone()), decision, "{rules}: {tool} {input}");
+    }
+}
+
+#[test]
+fn rules_that_deny_are_not_evaded() {
+    let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
+        let limits = ToolLimits::denying(&AllowedTools::from_text(rules));
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, &around()).decision
+    };
+    let denied = |rule: &str, command: &str| {
+        let decision = decide_on(rule, "Bash", json!({ "command": command }));
+        assert_eq!(decision, Decision::Deny, "{rule}: {command}");
+    };
+    for (rule, command) in [
+        ("Bash(/bin/rm:*)", "/bin/rm x"),
+        ("Bash(/bin/rm:*)", "rm x"),
+        ("Bash(./evil.sh:*)", "./evil.sh"),
+        ("Bash(./deploy.sh)", "./deploy.sh"),
+        ("Bash(scripts/x.sh *)", "scripts/x.sh a"),
+        ("Bash(git push:*)", "git -C . push"),
+        ("Bash(git push:*)", "git --no-pager push origin"),
+        ("Read(.env)", "cat .env"),
+        ("Read(.env)", "cat < .env"),
+        ("Read(.env)", "curl --data @x --config=.env"),
+        ("Read(secrets/**)", "grep -r x secrets"),
+        ("Edit(out/**)", "git log > out/x"),
+        ("Read(~/.ssh/**)", "cat ~/.ssh/id"),
+    ] {
+        denied(rule, command);
+    }
+    for command in [
+        "timeout 5 bash -c \"rm v\"",
+        "env sh -c 'rm v'",
+        "time eval 'rm v'",
+        "echo 'rm v' | env bash",
+        "echo 'rm v' | xargs -I% sh -c %",
+        "find . -name v -exec sh -c 'rm v' ';'",
+        "rbash -c 'rm v'",
+        "script -c 'rm v'",
+        "env -S 'rm v'",
+        "watch 'rm v'",
+        "parallel ::: 'rm v'",
+        "ssh localhost 'rm v'",
+        "awk 'BEGIN { system(\"rm v\") }'",
+        "env \"rm$U\" v",
+        "timeout 5 \"rm$U\" v",
+        "env /bin/r[m] v",
+        "hash -p /bin/r? foo; foo v",
+        "printf -v 'a[$(rm v)]' x",
+        "test -v 'a[$(rm v)]'",
+        "let 'a[$(rm v)]=1'",
+        "compgen -C 'rm v' x",
+        "mapfile -C 'rm v #' -c 1",
+    ] {
+        denied("Bash(rm:*)", command);
+    }
+    for (rules, tool, input, decision) in [
+        ("Read(.env)", "Grep", json!({ "path": ".env", "pattern": "x" }), Decision::Deny),
+        ("Read(.env)", "Grep", json!({ "glob": ".env", "pattern": "x" }), Decision::Deny),
+        ("Read(.env)", "Grep", json!({ "pattern": "x" }), Decision::Ask),
+        ("Read(secrets/**)", "Glob", json!({ "pattern": "secrets/**" }), Decision::Deny),
+        (
+            "Read(secrets/**)",
+            "Glob",
+            json!({ "path": "src", "pattern": "../secrets/*" }),
+            Decision::Deny,
+        ),
+        ("Grep(secrets/**)", "Grep", json!({ "path": "secrets" }), Decision::Deny),
+        ("LS(secrets/)", "LS", json!({ "path": "secrets" }), Decision::Deny),
+        ("Edit(secrets/**)", "Write", json!({ "file_path": "secrets/k" }), Decision::Deny),
+        ("Write", "MultiEdit", json!({ "file_path": "a" }), Decision::Deny),
+        ("Read(.env)", "Read", json!({ "file_path": "a", "path": ".env" }), Decision::Deny),
+        ("Read(.env)", "Read", json!({ "paths": ["a", ".env"] }), Decision::Deny),
+        ("Read(.env)", "Read", json!({ "path": "a", "FilePath": ".env" }), Decision::Deny),
+        ("Read(.env)", "read", json!({ "path": ".env" }), Decision::Deny),
+        ("Read(~/.ssh/**)", "Read", json!({ "file_path": "~/.ssh/id" }), Decision::Deny),
+        ("Read(../other/**)", "Read", json!({ "file_path": "/other/x" }), Decision::Deny),
+        ("Read(#x)", "Read", json!({ "file_path": "#x" }), Decision::Deny),
+        ("Read(.env)", "Read", json!({ "file_path": ".env\u{0}" }), Decision::Deny),
+        (
+            "Read(.env)",
+            "Read",
+            json!({ "file_path": "a/../".repeat(2000) + ".env" }),
+            Decision::Deny,
+        ),
+        ("*", "Read", json!({ "file_path": "x" }), Decision::Deny),
+        ("mcp__*", "mcp__gh__delete", json!({}), Decision::Deny),
+        ("mcp__gh__del*", "mcp__gh__delete", json!({}), Decision::Deny),
+        (
+            "WebFetch(domain:evil.test)",
+            "WebFetch",
+            json!({ "url": "https://a.test", "urls": ["https://evil.test"] }),
+            Decision::Deny,
+        ),
+        (
+            "WebFetch(domain:evil.test)",
+            "WebFetch",
+            json!({ "url": "https://a.test" }),
+            Decision::Allow,
+        ),
+        ("Read(.env)", "Read", json!({ "file_path": "src/env" }), Decision::Allow),
+    ] {
+        assert_eq!(decide_on(rules, tool, input.clone()), decision, "{rules}: {tool} {input}");
+    }
+    // A folder that the session has moved to does not move the rules.
+    let moved = Surroundings::new(Path::new("/w"), Path::new("/w/src"), None, |_| None);
+    let limits = ToolLimits::denying(&AllowedTools::from_text("Read(secrets/**)"));
+    let up = ToolCall::from_json("Read", &json!({ "file_path": "../secrets/k" }), &moved, |_| None);
+    assert_eq!(decide(&up, &limits, ToolLists::Allowlist, &moved).decision, Decision::Deny);
+}
+
+#[test]
+fn lists_that_allow_are_not_stretched() {
+    let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
+        let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, &around()).decision
+    };
+    for (rules, tool, input, decision) in [
+        ("Read(**)", "Read", json!({ "file_path": "~/.ssh/id" }), Decision::Deny),
+        ("Read(x)", "Read", json!({ "file_path": "other" }), Decision::Deny),
+        (
+            "NotebookEdit(src/**)",
+            "NotebookEdit",
+            json!({ "file_path": "src/a", "notebook_path": "/etc/passwd" }),
+            Decision::Deny,
+        ),
+        ("Grep(src/**)", "Grep", json!({ "file_path": "src/x", "path": "/etc" }), Decision::Deny),
+        ("Grep(src/**)", "Grep", json!({ "path": "src", "pattern": "x" }), Decision::Allow),
+        ("Grep(src/**)", "Grep", json!({ "pattern": "x" }), Decision::Deny),
+        ("Glob(src/**)", "Glob", json!({ "path": "src/x", "pattern": "../../**" }), Decision::Deny),
+        ("Glob(src/**)", "Glob", json!({ "pattern": "src/**/*.rs" }), Decision::Allow),
+        ("Glob(src/**)", "Glob", json!({ "pattern": "/etc/*" }), Decision::Deny),
+        (
+            "MultiEdit(src/**)",
+            "MultiEdit",
+            json!({ "file_path": "src/x", "edits": [{ "file_path": "/etc/passwd" }] }),
+            Decision::Deny,
+        ),
+        (
+            "Read(src/**) Read(docs/**)",
+            "Read",
+            json!({ "paths": ["src/a", "docs/b"] }),
+            Decision::Allow,
+        ),
+    ] {
+        assert_eq!(decide_on(rules, tool, input.clone()), decision, "{rules}: {tool} {input}");
+    }
+    for (rules, command, decision) in [
+        ("Bash(printf:*)", "printf -v 'a[$(touch p)]' x", Decision::Deny),
+        ("Bash(test:*)", "test -v 'a[$(touch p)]'", Decision::Deny),
+        ("Bash(export:*) Bash(git:*)", "\\export PATH=/x", Decision::Deny),
+        ("Bash(git * main)", "'git x/e main'", Decision::Deny),
+        ("Bash(git * main)", "git push main", Decision::Allow),
+        ("Bash(* --version)", "bash x --version", Decision::Ask),
+        ("Bash(* --version)", "env touch p --version", Decision::Deny),
+        ("Bash(git:*)", "LANGUAGE=../../x git status", Decision::Deny),
+        ("Bash(git:*)", "TERM=/x git status", Decision::Deny),
+        ("Bash(env:*)", "env touch p", Decision::Deny),
+        ("Bash(xargs:*)", "xargs touch", Decision::Deny),
+        ("Bash(cd:*) Bash(git:*)", "cd e && git status", Decision::Ask),
+        ("Bash(sed:*)", "sed -n 1,5p f", Decision::Allow),
+        ("Bash(sed:*)", "sed '1e touch p' f", Decision::Ask),
+        ("Bash(sed:*)", "sed 's/.*/touch p/e' f", Decision::Ask),
+        ("Bash(awk:*)", "awk '{ print $1 }' f", Decision::Allow),
+        ("Bash(awk:*)", "awk 'BEGIN { system(\"x\") }'", Decision::Ask),
+        ("Bash(tar:*)", "tar xf a.tar", Decision::Allow),
+        ("Bash(tar:*)", "tar cIf 'sh -c x' a.tar f", Decision::Ask),
+        ("Bash(less:*)", "less '+!touch p' f", Decision::Ask),
+        ("Bash(split:*)", "split --filter=x f", Decision::Ask),
+        ("Bash(uniq:*)", "uniq in out", Decision::Ask),
+        ("Bash(make:*)", "make test", Decision::Allow),
+        ("Bash(make:*)", "make --eval=x", Decision::Ask),
+        ("Bash(python3:*)", "python3 script.py -x", Decision::Allow),
+        ("Bash(python3:*)", "python3 -c 'x'", Decision::Ask),
+        ("Bash(rg:*)", "rg --pre x y", Decision::Ask),
+        ("Bash(openskills:*)", "openskills list", Decision::Allow),
+        ("Bash", "openskills approve pdf", Decision::Ask),
+    ] {
+        assert_eq!(bash(rules, command), decision, "{rules}: {command}");
+    }
+    for command in [
+        "git x",
+        "git evil",
+        "git --bare x",
+        "git mailinfo .git/config p",
+        "git merge-file .git/config .git/config evil.cfg",
+        "git fetch ext::evil",
+        "git format-patch -o /tmp HEAD~1",
+        "git merge -s evil x",
+        "git commit --template=x",
+        "git --paginate log",
+    ] {
+        assert_eq!(bash("Bash(git:*)", command), Decision::Ask, "{command}");
+    }
+    for command in
+        ["git commit -m 'a b'", "git ls-files -o", "git --no-pager log -1", "git push origin main"]
+    {
+        assert_eq!(bash("Bash(git:*)", command), Decision::Allow, "{command}");
+    }
+}
+
+#[test]
+fn a_list_that_only_preapproves_denies_nothing_but_what_is_denied() {
+    let limits = ToolLimits::allowing(&AllowedTools::from_text("Bash(git:*)"))
+        .meet(&ToolLimits::denying(&AllowedTools::from_text("Bash(rm:*)")));
+    for (command, decision) in [
+        ("git status", Decision::Allow),
+        ("ls", Decision::Ask),
+        ("rm x", Decision::Deny),
+        ("ls $(x)", Decision::Deny),
+    ] {
+        let call = call("Bash", &json!({ "command": command }));
+        let verdict = decide(&call, &limits, ToolLists::Preapprove, &around());
+        assert_eq!(verdict.decision, decision, "{command}");
     }
 }

@@ -1,36 +1,99 @@
 //! Calls of tools, held to what active skills declare.
 
-use skill::capabilities::Declared;
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use skill::capabilities::{Declared, ToolLimits};
+use skill_fs::AbsPath;
 
 use super::OpenSkillRuntime;
 use crate::load::load;
-use crate::policy::{Decision, Surroundings, ToolCall, Verdict, decide, strictest};
-use crate::{RuntimeError, Skill};
+use crate::log::redact;
+use crate::policy::{Decision, Surroundings, ToolCall, ToolLists, Verdict, decide, strictest};
+use crate::project::find_project;
+use crate::settings::Settings;
+use crate::{Event, Places, PolicyDecision, RuntimeError, Skill};
+
+/// The most of a call's input that is written to the log.
+const MAX_INPUT: usize = 4096;
+
+/// Who calls a tool, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolContext {
+    /// The skill that calls it, by name or id. Without one, every skill that is active in the session counts.
+    pub skill: Option<String>,
+    /// The task, if the host names one.
+    pub task_id: Option<String>,
+    /// The folder that the call is made in; the runtime's working folder by default.
+    pub cwd: Option<PathBuf>,
+    /// The project, which rules about files are relative to; by default the git repository around `cwd`.
+    pub project: Option<PathBuf>,
+}
 
 impl OpenSkillRuntime {
     /// Decides whether a tool may be called. A call that names its skill is held to that skill; one that does not, to every
     /// skill that is active in the session. `None` if no skill restricts it because none is active.
+    ///
+    /// The decision is in the log before it is returned.
     pub fn check_tool(
+        &mut self,
+        context: &ToolContext,
+        tool: &str,
+        input: &Value,
+    ) -> Result<Option<Verdict>, RuntimeError> {
+        let around = self.surroundings(context)?;
+        let call = ToolCall::from_json(tool, input, &around, |path| Some(real(path)));
+        let lists = self.tool_lists()?;
+        let verdict = match &context.skill {
+            Some(name) => Some(self.judge(self.skill(name)?, &call, lists, &around)?),
+            None => self.judge_active(&call, lists, &around)?,
+        };
+        let Some(verdict) = verdict else { return Ok(None) };
+        let skill_id = context.skill.as_ref().and_then(|name| self.skill(name).ok());
+        let input = call.summary().map(|text| cut(&redact(&text)).to_owned());
+        self.record(&Event::PolicyDecided(PolicyDecision {
+            skill_id: skill_id.map(|skill| skill.id.clone()),
+            session_id: self.session.id.clone(),
+            task_id: context.task_id.clone(),
+            action: tool.to_owned(),
+            input,
+            decision: verdict.decision,
+            because: redact(&verdict.because).into_owned(),
+        }))?;
+        Ok(Some(verdict))
+    }
+
+    fn judge(
         &self,
-        skill: Option<&str>,
+        skill: &Skill,
         call: &ToolCall,
+        lists: ToolLists,
+        around: &Surroundings,
+    ) -> Result<Verdict, RuntimeError> {
+        let loaded = load(skill, self.config.strictness())?;
+        let declared = Declared::of(&loaded.document.frontmatter, None);
+        let denied = self.found.policy.denied_tools.iter().cloned().collect();
+        let org = ToolLimits { deny: denied, ..ToolLimits::default() };
+        let Verdict { decision, because } = decide(call, &declared.tools.meet(&org), lists, around);
+        Ok(Verdict { decision, because: format!("{}: {because}", skill.id) })
+    }
+
+    fn judge_active(
+        &self,
+        call: &ToolCall,
+        lists: ToolLists,
         around: &Surroundings,
     ) -> Result<Option<Verdict>, RuntimeError> {
-        let verdict = |skill: &Skill| -> Result<Verdict, RuntimeError> {
-            let loaded = load(skill, self.config.strictness())?;
-            let declared = Declared::of(&loaded.document.frontmatter, None);
-            let Verdict { decision, because } = decide(call, &declared.tools, around);
-            Ok(Verdict { decision, because: format!("{}: {because}", skill.id) })
-        };
-        if let Some(name) = skill {
-            return verdict(self.skill(name)?).map(Some);
-        }
         let mut verdicts = Vec::new();
         for (id, hash) in self.session.active()? {
             // A skill that is not what it was when it was activated restricts as hard as can be.
-            let same = self
-                .skill(&id)
-                .and_then(|skill| (self.hash(skill)? == hash).then(|| verdict(skill)).transpose());
+            let same = self.skill(&id).and_then(|skill| {
+                let is_same = self.hash(skill)? == hash;
+                is_same.then(|| self.judge(skill, call, lists, around)).transpose()
+            });
             let gone = || {
                 let because = format!("{id}: it is active, and gone or changed since");
                 Verdict { decision: Decision::Deny, because }
@@ -39,4 +102,57 @@ impl OpenSkillRuntime {
         }
         Ok(strictest(verdicts))
     }
+
+    /// Returns what lists of tools mean: the user's choice, unless the organisation has made it.
+    pub fn tool_lists(&self) -> Result<ToolLists, RuntimeError> {
+        if self.found.policy.tools_are_allowlists {
+            return Ok(ToolLists::Allowlist);
+        }
+        Ok(Settings::load(self.places()?)?.allowed_tools)
+    }
+
+    fn surroundings(&self, context: &ToolContext) -> Result<Surroundings, RuntimeError> {
+        let places = self.places()?;
+        let cwd = match &context.cwd {
+            Some(cwd) => places.cwd.as_path().join(cwd),
+            None => places.cwd.as_path().to_owned(),
+        };
+        let project = match (&context.project, &self.config.project_root) {
+            (Some(project), _) | (None, Some(project)) => places.cwd.as_path().join(project),
+            (None, None) => project_around(&cwd, places)?,
+        };
+        let home = places.home.as_ref().map(AbsPath::as_path);
+        Ok(Surroundings::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok()))
+    }
+}
+
+fn project_around(cwd: &Path, places: &Places) -> Result<PathBuf, RuntimeError> {
+    let cwd = AbsPath::new(cwd)
+        .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+    let project = find_project(None, &Places { cwd, ..places.clone() })?;
+    Ok(project.root.as_path().to_owned())
+}
+
+/// Returns where a path really is. Where a link leads counts as much as where it stands; of what is not there yet, the
+/// folder that is. A link to nothing could lead anywhere, so it is nowhere that a rule is about.
+fn real(path: &Path) -> PathBuf {
+    for folder in path.ancestors() {
+        if let Ok(real) = fs::canonicalize(folder) {
+            let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+        if fs::symlink_metadata(folder).is_ok() {
+            break;
+        }
+    }
+    PathBuf::from("/")
+}
+
+/// Returns the beginning of a text.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(MAX_INPUT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
-use openskills_runtime::{ActivateOptions, Invoker, MAX_LISTED, OpenSkillRuntime, RuntimeConfig};
+use openskills_runtime::{
+    ActivateOptions, Invoker, MAX_LISTED, OpenSkillRuntime, RuntimeConfig, ToolContext,
+};
 
 use crate::{World, discover, skill};
 
@@ -181,18 +183,18 @@ fn who_may_start_a_skill_is_respected() {
 
 #[test]
 fn a_host_of_one_process_is_held_to_what_it_activated() {
-    use openskills_runtime::policy::{Decision, Surroundings, ToolCall, ToolInput};
+    use openskills_runtime::policy::Decision;
 
     let world = World::new(&skill("s/free", "free"));
     world
         .add("//- /s/git/SKILL.md\n---\nname: git\ndescription: d\nallowed-tools: Read\n---\nB.\n");
     let mut runtime = world.discover_in("s");
-    let call = ToolCall { tool: "Bash".into(), input: ToolInput::Command("ls".into()) };
-    let around = Surroundings { workspace: world.path("work"), home: None };
-    assert_eq!(runtime.check_tool(None, &call, &around).unwrap(), None, "none is active");
+    let call = serde_json::json!({ "command": "ls" });
+    let context = ToolContext::default();
+    assert_eq!(runtime.check_tool(&context, "Bash", &call).unwrap(), None, "none is active");
     for (name, decision) in [("free", Decision::Allow), ("git", Decision::Deny)] {
         runtime.activate_skill(name).unwrap();
-        let verdict = runtime.check_tool(None, &call, &around).unwrap().unwrap();
+        let verdict = runtime.check_tool(&context, "Bash", &call).unwrap().unwrap();
         assert_eq!(verdict.decision, decision, "{name}: {}", verdict.because);
     }
 }

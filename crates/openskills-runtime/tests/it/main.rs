@@ -6,6 +6,7 @@
 mod activation;
 mod changed;
 mod index;
+mod log;
 mod oddities;
 mod provenance;
 mod resources;

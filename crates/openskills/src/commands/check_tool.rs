@@ -2,13 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: standard input and the file system")]
 
-use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use openskills_runtime::policy::{Decision, Surroundings, ToolCall, Verdict};
-use openskills_runtime::{RuntimeConfig, RuntimeError};
+use openskills_runtime::policy::{Decision, ToolLists, Verdict};
+use openskills_runtime::{RuntimeConfig, RuntimeError, ToolContext};
 use serde_json::{Value, json};
 use term::safe_line;
 
@@ -44,6 +44,11 @@ Examples:
   openskills check-tool --session 42 --tool Read --input '{\"file_path\": \"/etc/passwd\"}' --json
   openskills check-tool --hook < event.json";
 
+/// The longest event that is read.
+const MAX_EVENT: u64 = 16 << 20;
+/// How long a decision may take before the call is stopped: Claude Code lets it go on when a hook takes too long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Decide whether a tool may be called
 #[derive(Debug, clap::Args)]
 #[command(name = "check-tool", after_help = AFTER)]
@@ -75,11 +80,18 @@ struct Asked {
     tool: String,
     input: Value,
     session: Option<String>,
-    workspace: PathBuf,
+    cwd: PathBuf,
+    project: Option<PathBuf>,
 }
 
 pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<ExitCode> {
     if args.hook {
+        // Whatever goes wrong must stop the call, and only this code does.
+        std::panic::set_hook(Box::new(|_| std::process::exit(i32::from(USAGE))));
+        std::thread::spawn(|| {
+            std::thread::sleep(PATIENCE);
+            std::process::exit(i32::from(USAGE));
+        });
         return match hook(context, args) {
             Ok(()) => Ok(ExitCode::SUCCESS),
             // To Claude Code only this code stops the call; any other lets it go on.
@@ -90,7 +102,7 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
         };
     }
     let asked = from_args(context, args)?;
-    let verdict = judge(context, args, &asked)?;
+    let (verdict, _) = judge(context, args, &asked)?;
     let verdict = verdict.unwrap_or_else(|| Verdict {
         decision: Decision::Allow,
         because: "no skill is active".to_owned(),
@@ -113,28 +125,17 @@ fn judge(
     context: &Context,
     args: &CheckToolArgs,
     asked: &Asked,
-) -> Result<Option<Verdict>, RuntimeError> {
+) -> Result<(Option<Verdict>, ToolLists), RuntimeError> {
     let config = RuntimeConfig { session_id: asked.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
-    let home = runtime.places()?.home.as_ref().map(|home| home.as_path().to_owned());
-    let around = Surroundings { workspace: asked.workspace.clone(), home };
-    let call = ToolCall::from_json(&asked.tool, &asked.input, &around, |path| Some(real(path)));
-    runtime.check_tool(args.skill.as_deref(), &call, &around)
-}
-
-/// Returns where a path really is. Where a link leads counts as much as where it stands; of what is not there yet, the
-/// folder that is. A link to nothing could lead anywhere, so it is nowhere that a rule is about.
-fn real(path: &Path) -> PathBuf {
-    for folder in path.ancestors() {
-        if let Ok(real) = fs::canonicalize(folder) {
-            let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-        }
-        if fs::symlink_metadata(folder).is_ok() {
-            break;
-        }
-    }
-    PathBuf::from("/")
+    let tool_context = ToolContext {
+        skill: args.skill.clone(),
+        task_id: None,
+        cwd: Some(asked.cwd.clone()),
+        project: args.look.project.clone().or_else(|| asked.project.clone()),
+    };
+    let verdict = runtime.check_tool(&tool_context, &asked.tool, &asked.input)?;
+    Ok((verdict, runtime.tool_lists()?))
 }
 
 fn from_args(context: &Context, args: &CheckToolArgs) -> Result<Asked, RuntimeError> {
@@ -147,25 +148,30 @@ fn from_args(context: &Context, args: &CheckToolArgs) -> Result<Asked, RuntimeEr
         tool: args.tool.clone().unwrap_or_default(),
         input,
         session: args.session.clone(),
-        workspace: context.cwd.as_path().to_owned(),
+        cwd: context.cwd.as_path().to_owned(),
+        project: None,
     })
 }
 
 fn from_hook(context: &Context) -> Result<Asked, RuntimeError> {
     let mut text = String::new();
     std::io::stdin()
-        .take(16 << 20)
+        .take(MAX_EVENT + 1)
         .read_to_string(&mut text)
         .map_err(|error| wrong(&format!("the event cannot be read: {error}")))?;
+    if text.len() as u64 > MAX_EVENT {
+        return Err(wrong(&format!("the event has more than {MAX_EVENT} bytes")));
+    }
     let event: Value = serde_json::from_str(&text)
         .map_err(|error| wrong(&format!("the event is not JSON: {error}")))?;
     let field = |key: &str| event[key].as_str().map(str::to_owned);
     let tool = field("tool_name").ok_or_else(|| wrong("the event has no `tool_name`"))?;
-    let workspace = field("cwd").map_or_else(|| context.cwd.as_path().to_owned(), PathBuf::from);
+    let cwd = field("cwd").map_or_else(|| context.cwd.as_path().to_owned(), PathBuf::from);
     // Without a session nothing would be active, and nothing be held to anything.
     let session = field("session_id").filter(|session| !session.is_empty());
     let session = Some(session.ok_or_else(|| wrong("the event has no `session_id`"))?);
-    Ok(Asked { tool, input: event["tool_input"].clone(), session, workspace })
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    Ok(Asked { tool, input: event["tool_input"].clone(), session, cwd, project })
 }
 
 fn wrong(message: &str) -> RuntimeError {
@@ -173,11 +179,16 @@ fn wrong(message: &str) -> RuntimeError {
     RuntimeError::Setup { message: message.to_owned(), hint }
 }
 
-/// Answers a hook. What is allowed gets no answer: a skill can narrow, never widen.
+/// Answers a hook. What is allowed gets no answer: a skill can narrow, never widen. Where lists only preapprove, neither
+/// does what is to be asked: Claude Code asks by itself, unless the user's own rules say otherwise.
 fn hook(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<()> {
     let asked = from_hook(context)?;
-    let verdict = judge(context, args, &asked)?;
-    if let Some(verdict) = verdict.filter(|verdict| verdict.decision != Decision::Allow) {
+    let (verdict, lists) = judge(context, args, &asked)?;
+    let is_told = |verdict: &Verdict| match (verdict.decision, lists) {
+        (Decision::Deny, _) | (Decision::Ask, ToolLists::Allowlist) => true,
+        (Decision::Ask, ToolLists::Preapprove) | (Decision::Allow, _) => false,
+    };
+    if let Some(verdict) = verdict.filter(is_told) {
         context.ui.json_line(&json!({
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",

@@ -104,6 +104,10 @@ fn show(
         let error = error.to_string();
         context.ui.error(&format!("note: the index cannot be kept: {}\n", safe_line(&error)))?;
     }
+    if let Some(error) = runtime.not_logged() {
+        let error = error.to_string();
+        context.ui.error(&format!("note: this is not in the log: {}\n", safe_line(&error)))?;
+    }
     let has_strangers = |(project, is_trusted): &(&skill_fs::AbsPath, bool)| {
         let is_its = |path: &str| std::path::Path::new(path).starts_with(project.as_path());
         !is_trusted
@@ -205,7 +209,8 @@ fn tell(context: &mut Context, args: &DiscoverArgs, events: &[Event]) -> anyhow:
                 format!("changed  {skill_id}")
             }
             Event::Removed { skill_id, .. } => format!("removed  {skill_id}"),
-            Event::Activated(_) | Event::ResourceRead(_) => continue,
+            // Only discovery is watched.
+            _ => continue,
         };
         context.ui.out(&format!("{}\n", safe_line(&line)))?;
     }

@@ -80,7 +80,8 @@ impl Declared {
         }
     }
 
-    fn of_manifest(manifest: &DeclaredCapabilities) -> Self {
+    /// What the `capabilities` of a manifest mean.
+    pub fn of_manifest(manifest: &DeclaredCapabilities) -> Self {
         let names = |list: &DeclaredList| match list {
             DeclaredList::None => Reach::nothing(),
             DeclaredList::Only(names) => Reach::only(names.iter().cloned()),

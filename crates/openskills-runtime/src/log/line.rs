@@ -1,0 +1,103 @@
+//! One line of the log: written, taken apart for the chain, and read as an event.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::LogError;
+use super::chain::{Chain, Hex, text};
+use crate::rfc3339;
+
+/// What every line starts with.
+const SEQ: &[u8] = b"{\"seq\":";
+const PREV: &[u8] = b",\"prev\":\"";
+
+/// Writes one event as a line, without a line break.
+pub(super) fn write(
+    line: &mut Vec<u8>,
+    (seq, chain, prev): (u64, &Chain, &Hex),
+    time: &str,
+    event: &impl Serialize,
+) -> Result<(), serde_json::Error> {
+    let start = format!(
+        "{{\"seq\":{seq},\"prev\":\"{}:{}\",\"time\":\"{time}\",",
+        chain.name(),
+        text(prev)
+    );
+    line.extend_from_slice(start.as_bytes());
+    let at = line.len();
+    serde_json::to_writer(&mut *line, event)?;
+    // The event is an object of its own; its opening brace goes.
+    line.remove(at);
+    Ok(())
+}
+
+/// The time of a line.
+pub(super) fn time(at: Timestamp) -> String {
+    rfc3339(at)
+}
+
+/// What the chain needs of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Linked<'a> {
+    pub(super) seq: u64,
+    /// `sha256:<hex>`.
+    pub(super) prev: &'a str,
+}
+
+/// Takes a line apart; `None` if it is none of ours.
+pub(super) fn linked(line: &[u8]) -> Option<Linked<'_>> {
+    let rest = line.strip_prefix(SEQ)?;
+    let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+    let seq = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let rest = rest[end..].strip_prefix(PREV)?;
+    let end = rest.iter().position(|byte| *byte == b'"')?;
+    Some(Linked { seq, prev: std::str::from_utf8(&rest[..end]).ok()? })
+}
+
+/// Returns true if a line holds `link` of the one before.
+pub(super) fn follows(linked: &Linked<'_>, chain: &Chain, link: &Hex) -> bool {
+    linked.prev.split_once(':') == Some((chain.name(), text(link)))
+}
+
+/// An event as it was written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its number; the first event of a log is 1.
+    pub seq: u64,
+    /// The digest of the line before.
+    pub prev: String,
+    /// When it was written.
+    pub time: String,
+    /// What happened, such as `skill.activated`.
+    pub event: String,
+    /// Everything else of it.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+}
+
+impl Entry {
+    /// Reads a line.
+    pub fn parse(line: &[u8]) -> Result<Self, LogError> {
+        let broken = |what: String| LogError::Broken { what };
+        let mut fields: Map<String, Value> = serde_json::from_slice(line)
+            .map_err(|error| broken(format!("a line is no event: {error}")))?;
+        let seq = fields.shift_remove("seq").and_then(|seq| seq.as_u64());
+        let seq = seq.ok_or_else(|| broken("a line has no `seq`".to_owned()))?;
+        let mut text = |key: &str| match fields.shift_remove(key) {
+            Some(Value::String(text)) => Ok(text),
+            _ => Err(broken(format!("event {seq} has no `{key}`"))),
+        };
+        Ok(Self { seq, prev: text("prev")?, time: text("time")?, event: text("event")?, fields })
+    }
+
+    /// Returns a field that is text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key)?.as_str()
+    }
+
+    /// Returns when it was written.
+    pub fn timestamp(&self) -> Option<Timestamp> {
+        self.time.parse().ok()
+    }
+}

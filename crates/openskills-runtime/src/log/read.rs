@@ -1,0 +1,207 @@
+//! Reads a log: a folder as the runtime writes it, or one file of it.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
+use std::vec::IntoIter;
+
+use skill_fs::AbsPath;
+
+use super::head::Head;
+use super::line::linked;
+use super::writer::lock;
+use super::{Entry, LogError};
+
+const START: &str = "audit-";
+const END: &str = ".jsonl";
+
+/// Returns the name of the file whose first event is `first`.
+pub(super) fn file_name(first: u64) -> String {
+    format!("{START}{first:020}{END}")
+}
+
+/// A file of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LogFile {
+    /// Its first event, by its name; 0 if the name does not say.
+    pub(super) first: u64,
+    pub(super) path: AbsPath,
+    /// How much of it is to be read.
+    pub(super) size: u64,
+}
+
+/// Returns the files of the log in `folder`, in order.
+pub(super) fn log_files(folder: &AbsPath) -> Result<Vec<LogFile>, LogError> {
+    let failed = |source| LogError::Io { path: folder.to_string(), source };
+    let entries = match fs::read_dir(folder.as_path()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(START)?.strip_suffix(END));
+        if let Some(first) = number.and_then(|number| number.parse().ok()) {
+            let size = entry.metadata().map_err(failed)?.len();
+            files.push(LogFile { first, path: folder.join(file_name(first)), size });
+        }
+    }
+    files.sort_by_key(|file| file.first);
+    Ok(files)
+}
+
+/// A log to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A folder, with its head.
+    Folder(AbsPath),
+    /// One file of a log.
+    File(AbsPath),
+}
+
+/// A log as it was at one moment, while others go on writing.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) files: Vec<LogFile>,
+    /// Absent for a single file, and for a log that was not begun.
+    pub(super) head: Option<Head>,
+    /// Bytes behind the head: a killed process left them, or one is about to be done.
+    pub(super) left: u64,
+}
+
+impl Source {
+    /// Returns the source that a path means.
+    pub fn at(path: &AbsPath) -> Result<Self, LogError> {
+        let metadata = fs::metadata(path.as_path())
+            .map_err(|source| LogError::Io { path: path.to_string(), source })?;
+        Ok(if metadata.is_dir() { Self::Folder(path.clone()) } else { Self::File(path.clone()) })
+    }
+
+    pub(super) fn snapshot(&self) -> Result<Snapshot, LogError> {
+        let folder = match self {
+            Self::Folder(folder) => folder,
+            Self::File(path) => {
+                let size = fs::metadata(path.as_path())
+                    .map_err(|source| LogError::Io { path: path.to_string(), source })?
+                    .len();
+                let files = vec![LogFile { first: 0, path: path.clone(), size }];
+                return Ok(Snapshot { files, head: None, left: 0 });
+            }
+        };
+        // A copy of a log is often not ours to write, and nobody else writes it.
+        let _held = if folder.join(super::head::FILE).as_path().exists() {
+            lock(folder).ok()
+        } else {
+            None
+        };
+        let (mut files, head) = (log_files(folder)?, Head::load(folder)?);
+        let mut left = 0;
+        if let Some(head) = &head {
+            for file in files.iter_mut().filter(|file| file.first >= head.first) {
+                let size = if file.first == head.first { head.size.min(file.size) } else { 0 };
+                left += file.size - size;
+                file.size = size;
+            }
+        }
+        Ok(Snapshot { files, head, left })
+    }
+
+    /// Returns the events from number `from` on, in order.
+    pub fn entries(&self, from: u64) -> Result<Entries, LogError> {
+        let mut entries = Entries {
+            source: self.clone(),
+            from,
+            files: Vec::new().into_iter(),
+            open: None,
+            place: 0,
+            line: Vec::new(),
+        };
+        entries.more()?;
+        Ok(entries)
+    }
+
+    /// Returns the last `count` events, in order, and then those that are written meanwhile.
+    pub fn last_entries(&self, count: u64) -> Result<Entries, LogError> {
+        let last = match self.snapshot()?.head {
+            Some(head) => head.events,
+            None => self.entries(1)?.try_fold(0, |_, entry| entry.map(|entry| entry.seq))?,
+        };
+        self.entries(last.saturating_sub(count) + 1)
+    }
+}
+
+/// Events, one after the other.
+#[derive(Debug)]
+pub struct Entries {
+    source: Source,
+    /// The number of the next event that is wanted.
+    from: u64,
+    files: IntoIter<LogFile>,
+    open: Option<(LogFile, BufReader<Take<File>>)>,
+    /// What was read of the last file.
+    place: u64,
+    line: Vec<u8>,
+}
+
+impl Entries {
+    /// Looks for events that were written since the last one was returned.
+    pub fn more(&mut self) -> Result<(), LogError> {
+        let mut files = self.source.snapshot()?.files;
+        let last = self.open.take().map(|(file, _)| file.first);
+        let wanted =
+            |file: &LogFile| last.map_or(file.first <= self.from, |last| file.first == last);
+        let start = files.iter().rposition(wanted).unwrap_or(0);
+        files.drain(..start);
+        if last.is_none() {
+            self.place = 0;
+        }
+        self.files = files.into_iter();
+        self.advance()
+    }
+
+    /// Opens the next file, from where it was left.
+    fn advance(&mut self) -> Result<(), LogError> {
+        let Some(file) = self.files.next() else { return Ok(()) };
+        let failed = |source| LogError::Io { path: file.path.to_string(), source };
+        let mut opened = File::open(file.path.as_path()).map_err(failed)?;
+        opened.seek(SeekFrom::Start(self.place)).map_err(failed)?;
+        let reader = BufReader::new(opened.take(file.size.saturating_sub(self.place)));
+        self.open = Some((file, reader));
+        Ok(())
+    }
+
+    fn next_entry(&mut self) -> Result<Option<Entry>, LogError> {
+        while let Some((file, reader)) = &mut self.open {
+            self.line.clear();
+            let read = reader
+                .read_until(b'\n', &mut self.line)
+                .map_err(|source| LogError::Io { path: file.path.to_string(), source })?;
+            self.place += read as u64;
+            if read == 0 {
+                if self.files.len() == 0 {
+                    return Ok(None);
+                }
+                self.place = 0;
+                self.advance()?;
+                continue;
+            }
+            // Whether it is JSON need not be known of what is not wanted.
+            let is_early = linked(&self.line).is_some_and(|line| line.seq < self.from);
+            if !is_early {
+                return Entry::parse(&self.line).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<Entry, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_entry().transpose()
+    }
+}

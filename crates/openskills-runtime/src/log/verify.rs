@@ -1,0 +1,224 @@
+//! Proves that a log is what was written, as far as that can be proven.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs::File;
+use std::io::Read;
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::IgnoredAny;
+
+use super::chain::{Chain, Hex, text};
+use super::line::{Linked, follows, linked};
+use super::read::{LogFile, Snapshot, Source};
+use super::{Key, LogError};
+
+/// How much is looked at at once.
+const CHUNK: u64 = 8 << 20;
+/// The longest line there can be.
+const MAX_LINE: usize = 64 << 20;
+/// How many problems are told; the first ones say it all.
+const MAX_PROBLEMS: usize = 100;
+
+/// What a look at a log found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogReport {
+    /// Whether nothing is wrong.
+    pub valid: bool,
+    /// How many events there are.
+    pub events: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// How many files they are in.
+    pub files: usize,
+    /// Whether the chain is made with a key: only then it shows a log that was written anew as a whole.
+    pub keyed: bool,
+    /// Whether the end was compared with the head; not so for a single file.
+    pub end_checked: bool,
+    /// What is wrong, in order.
+    pub problems: Vec<LogProblem>,
+}
+
+/// Something that is wrong with a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogProblem {
+    /// The number of the event that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The file.
+    pub file: String,
+    /// The line of the file; absent where it is about the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Looks at every line of a log.
+pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError> {
+    let Snapshot { files, head, left } = source.snapshot()?;
+    let chain = Chain::new(key.cloned());
+    let mut check = Check {
+        chain: &chain,
+        report: LogReport { files: files.len(), keyed: key.is_some(), ..LogReport::default() },
+        before: None,
+        last: Vec::new(),
+        file: String::new(),
+        line: 0,
+        is_single: matches!(source, Source::File(_)),
+    };
+    for file in &files {
+        check.file(file)?;
+    }
+    let report = &mut check.report;
+    if let Some(head) = head {
+        report.end_checked = true;
+        let seen = check.before.map_or(0, |(seq, _)| seq);
+        let problem = if head.chain != chain.name() {
+            Some((
+                None,
+                format!(
+                    "the log is chained by {}; it was looked at by {}",
+                    head.chain,
+                    chain.name()
+                ),
+            ))
+        } else if seen < head.events {
+            let cut = if seen + 1 == head.events {
+                format!("event {} was cut off", head.events)
+            } else {
+                format!("events {} to {} were cut off", seen + 1, head.events)
+            };
+            Some((Some(seen + 1), cut))
+        } else if text(&chain.seal(head.events, head.size, &check.last)) != head.seal {
+            Some((Some(seen), format!("event {seen} was changed, or head.json was")))
+        } else {
+            None
+        };
+        report.problems.extend(problem.map(|(seq, message)| LogProblem {
+            seq,
+            file: "head.json".to_owned(),
+            line: None,
+            message,
+        }));
+        // What a killed process left is taken over or noted by the next event; it is not wrong by itself.
+        report.bytes += left;
+    } else if let (Source::Folder(folder), false) = (source, files.is_empty()) {
+        let message = "it is gone, so the end cannot be checked".to_owned();
+        let file = folder.join(super::head::FILE).to_string();
+        report.problems.push(LogProblem { seq: None, file, line: None, message });
+    }
+    report.valid = report.problems.is_empty();
+    Ok(check.report)
+}
+
+struct Check<'a> {
+    chain: &'a Chain,
+    report: LogReport,
+    /// The number of the event before, and what the next one must hold of it.
+    before: Option<(u64, Hex)>,
+    /// The last line, with its line break.
+    last: Vec<u8>,
+    file: String,
+    line: u64,
+    is_single: bool,
+}
+
+impl Check<'_> {
+    fn file(&mut self, file: &LogFile) -> Result<(), LogError> {
+        let failed = |source| LogError::Io { path: file.path.to_string(), source };
+        (self.file, self.line) = (file.path.to_string(), 0);
+        let mut reader = File::open(file.path.as_path()).map_err(failed)?.take(file.size);
+        let mut bytes = Vec::new();
+        loop {
+            let read = (&mut reader).take(CHUNK).read_to_end(&mut bytes).map_err(failed)?;
+            let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+            self.lines(&bytes[..end]);
+            bytes.drain(..end);
+            if read == 0 || bytes.len() > MAX_LINE {
+                break;
+            }
+        }
+        if !bytes.is_empty() {
+            self.line += 1;
+            self.problem(None, "the line has no end".to_owned());
+        }
+        self.report.bytes += file.size;
+        Ok(())
+    }
+
+    fn lines(&mut self, bytes: &[u8]) {
+        let mut lines = Vec::new();
+        let mut start = 0;
+        for at in memchr::memchr_iter(b'\n', bytes) {
+            lines.push(&bytes[start..at]);
+            start = at + 1;
+        }
+        let chain = self.chain;
+        let read = |line: &&[u8]| {
+            let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+            (
+                chain.link(line),
+                linked(line).filter(|_| is_json).map(|Linked { seq, prev }| (seq, prev.to_owned())),
+            )
+        };
+        let links: Vec<(Hex, Option<(u64, String)>)> =
+            lines.par_iter().with_min_len(256).map(read).collect();
+        for (link, linked) in links {
+            self.line += 1;
+            match linked {
+                Some((seq, prev)) => self.event(&Linked { seq, prev: &prev }, link),
+                None => self.problem(None, "the line is no event".to_owned()),
+            }
+        }
+        if let Some(line) = lines.last() {
+            self.last.clear();
+            self.last.extend_from_slice(line);
+            self.last.push(b'\n');
+        }
+    }
+
+    fn event(&mut self, event: &Linked<'_>, link: Hex) {
+        let seq = event.seq;
+        self.report.events += 1;
+        // A single file may start anywhere.
+        let is_part = self.before.is_none() && self.is_single && seq > 1;
+        let (expected, prev) = self.before.map_or_else(
+            || (1, self.chain.link(b"")),
+            |(before, link)| (before.saturating_add(1), link),
+        );
+        if seq > expected && !is_part {
+            let missing = if seq - 1 == expected {
+                format!("event {expected} is missing")
+            } else {
+                format!("events {expected} to {} are missing", seq - 1)
+            };
+            self.problem(Some(expected), missing);
+        } else if seq < expected {
+            self.problem(Some(seq), format!("event {seq} stands after event {}", expected - 1));
+        } else if !is_part && !follows(event, self.chain, &prev) {
+            let message = match (event.prev.split_once(':'), self.before) {
+                (Some((name, _)), _) if name != self.chain.name() => {
+                    format!("event {seq} is chained by {name}, not by {}", self.chain.name())
+                }
+                (_, None) => "event 1 was changed".to_owned(),
+                (_, Some((before, _))) => {
+                    format!("event {before} was changed: event {seq} holds another digest of it")
+                }
+            };
+            self.problem(Some(if self.before.is_some() { seq - 1 } else { seq }), message);
+        }
+        self.before = Some((seq, link));
+    }
+
+    fn problem(&mut self, seq: Option<u64>, message: String) {
+        if self.report.problems.len() < MAX_PROBLEMS {
+            let (file, line) = (self.file.clone(), Some(self.line));
+            self.report.problems.push(LogProblem { seq, file, line, message });
+        }
+    }
+}

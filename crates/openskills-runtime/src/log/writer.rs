@@ -1,0 +1,365 @@
+//! Appends events. Whatever another process did meanwhile, and whatever a killed one left, is seen under the lock.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use skill_fs::AbsPath;
+
+use super::chain::{Chain, Hex, text};
+use super::head::{Head, private};
+use super::line::{follows, linked, time, write};
+use super::read::{file_name, log_files};
+use super::{Key, LogError};
+use crate::Event;
+use crate::event::{LogRecovered, LogStarted};
+use crate::state::make_private_folder;
+
+/// The lock's file. It stays.
+const LOCK: &str = ".lock";
+/// How long to wait for it.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How much of a torn line is kept in the note about it.
+const TORN: usize = 1024;
+/// The most that a killed process may have left behind the head.
+const MAX_LEFT: u64 = 256 << 20;
+
+/// When what was written is also on the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// When the system sees fit: a kill loses nothing, a power cut may lose the last seconds.
+    #[default]
+    Never,
+    /// Before an append returns.
+    Always,
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogOptions {
+    /// A file that would grow beyond this is followed by a new one. The chain goes on.
+    pub max_bytes: u64,
+    /// When it is also on the disk.
+    pub sync: Sync,
+    /// What the chain is made with.
+    pub key: Option<Key>,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self { max_bytes: 64 << 20, sync: Sync::Never, key: None }
+    }
+}
+
+/// A log that can be appended to. Nothing is opened before the first event.
+#[derive(Debug)]
+pub struct Log {
+    folder: AbsPath,
+    chain: Chain,
+    max_bytes: u64,
+    sync: Sync,
+}
+
+impl Log {
+    /// Returns the log in `folder`.
+    pub fn new(folder: AbsPath, options: LogOptions) -> Self {
+        let LogOptions { max_bytes, sync, key } = options;
+        Self { folder, chain: Chain::new(key), max_bytes, sync }
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &AbsPath {
+        &self.folder
+    }
+
+    /// Returns the key that the chain is made with.
+    pub fn key(&self) -> Option<&Key> {
+        match &self.chain {
+            Chain::Plain => None,
+            Chain::Keyed(key) => Some(key),
+        }
+    }
+
+    /// Appends events; returns the number of the last one. Either all of them are in the log, or none is.
+    pub fn append(&self, events: &[Event], now: Timestamp) -> Result<u64, LogError> {
+        let _held = lock(&self.folder)?;
+        let mut batch = Batch { now: time(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
+        if batch.tail.events == 0 && batch.tail.size == 0 {
+            batch.add(&self.chain, &Event::LogStarted(LogStarted { before: None }))?;
+        }
+        if let Some(torn) = batch.tail.torn.take() {
+            batch.add(&self.chain, &Event::LogRecovered(torn))?;
+        }
+        for event in events {
+            batch.add(&self.chain, event)?;
+        }
+        self.write(batch)
+    }
+
+    /// Starts a log that goes on where another one was put aside.
+    pub(super) fn start(&self, started: LogStarted, now: Timestamp) -> Result<u64, LogError> {
+        let mut batch = Batch { now: time(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
+        batch.add(&self.chain, &Event::LogStarted(started))?;
+        self.write(batch)
+    }
+
+    fn write(&self, batch: Batch) -> Result<u64, LogError> {
+        let Batch { bytes, tail, last, .. } = batch;
+        if bytes.is_empty() {
+            return Ok(tail.events);
+        }
+        let is_full = tail.size > 0 && tail.size + bytes.len() as u64 > self.max_bytes;
+        let (first, start) = if is_full { (tail.before + 1, 0) } else { (tail.first, tail.size) };
+        let path = self.folder.join(file_name(first));
+        let failed = |source| LogError::Io { path: path.to_string(), source };
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        private(&mut options);
+        let mut file = options.open(path.as_path()).map_err(failed)?;
+        if let Err(error) = file.write_all(&bytes) {
+            // On a full disk a part may be there; what was there before is whole again.
+            let _ = file.set_len(start);
+            return Err(failed(error));
+        }
+        if self.sync == Sync::Always {
+            file.sync_data().map_err(failed)?;
+        }
+        let size = start + bytes.len() as u64;
+        let line = &bytes[bytes.len() - last..];
+        let head = Head {
+            schema_version: 1,
+            chain: self.chain.name().to_owned(),
+            events: tail.events,
+            first,
+            size,
+            last: last as u64,
+            seal: text(&self.chain.seal(tail.events, size, line)).to_owned(),
+        };
+        let file = match head.save(&self.folder) {
+            Ok(file) => file,
+            Err(error) => {
+                let _ = file.set_len(start);
+                return Err(error);
+            }
+        };
+        if self.sync == Sync::Always {
+            file.sync_data().map_err(failed)?;
+        }
+        Ok(tail.events)
+    }
+
+    /// Finds the end of the log: where the head says, or behind what a killed process wrote after it.
+    fn tail(&self) -> Result<Tail, LogError> {
+        let broken = |what: String| LogError::Broken { what };
+        let Some(head) = Head::load(&self.folder)? else {
+            if let Some(file) = log_files(&self.folder)?.first() {
+                return Err(broken(format!("{} is there, and no head.json", file.path)));
+            }
+            return self.begin();
+        };
+        if head.chain != self.chain.name() {
+            let (found, expected) = (head.chain, self.chain.name().to_owned());
+            return Err(LogError::OtherChain { found, expected });
+        }
+        let path = self.folder.join(file_name(head.first));
+        let (file, size) = open(&path)?;
+        if size < head.size {
+            return Err(broken(format!(
+                "{path} has {size} bytes and had {}: events up to {} were cut off",
+                head.size, head.events
+            )));
+        }
+        let mut tail = Tail::at(&head);
+        if let Some(file) = file {
+            let read = |from, to| read_range(&file, &path, from, to);
+            let last = read(head.size - head.last, head.size)?;
+            if text(&self.chain.seal(head.events, head.size, &last)) != head.seal {
+                let seal = "or head.json is not of this log and key";
+                return Err(broken(format!("event {} was changed, {seal}", head.events)));
+            }
+            if head.events > 0 {
+                tail.link = self.chain.link(without_break(&last));
+            }
+            if size > head.size {
+                let left = read(head.size, size)?;
+                self.recover(&mut tail, &left, &path)?;
+                if tail.size < size {
+                    truncate(&path, tail.size)?;
+                }
+            }
+        }
+        self.follow(&mut tail)?;
+        Ok(tail)
+    }
+
+    /// Makes an empty head, so that a log without one is known to be broken.
+    fn begin(&self) -> Result<Tail, LogError> {
+        let head = Head {
+            schema_version: 1,
+            chain: self.chain.name().to_owned(),
+            events: 0,
+            first: 1,
+            size: 0,
+            last: 0,
+            seal: text(&self.chain.seal(0, 0, b"")).to_owned(),
+        };
+        head.save(&self.folder)?;
+        Ok(Tail { link: self.chain.link(b""), ..Tail::at(&head) })
+    }
+
+    /// Goes on to a file that a killed process began.
+    fn follow(&self, tail: &mut Tail) -> Result<(), LogError> {
+        let first = tail.events + 1;
+        if tail.size == 0 || tail.torn.is_some() {
+            return Ok(());
+        }
+        let path = self.folder.join(file_name(first));
+        let (Some(file), size) = open(&path)? else { return Ok(()) };
+        let left = read_range(&file, &path, 0, size)?;
+        let mut next = Tail { first, size: 0, torn: None, ..*tail };
+        self.recover(&mut next, &left, &path)?;
+        if next.size < size {
+            truncate(&path, next.size)?;
+        }
+        if next.size == 0 {
+            tail.torn = next.torn;
+            std::fs::remove_file(path.as_path())
+                .map_err(|source| LogError::Io { path: path.to_string(), source })?;
+        } else {
+            *tail = next;
+        }
+        Ok(())
+    }
+
+    /// Takes over whole lines that fit the chain. A last one without its end was torn.
+    fn recover(&self, tail: &mut Tail, left: &[u8], path: &AbsPath) -> Result<(), LogError> {
+        for line in left.split_inclusive(|byte| *byte == b'\n') {
+            let Some(inner) = line.strip_suffix(b"\n") else {
+                let text = String::from_utf8_lossy(&line[..line.len().min(TORN)]).into_owned();
+                tail.torn = Some(LogRecovered { bytes: line.len() as u64, text });
+                return Ok(());
+            };
+            let fits = |line: &super::line::Linked<'_>| {
+                line.seq == tail.events + 1 && follows(line, &self.chain, &tail.link)
+            };
+            if !linked(inner).is_some_and(|line| fits(&line)) {
+                let what = format!("what stands in {path} after event {} is not next", tail.events);
+                return Err(LogError::Broken { what });
+            }
+            tail.events += 1;
+            tail.before = tail.events;
+            tail.size += line.len() as u64;
+            tail.link = self.chain.link(inner);
+        }
+        Ok(())
+    }
+}
+
+/// The end of the log.
+#[derive(Debug)]
+struct Tail {
+    /// The number of the last event, also of those about to be written.
+    events: u64,
+    /// The number of the last event that is written.
+    before: u64,
+    first: u64,
+    size: u64,
+    link: Hex,
+    torn: Option<LogRecovered>,
+}
+
+impl Tail {
+    fn at(head: &Head) -> Self {
+        let Head { events, first, size, .. } = *head;
+        Self { events, before: events, first, size, link: [0; 64], torn: None }
+    }
+}
+
+/// Lines about to be written.
+struct Batch {
+    now: String,
+    bytes: Vec<u8>,
+    tail: Tail,
+    /// How many bytes the last line has, with its line break.
+    last: usize,
+}
+
+impl Batch {
+    fn add(&mut self, chain: &Chain, event: &Event) -> Result<(), LogError> {
+        let at = self.bytes.len();
+        let place = (self.tail.events + 1, chain, &self.tail.link);
+        write(&mut self.bytes, place, &self.now, event)
+            .map_err(|error| LogError::Io { path: "an event".to_owned(), source: error.into() })?;
+        self.tail.link = chain.link(&self.bytes[at..]);
+        self.tail.events += 1;
+        self.bytes.push(b'\n');
+        self.last = self.bytes.len() - at;
+        Ok(())
+    }
+}
+
+/// Takes the lock of the log in `folder`. The kernel lets go of it with the process.
+pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
+    let path = folder.join(LOCK);
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    private(&mut options);
+    let file = match options.open(path.as_path()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_private_folder(folder).map_err(|error| failed(io::Error::other(error)))?;
+            options.open(path.as_path()).map_err(failed)?
+        }
+        opened => opened.map_err(failed)?,
+    };
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(20);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(2));
+            }
+            Err(TryLockError::WouldBlock) => return Err(LogError::Busy { path: path.to_string() }),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+fn open(path: &AbsPath) -> Result<(Option<File>, u64), LogError> {
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    match File::open(path.as_path()) {
+        Ok(file) => {
+            let size = file.metadata().map_err(failed)?.len();
+            Ok((Some(file), size))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((None, 0)),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn read_range(mut file: &File, path: &AbsPath, from: u64, to: u64) -> Result<Vec<u8>, LogError> {
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    if to - from > MAX_LEFT {
+        let what = format!("{path} has {} bytes more than the head knows of", to - from);
+        return Err(LogError::Broken { what });
+    }
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    file.take(to - from).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn truncate(path: &AbsPath, size: u64) -> Result<(), LogError> {
+    let cut =
+        OpenOptions::new().write(true).open(path.as_path()).and_then(|file| file.set_len(size));
+    cut.map_err(|source| LogError::Io { path: path.to_string(), source })
+}
+
+fn without_break(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}

@@ -1,0 +1,347 @@
+use std::collections::BTreeSet;
+
+use skill::capabilities::{Anchor, Place};
+
+use super::*;
+
+const NOW: &str = "2026-06-01T00:00:00Z";
+
+fn now() -> Timestamp {
+    NOW.parse().unwrap()
+}
+
+fn subject(source: SkillSource) -> Subject {
+    Subject {
+        skill_id: "personal/pdf".to_owned(),
+        name: "pdf".to_owned(),
+        names: vec!["pdf".to_owned(), "personal/pdf".to_owned()],
+        source,
+        origin: "https://github.com/acme/pdf".to_owned(),
+        content: Digest::of(b"content"),
+        bundle: Digest::of(b"bundle"),
+        is_drifted: false,
+        asks_each_session: false,
+        is_off: false,
+    }
+}
+
+fn plan(source: SkillSource) -> Plan {
+    Plan {
+        subject: subject(source),
+        script: None,
+        declared: Declared::default(),
+        asked: Asked::default(),
+    }
+}
+
+fn host(text: &str) -> Host {
+    Host::parse(text).unwrap()
+}
+
+fn hosts(texts: &[&str]) -> Reach<Host> {
+    Reach::only(texts.iter().map(|text| host(text)))
+}
+
+fn named(texts: &[&str]) -> Asked {
+    let network = AskedNetwork::Named(texts.iter().map(|text| host(text)).collect());
+    Asked { network, ..Asked::default() }
+}
+
+fn declaring(plan: Plan, network: Reach<Host>) -> Plan {
+    Plan { declared: Declared { network: Some(network), ..plan.declared.clone() }, ..plan }
+}
+
+fn context() -> AuthorizeContext {
+    AuthorizeContext { now: now(), session: "one".to_owned(), once: None }
+}
+
+fn approved(plan: &Plan, grant: Grant) -> Approvals {
+    let mut approvals = Approvals::default();
+    approvals.add(Approval {
+        origin: plan.subject.origin.clone(),
+        skill: plan.subject.name.clone(),
+        skill_id: plan.subject.skill_id.clone(),
+        bundle: plan.subject.bundle,
+        grant,
+        powers: plan.declared.powers(),
+        approved_at: now(),
+        expires_at: None,
+        session: None,
+    });
+    approvals
+}
+
+/// Shows what becomes of a plan: the powers of a permit, the reasons of a question, those of a refusal.
+fn check(
+    plan: Plan,
+    policy: &OrgPolicy,
+    approvals: &Approvals,
+    context: &AuthorizeContext,
+) -> String {
+    match authorize(plan, policy, approvals, context) {
+        Authorization::Permit(permit) => {
+            let network = match &permit.powers().network {
+                Reach::Everything => "any".to_owned(),
+                Reach::Only(hosts) => {
+                    hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+                }
+            };
+            format!("permit [{network}]")
+        }
+        Authorization::Ask(request) => format!("ask: {}", request.reasons.join("; ")),
+        Authorization::Refusal(refusal) => format!("refusal: {}", refusal.reasons.join("; ")),
+    }
+}
+
+fn plainly(plan: Plan) -> String {
+    check(plan, &OrgPolicy::default(), &Approvals::default(), &context())
+}
+
+#[test]
+fn tiers_decide_who_is_asked() {
+    for source in [SkillSource::Builtin, SkillSource::Org] {
+        assert_eq!(plainly(plan(source)), "permit []", "{source}");
+        let wants = declaring(plan(source), hosts(&["a.test"]));
+        assert_eq!(
+            plainly(wants),
+            "ask: it wants network: a.test",
+            "the network needs a word in every tier"
+        );
+        for asked in [
+            Asked { direct_writes: true, ..Asked::default() },
+            Asked { deletions: true, ..Asked::default() },
+            Asked { env: vec!["HOME".to_owned()], ..Asked::default() },
+        ] {
+            assert!(plainly(Plan { asked, ..plan(source) }).starts_with("ask: it wants"));
+        }
+    }
+    assert_eq!(
+        plainly(plan(SkillSource::User)),
+        "ask: scripts of your own skills run only with your word"
+    );
+    assert_eq!(
+        plainly(plan(SkillSource::ThirdParty)),
+        "ask: scripts of a stranger's skill run only with your word"
+    );
+    let off = Subject { is_off: true, ..subject(SkillSource::Builtin) };
+    assert!(plainly(Plan { subject: off, ..plan(SkillSource::Builtin) }).starts_with("refusal"));
+}
+
+#[test]
+fn a_strangers_skill_has_no_network_unless_the_user_names_the_host() {
+    let none = OrgPolicy::default();
+    let stranger = declaring(plan(SkillSource::ThirdParty), Reach::Everything);
+    let bare = approved(&stranger, Grant::default());
+    assert_eq!(check(stranger.clone(), &none, &bare, &context()), "permit []");
+    let wants = Plan { asked: named(&["a.test"]), ..stranger.clone() };
+    assert!(
+        check(wants.clone(), &none, &bare, &context()).starts_with("ask"),
+        "that was not approved"
+    );
+    let grant = Grant { network: hosts(&["a.test"]), ..Grant::default() };
+    let granted = approved(&stranger, grant);
+    assert_eq!(check(wants, &none, &granted, &context()), "permit [a.test]");
+    assert_eq!(
+        check(stranger, &none, &granted, &context()),
+        "permit [a.test]",
+        "it was named once"
+    );
+    // The request of a stranger's skill never grants what only the skill declares.
+    let stranger = declaring(plan(SkillSource::ThirdParty), hosts(&["b.test"]));
+    let request = request(&stranger, &none, &Approvals::default()).unwrap();
+    assert!(request.grant.network.is_nothing());
+    let own = declaring(plan(SkillSource::User), hosts(&["b.test"]));
+    let request = super::request(&own, &none, &Approvals::default()).unwrap();
+    assert_eq!(request.grant.network, hosts(&["b.test"]));
+    assert_eq!(request.command(""), "openskills approve personal/pdf --net b.test");
+}
+
+#[test]
+fn a_grant_stands_in_for_no_declaration_and_never_over_one() {
+    let none = OrgPolicy::default();
+    let asked = named(&["a.test"]);
+    let silent = Plan { asked: asked.clone(), ..plan(SkillSource::User) };
+    let grant = Grant { network: hosts(&["a.test"]), ..Grant::default() };
+    assert_eq!(
+        check(silent.clone(), &none, &approved(&silent, grant.clone()), &context()),
+        "permit [a.test]"
+    );
+    let closed = Plan { asked, ..declaring(plan(SkillSource::User), Reach::nothing()) };
+    let told = check(closed.clone(), &none, &approved(&closed, grant.clone()), &context());
+    assert_eq!(
+        told,
+        "refusal: `personal/pdf` declares its network as `nothing`; nobody can grant it more"
+    );
+    // Not even an approval that says otherwise widens what is declared.
+    let closed = Plan { asked: Asked::default(), ..closed };
+    assert_eq!(check(closed.clone(), &none, &approved(&closed, grant), &context()), "permit []");
+    let env = Asked { env: vec!["B".to_owned()], ..Asked::default() };
+    let declared = Declared { env: Some(Reach::only(["A".to_owned()])), ..Declared::default() };
+    let told = plainly(Plan { asked: env, declared, ..plan(SkillSource::Org) });
+    assert_eq!(told, "refusal: `personal/pdf` does not declare the variable `B`");
+}
+
+#[test]
+fn an_approval_is_of_one_content_from_one_origin_for_a_time() {
+    let none = OrgPolicy::default();
+    let plan = plan(SkillSource::User);
+    let approvals = approved(&plan, Grant::default());
+    assert_eq!(check(plan.clone(), &none, &approvals, &context()), "permit []");
+    let others: [fn(&mut Subject); 4] = [
+        |subject| subject.bundle = Digest::of(b"other"),
+        |subject| subject.origin = "https://github.com/evil/pdf".to_owned(),
+        |subject| subject.name = "pdfs".to_owned(),
+        |subject| subject.asks_each_session = true,
+    ];
+    for change in others {
+        let mut other = plan.clone();
+        change(&mut other.subject);
+        assert!(check(other, &none, &approvals, &context()).starts_with("ask"));
+    }
+    let ends = |end: &str| {
+        let mut approvals = Approvals::default();
+        let mut approval = approved(&plan, Grant::default()).iter().next().unwrap().clone();
+        approval.expires_at = Some(end.parse().unwrap());
+        approvals.add(approval);
+        check(plan.clone(), &none, &approvals, &context())
+    };
+    assert_eq!(ends("2026-06-01T00:00:01Z"), "permit []");
+    assert!(ends(NOW).starts_with("ask"), "its time is over");
+    let policy = OrgPolicy { max_approval_days: Some(30), ..OrgPolicy::default() };
+    let later = |days: i64| AuthorizeContext {
+        now: now() + SignedDuration::from_hours(24 * days),
+        ..context()
+    };
+    assert_eq!(check(plan.clone(), &policy, &approvals, &later(29)), "permit []");
+    assert!(check(plan.clone(), &policy, &approvals, &later(30)).starts_with("ask"));
+    // An approval of one session is none of another.
+    let mut of_session = Approvals::default();
+    let mut approval = approvals.iter().next().unwrap().clone();
+    approval.session = Some("one".to_owned());
+    of_session.add(approval);
+    let local = Subject { asks_each_session: true, ..plan.subject.clone() };
+    let local = Plan { subject: local, ..plan };
+    assert_eq!(check(local.clone(), &none, &of_session, &context()), "permit []");
+    let other = AuthorizeContext { session: "two".to_owned(), ..context() };
+    assert!(check(local, &none, &of_session, &other).starts_with("ask"));
+}
+
+#[test]
+fn once_is_enough_for_once_where_the_organisation_allows_it() {
+    let once = |grant: Grant| AuthorizeContext { once: Some(grant), ..context() };
+    let none = Approvals::default();
+    let plan = plan(SkillSource::ThirdParty);
+    assert_eq!(
+        check(plan.clone(), &OrgPolicy::default(), &none, &once(Grant::default())),
+        "permit []"
+    );
+    let more = Plan { asked: Asked { deletions: true, ..Asked::default() }, ..plan.clone() };
+    let told = check(more, &OrgPolicy::default(), &none, &once(Grant::default()));
+    assert!(told.starts_with("ask"), "what was not granted is not there: {told}");
+    let policy = OrgPolicy { may_approve_once: false, ..OrgPolicy::default() };
+    let told = check(plan, &policy, &none, &once(Grant::default()));
+    assert!(told.ends_with("the organisation does not allow approvals for once"), "{told}");
+}
+
+#[test]
+fn what_csk_did_not_install_so_runs_only_as_it_was_approved() {
+    let drifted = Subject { is_drifted: true, ..subject(SkillSource::Org) };
+    let drifted = Plan { subject: drifted, ..plan(SkillSource::Org) };
+    let told = plainly(drifted.clone());
+    assert_eq!(told, "refusal: `personal/pdf` is not what csk installed");
+    let once = AuthorizeContext { once: Some(Grant::default()), ..context() };
+    let told = check(drifted.clone(), &OrgPolicy::default(), &Approvals::default(), &once);
+    assert!(told.starts_with("refusal"), "{told}");
+    let approvals = approved(&drifted, Grant::default());
+    assert_eq!(check(drifted, &OrgPolicy::default(), &approvals, &context()), "permit []");
+}
+
+#[test]
+fn the_organisation_has_the_last_word() {
+    let pattern = |text: &str| skill_state::Pattern::new(skill_state::origin_key(text));
+    let plan = declaring(plan(SkillSource::User), hosts(&["a.test", "b.test", "*.c.test"]));
+    let all = Grant { network: hosts(&["a.test", "b.test", "*.c.test"]), ..Grant::default() };
+    let approvals = approved(&plan, all);
+    let told = |policy: OrgPolicy| check(plan.clone(), &policy, &approvals, &context());
+    let policy = OrgPolicy::default;
+    let required = |run: SkillSource| OrgPolicy {
+        required: skill_state::RequiredTiers { run, ..policy().required },
+        ..policy()
+    };
+    assert_eq!(told(policy()), "permit [a.test b.test *.c.test]");
+    for (policy, expected) in [
+        (
+            OrgPolicy { denied_skills: vec![skill_state::Pattern::new("pd*")], ..policy() },
+            "refusal: the organisation denies the skill `pd*`",
+        ),
+        (
+            OrgPolicy { denied_origins: vec![pattern("git@github.com:acme/*")], ..policy() },
+            "refusal: the organisation denies skills from `github.com/acme/*`",
+        ),
+        (
+            OrgPolicy {
+                allowed_origins: Some(vec![pattern("https://git.acme.test/*")]),
+                ..policy()
+            },
+            "refusal: the organisation does not allow skills from `github.com/acme/pdf`",
+        ),
+        (
+            OrgPolicy { denied_digests: vec![Digest::of(b"bundle")], ..policy() },
+            &format!(
+                "refusal: the organisation denies this very content, {}",
+                Digest::of(b"bundle")
+            ),
+        ),
+        (
+            required(SkillSource::Org),
+            "refusal: the organisation runs scripts of the tier `org` at least; this is `user`",
+        ),
+        (required(SkillSource::User), "permit [a.test b.test *.c.test]"),
+        (
+            OrgPolicy { denied_hosts: vec![host("b.test"), host("x.c.test")], ..policy() },
+            "permit [a.test]",
+        ),
+        (OrgPolicy { allowed_hosts: hosts(&["b.test"]), ..policy() }, "permit [b.test]"),
+    ] {
+        assert_eq!(told(policy), expected);
+    }
+    let anywhere = declaring(plan.clone(), Reach::Everything);
+    let policy = OrgPolicy { denied_hosts: vec![host("b.test")], ..policy() };
+    let told = check(anywhere, &policy, &approvals, &context());
+    assert_eq!(
+        told,
+        "refusal: the organisation denies hosts, so those that are needed must be named"
+    );
+    let named = Plan { asked: named(&["b.test"]), ..plan };
+    let told = check(named, &policy, &approvals, &context());
+    assert_eq!(told, "refusal: the organisation does not let these hosts be reached");
+}
+
+#[test]
+fn a_question_shows_what_is_new_since_the_last_approval() {
+    let before = declaring(plan(SkillSource::User), hosts(&["a.test"]));
+    let approvals = approved(&before, Grant::default());
+    let mut after = declaring(before, hosts(&["b.test"]));
+    after.subject.bundle = Digest::of(b"later");
+    after.declared.read = Some(Reach::only([Place::at(Anchor::Home)]));
+    let Authorization::Ask(request) =
+        authorize(after, &OrgPolicy::default(), &approvals, &context())
+    else {
+        panic!("it asks")
+    };
+    assert!(request.before.is_some());
+    let lines = crate::change_lines(&request.changes);
+    assert_eq!(
+        lines,
+        [
+            "+ read: ~",
+            "- read: <unknown, may do anything>",
+            "+ network: b.test",
+            "- network: a.test"
+        ]
+    );
+    assert_eq!(
+        request.grant.lines().into_iter().collect::<BTreeSet<_>>(),
+        BTreeSet::from(["network: b.test".to_owned()])
+    );
+}

@@ -1,0 +1,100 @@
+//! Whether a rule about files is about a path, by the rules of gitignore.
+
+use std::path::{Component, Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::Surroundings;
+
+/// A rule about files, as far as it can be applied.
+pub(super) enum Files {
+    /// Patterns, each below a folder.
+    Rules(Vec<(PathBuf, Gitignore)>),
+    /// It cannot be applied.
+    Unclear,
+}
+
+/// What a path is looked at as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looked {
+    /// A file.
+    AsFile,
+    /// A file, or a folder with everything in it.
+    AsFolder,
+}
+
+impl Files {
+    /// Reads a rule: `//x` is absolute, `~/x` in the home, all else in one of `roots`.
+    pub(super) fn new(pattern: &str, roots: &[PathBuf], around: &Surroundings) -> Self {
+        let (roots, mut below) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
+            (Some(below), _) => (vec![PathBuf::from("/")], format!("/{below}")),
+            (None, Some(below)) => (around.home.clone(), format!("/{below}")),
+            (None, None) => {
+                (roots.to_vec(), pattern.strip_prefix("./").unwrap_or(pattern).to_owned())
+            }
+        };
+        let mut roots: Vec<PathBuf> = roots.iter().map(|root| plain(root)).collect();
+        while let Some(rest) = below.strip_prefix("../") {
+            let is_up = roots.iter_mut().all(|root| root.pop());
+            if !is_up {
+                return Self::Unclear;
+            }
+            below = if rest.starts_with("../") { rest.to_owned() } else { format!("/{rest}") };
+        }
+        // A leading `#` would make a comment of it, a `!` the opposite.
+        if below.starts_with(['#', '!']) {
+            below.insert(0, '\\');
+        }
+        let compiled = roots.into_iter().map(|root| {
+            let mut builder = GitignoreBuilder::new(&root);
+            builder.add_line(None, &below).ok()?;
+            let rules = builder.build().ok().filter(|rules| !rules.is_empty())?;
+            Some((root, rules))
+        });
+        match compiled.collect::<Option<Vec<_>>>() {
+            Some(rules) if !rules.is_empty() => Self::Rules(rules),
+            _ => Self::Unclear,
+        }
+    }
+
+    /// Returns true if a path is part of what the rule is about. A folder is, if whatever is in it is.
+    pub(super) fn holds(&self, path: &Path, kind: Looked) -> bool {
+        let Self::Rules(rules) = self else { return false };
+        let path = plain(path);
+        rules.iter().filter(|(root, _)| path.starts_with(root)).any(|(_, rules)| {
+            let is_it = |is_folder| rules.matched_path_or_any_parents(&path, is_folder).is_ignore();
+            let is_folder = || is_it(true) || rules.matched(path.join(ANY_NAME), false).is_ignore();
+            is_it(false) || (kind == Looked::AsFolder && is_folder())
+        })
+    }
+
+    /// Returns true if something that the rule is about may be below a path.
+    pub(super) fn may_be_below(&self, path: &Path) -> bool {
+        let Self::Rules(rules) = self else { return true };
+        let path = plain(path);
+        rules.iter().any(|(root, _)| root.starts_with(&path) || path.starts_with(root))
+    }
+
+    /// Returns true if the rule cannot be applied.
+    pub(super) fn is_unclear(&self) -> bool {
+        matches!(self, Self::Unclear)
+    }
+}
+
+/// A name that no rule is about in particular.
+const ANY_NAME: &str = "\u{1}any\u{1}";
+
+/// Returns a path without `.`, `..` and doubled slashes, by its text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut all = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                all.pop();
+            }
+            other => all.push(other),
+        }
+    }
+    all
+}

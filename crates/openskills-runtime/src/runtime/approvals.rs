@@ -1,0 +1,282 @@
+//! What may run, what the user approved, and what the organisation forbids.
+
+use jiff::Timestamp;
+use skill::capabilities::{Declared, PowerChange};
+use skill::{
+    DeclaredCapabilities, Digest, Frontmatter, MANIFEST_FILE, Manifest, RelPath, TreeEntry, Trust,
+};
+use skill_fs::{Digests, FsError, Root, WalkLimits, digests, walk};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy};
+
+use super::OpenSkillRuntime;
+use crate::index::Place;
+use crate::load::{Loaded, load, open};
+use crate::permit::{
+    Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
+};
+use crate::state::{lock_state, nowhere};
+use crate::{
+    ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, SkillSource, rfc3339,
+};
+
+/// The largest manifest that is read.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+impl OpenSkillRuntime {
+    /// Plans to run a script of a skill, or any of them. Reads everything that the skill is, for its digest.
+    pub fn plan_run(
+        &self,
+        name: &str,
+        script: Option<&str>,
+        asked: Asked,
+    ) -> Result<Plan, RuntimeError> {
+        let skill = self.skill(name)?;
+        let loaded = load(skill, self.config.strictness())?;
+        let subject = subject(skill, &loaded)?;
+        let declared = declared(skill, &loaded)?;
+        // What was read is the skill that the digest is of only if nothing changed meanwhile.
+        open(skill)?;
+        Ok(Plan { subject, script: script.map(str::to_owned), declared, asked })
+    }
+
+    /// Decides whether a plan may be carried out. The decision is in the log before it is returned.
+    pub fn authorize(
+        &mut self,
+        plan: Plan,
+        once: Option<Grant>,
+    ) -> Result<Authorization, RuntimeError> {
+        let state = self.places()?.state.clone().ok_or_else(nowhere)?;
+        let approvals = Approvals::load(&state)?;
+        let context =
+            AuthorizeContext { now: Timestamp::now(), session: self.session.id.clone(), once };
+        let (skill_id, script) = (plan.subject.skill_id.clone(), plan.script.clone());
+        let authorization = authorize(plan, &self.found.policy, &approvals, &context);
+        let (decision, because) = authorization.decision();
+        self.record(&Event::PolicyDecided(PolicyDecision {
+            skill_id: Some(skill_id),
+            session_id: context.session,
+            task_id: None,
+            action: "run".to_owned(),
+            input: script,
+            decision,
+            because,
+        }))?;
+        Ok(authorization)
+    }
+
+    /// Returns the question that approving `plan` answers, also where none needs to be asked.
+    pub fn request(&self, plan: &Plan) -> Result<Result<Request, Refusal>, RuntimeError> {
+        let state = self.places()?.state.clone().ok_or_else(nowhere)?;
+        let approvals = Approvals::load(&state)?;
+        Ok(request(plan, &self.found.policy, &approvals))
+    }
+
+    /// Remembers that the user agreed to a request. It is in the log before it holds.
+    pub fn approve(
+        &mut self,
+        request: &Request,
+        expires_at: Option<Timestamp>,
+    ) -> Result<Approval, RuntimeError> {
+        let state = self.places()?.state.clone();
+        let _lock = lock_state(state.as_ref())?;
+        let state = state.ok_or_else(nowhere)?;
+        let mut approvals = Approvals::load(&state)?;
+        let Request { subject, grant, powers, .. } = request;
+        let approval = Approval {
+            origin: subject.origin.clone(),
+            skill: subject.name.clone(),
+            skill_id: subject.skill_id.clone(),
+            bundle: subject.bundle,
+            grant: grant.clone(),
+            powers: powers.clone(),
+            approved_at: Timestamp::now(),
+            expires_at,
+            session: subject.asks_each_session.then(|| self.session.id.clone()),
+        };
+        self.record(&Event::ApprovalGranted(change(&approval)))?;
+        approvals.add(approval.clone());
+        approvals.save(&state)?;
+        Ok(approval)
+    }
+
+    /// Returns everything that the user approved.
+    pub fn approvals(&self) -> Result<Approvals, RuntimeError> {
+        let state = self.places()?.state.as_ref().ok_or_else(nowhere)?;
+        Ok(Approvals::load(state)?)
+    }
+
+    /// Takes approvals back; returns them. It is in the log after it holds, so that a full disk keeps nobody from it.
+    pub fn revoke(
+        &mut self,
+        is_meant: impl Fn(&Approval) -> bool,
+    ) -> Result<Vec<Approval>, RuntimeError> {
+        let state = self.places()?.state.clone();
+        let _lock = lock_state(state.as_ref())?;
+        let state = state.ok_or_else(nowhere)?;
+        let mut approvals = Approvals::load(&state)?;
+        let gone = approvals.remove(is_meant);
+        if !gone.is_empty() {
+            approvals.save(&state)?;
+        }
+        for approval in &gone {
+            self.record(&Event::ApprovalRevoked(change(approval)))?;
+        }
+        Ok(gone)
+    }
+
+    /// Refuses what the organisation does not let be activated: only the loaded skill tells its content and its own word.
+    pub(crate) fn check_policy(
+        &self,
+        skill: &Skill,
+        frontmatter: &Frontmatter,
+        hash: &str,
+    ) -> Result<(), RuntimeError> {
+        let policy = &self.found.policy;
+        let (tier, _) = tier(skill, frontmatter);
+        let names = names(skill);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let digest: Vec<Digest> = hash.parse().into_iter().collect();
+        let reason = policy
+            .refuses_use(&names, &origin(skill), tier)
+            .or_else(|| policy.refuses_digests(&digest));
+        match reason {
+            None => Ok(()),
+            Some(reason) => Err(RuntimeError::PermissionDenied {
+                message: format!("`{}` may not be used: {reason}", skill.id),
+                hint: Some("ask whoever administers this machine".to_owned()),
+            }),
+        }
+    }
+
+    /// Returns what the organisation forbids.
+    pub fn org_policy(&self) -> &OrgPolicy {
+        &self.found.policy
+    }
+}
+
+fn change(approval: &Approval) -> ApprovalChange {
+    ApprovalChange {
+        approval_id: approval.id(),
+        skill_id: approval.skill_id.clone(),
+        origin: approval.origin.clone(),
+        bundle_sha256: approval.bundle.to_string(),
+        granted: approval.grant.lines(),
+        expires_at: approval.expires_at.map(rfc3339),
+    }
+}
+
+/// Returns who a skill is, to those who decide about it.
+pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, RuntimeError> {
+    let frontmatter = &loaded.document.frontmatter;
+    let digests = digests_of(skill, loaded.root.as_ref())?;
+    let from = skill.provenance.as_deref().filter(|from| from.has_receipt);
+    let is_drifted = from.is_some_and(|from| from.is_drifted || !from.is_of(&digests));
+    // An untouched install stands for the whole snapshot that it was made from, commands included.
+    let installed = from.filter(|_| !is_drifted);
+    let bundle = installed.and_then(|from| from.bundle_sha256.as_deref()?.parse().ok());
+    let (source, asks_each_session) = tier(skill, frontmatter);
+    Ok(Subject {
+        skill_id: skill.id.clone(),
+        name: skill.name.to_string(),
+        names: names(skill),
+        source,
+        origin: origin(skill),
+        content: digests.content,
+        bundle: bundle.unwrap_or(digests.bundle),
+        is_drifted,
+        asks_each_session,
+        is_off: !frontmatter.model_may_invoke() && !frontmatter.user_may_invoke(),
+    })
+}
+
+/// Returns what a rule of the organisation may know a skill by.
+pub(crate) fn names(skill: &Skill) -> Vec<String> {
+    vec![skill.key.to_string(), skill.name.to_string(), skill.id.clone()]
+}
+
+/// Returns where a skill comes from. A marker without a receipt may be anybody's, and one beside changed files is not theirs.
+pub(crate) fn origin(skill: &Skill) -> String {
+    let from = skill.provenance.as_deref().filter(|from| from.has_receipt && !from.is_drifted);
+    match from {
+        Some(from) => from.origin_url.clone().unwrap_or_else(|| format!("csk:{}", from.repository)),
+        None => skill.path().to_owned(),
+    }
+}
+
+/// Returns the tier of a skill, which its own word can only lower, and whether every session asks anew.
+pub(crate) fn tier(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
+    let at_most = |tier: SkillSource| skill.source.max(tier);
+    match frontmatter.corteza.trust {
+        None | Some(Trust::Managed) => (skill.source, false),
+        Some(Trust::Package | Trust::User) => (at_most(SkillSource::User), false),
+        Some(Trust::Project) => {
+            let is_of_project = matches!(skill.scope, Scope::Project | Scope::Nested);
+            let tier = if is_of_project { SkillSource::User } else { SkillSource::ThirdParty };
+            (at_most(tier), false)
+        }
+        Some(Trust::Local) => (at_most(SkillSource::User), true),
+    }
+}
+
+/// Returns the digests that trust binds to: nothing in the folder may lead out of it.
+fn digests_of(skill: &Skill, root: Option<&Root>) -> Result<Digests, RuntimeError> {
+    match (&skill.place, root) {
+        (Place::Folder { .. }, Some(root)) => Ok(digests(root, &walk(root, &WalkLimits::SKILL)?)?),
+        (Place::Builtin(builtin), _) => {
+            let digest: Digest = builtin.hash();
+            Ok(Digests { content: digest, bundle: digest })
+        }
+        (Place::Folder { folder, .. }, None) => {
+            Err(FsError::NotFound { path: folder.to_string() }.into())
+        }
+    }
+}
+
+/// Returns everything that a skill declares, in all its files and in what csk wrote down of its manifest.
+pub(crate) fn declared(skill: &Skill, loaded: &Loaded) -> Result<Declared, RuntimeError> {
+    let manifest = loaded.root.as_ref().map(manifest).transpose()?.flatten();
+    let kept = skill.provenance.as_deref().and_then(|from| from.capabilities.as_ref());
+    let frontmatter = &loaded.document.frontmatter;
+    let own = Declared::of(frontmatter, manifest.as_ref());
+    Ok(match kept {
+        Some(kept) => own.meet(&Declared::of_manifest(kept)),
+        None => own,
+    })
+}
+
+/// Reads what the manifest in a skill's folder declares. One that cannot be understood may be a limit.
+fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, RuntimeError> {
+    let path = RelPath::new(MANIFEST_FILE).expect("it is a plain name");
+    let bytes = match root.read(&path, MAX_MANIFEST) {
+        Ok(bytes) => bytes,
+        Err(FsError::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let shown = root.path().join(MANIFEST_FILE).to_string();
+    let tree = |path: &str| {
+        let path = RelPath::new(path).ok()?;
+        match root.file(&path) {
+            Ok(_) => Some(TreeEntry::File),
+            Err(FsError::NotRegular { .. }) => Some(TreeEntry::Folder),
+            Err(_) => None,
+        }
+    };
+    let (manifest, diagnostics) = Manifest::parse(&shown, &String::from_utf8_lossy(&bytes), &tree);
+    match manifest {
+        Some(manifest) => Ok(manifest.capabilities),
+        None => Err(RuntimeError::InvalidManifest { file: shown, diagnostics }),
+    }
+}
+
+/// Returns a change of powers in words.
+pub fn change_lines(changes: &[PowerChange]) -> Vec<String> {
+    let line = |sign: &str, kind: &str, item: &String| format!("{sign} {kind}: {item}");
+    changes
+        .iter()
+        .flat_map(|change| {
+            let kind = change.kind.as_str();
+            let gained = change.gained.iter().map(move |item| line("+", kind, item));
+            gained.chain(change.lost.iter().map(move |item| line("-", kind, item)))
+        })
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! A question to the user on the terminal: what a skill wants to do, what is new about that, yes or no.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
+
+use openskills_runtime::permit::Request;
+use openskills_runtime::{change_lines, rfc3339};
+use term::{Ui, safe_line, table};
+
+/// Returns true if there is somebody to ask.
+pub(crate) fn is_somebody_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Shows a request and asks for a yes. Anything else is a no.
+pub(crate) fn ask(ui: &mut Ui, request: &Request) -> io::Result<bool> {
+    ui.error(&shown(request))?;
+    ui.error("Approve? [y/N] ")?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Returns a request as people read it.
+pub(crate) fn shown(request: &Request) -> String {
+    let subject = &request.subject;
+    let who = match subject.source.as_str() {
+        "third_party" => "a stranger's".to_owned(),
+        other => other.to_owned(),
+    };
+    let mut text = format!("{} ({who})\n", safe_line(&subject.skill_id));
+    let mut rows = vec![
+        vec!["  from".to_owned(), subject.origin.clone()],
+        vec!["  content".to_owned(), subject.bundle.to_string()],
+    ];
+    if subject.is_drifted {
+        rows.push(vec!["  warning".to_owned(), "it is not what csk installed".to_owned()]);
+    }
+    text += &table(&rows, None);
+    text += "It declares:\n";
+    let powers = request.powers.iter();
+    let rows: Vec<Vec<String>> = powers
+        .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
+        .collect();
+    text += &table(&rows, None);
+    text += "You would grant:\n  to run its scripts in the sandbox, with what it declares and no more\n";
+    for line in request.grant.lines() {
+        writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
+    }
+    if let Some(before) = &request.before {
+        let when = rfc3339(before.approved_at);
+        let changes = change_lines(&request.changes);
+        if before.bundle == subject.bundle {
+            writeln!(text, "You approved this content on {when}.")
+        } else if changes.is_empty() {
+            writeln!(text, "Its files changed since you approved it on {when}; its powers did not.")
+        } else {
+            writeln!(text, "Its powers changed since you approved it on {when}:")
+        }
+        .expect("writing to text cannot fail");
+        for line in changes {
+            writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
+        }
+    }
+    text
+}

@@ -1,0 +1,169 @@
+//! `openskills approvals`: what was approved, and taking it back.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use openskills_runtime::{Approval, OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use term::{counted, safe_line, table};
+
+use crate::context::Context;
+use crate::output::{ApprovalJson, ApprovalsJson, VERSION};
+
+const AFTER: &str = "\
+Examples:
+  openskills approvals list
+  openskills approvals revoke 3f2a9c0d1e4b
+  openskills approvals revoke pdf
+  openskills approvals revoke --all";
+
+const LIST: &str = "\
+Reads:  approvals.json
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+
+Examples:
+  openskills approvals list
+  openskills approvals list --json";
+
+const REVOKE: &str = "\
+Reads:  approvals.json
+Writes: approvals.json, the log
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  3  there is no such approval
+  6  it is revoked, and the log cannot be written
+
+Examples:
+  openskills approvals revoke 3f2a9c0d1e4b
+  openskills approvals revoke pdf
+  openskills approvals revoke --expired";
+
+/// Show what was approved, and take it back
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ApprovalsArgs {
+    #[command(subcommand)]
+    command: ApprovalsCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ApprovalsCommand {
+    List(ListArgs),
+    Revoke(RevokeArgs),
+}
+
+/// Show every approval
+#[derive(Debug, clap::Args)]
+#[command(after_help = LIST)]
+struct ListArgs {
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Take approvals back
+#[derive(Debug, clap::Args)]
+#[command(after_help = REVOKE)]
+struct RevokeArgs {
+    /// The id of an approval, or the name or id of a skill: then all of its approvals
+    #[arg(value_name = "APPROVAL", required_unless_present_any = ["all", "expired"])]
+    approvals: Vec<String>,
+    /// All of them
+    #[arg(long, conflicts_with_all = ["approvals", "expired"])]
+    all: bool,
+    /// Those whose time is over
+    #[arg(long, conflicts_with = "approvals")]
+    expired: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl ApprovalsArgs {
+    /// Returns true if what it answers, failures too, is JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.command {
+            ApprovalsCommand::List(args) => args.json,
+            ApprovalsCommand::Revoke(args) => args.json,
+        }
+    }
+}
+
+pub(crate) fn approvals(context: &mut Context, args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
+    let mut runtime = OpenSkillRuntime::with_config(RuntimeConfig::default());
+    match &args.command {
+        ApprovalsCommand::List(args) => list(context, &runtime, args)?,
+        ApprovalsCommand::Revoke(args) => revoke(context, &mut runtime, args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(context: &mut Context, runtime: &OpenSkillRuntime, args: &ListArgs) -> anyhow::Result<()> {
+    let approvals = runtime.approvals()?;
+    if args.json {
+        let approvals = approvals.iter().map(ApprovalJson::new).collect();
+        context.ui.json(&ApprovalsJson { version: VERSION, approvals })?;
+        return Ok(());
+    }
+    let now = Timestamp::now();
+    let rows: Vec<Vec<String>> = approvals
+        .iter()
+        .map(|approval| {
+            let until = match (&approval.expires_at, &approval.session) {
+                (Some(end), _) if *end <= now => "expired".to_owned(),
+                (Some(end), _) => format!("until {}", rfc3339(*end)),
+                (None, Some(session)) => format!("in session {session}"),
+                (None, None) => "until revoked".to_owned(),
+            };
+            let granted = approval.grant.lines().join(", ");
+            let granted = if granted.is_empty() { "scripts".to_owned() } else { granted };
+            let digest = approval.bundle.short()[..12].to_owned();
+            let (id, origin) = (approval.id(), approval.origin.clone());
+            vec![id, approval.skill_id.clone(), digest, until, granted, origin]
+        })
+        .collect();
+    context.ui.out(&table(&rows, context.ui.width))?;
+    if rows.is_empty() {
+        context.ui.error("nothing is approved\n")?;
+    }
+    Ok(())
+}
+
+fn revoke(
+    context: &mut Context,
+    runtime: &mut OpenSkillRuntime,
+    args: &RevokeArgs,
+) -> anyhow::Result<()> {
+    let now = Timestamp::now();
+    let is_named = |approval: &Approval, name: &String| {
+        approval.id() == *name || approval.skill_id == *name || approval.skill == *name
+    };
+    let known = runtime.approvals()?;
+    let unknown = args.approvals.iter().find(|name| !known.iter().any(|one| is_named(one, name)));
+    if let Some(name) = unknown {
+        return Err(RuntimeError::ApprovalNotFound { name: name.clone() }.into());
+    }
+    let is_meant = |approval: &Approval| {
+        args.all
+            || (args.expired && approval.expires_at.is_some_and(|end| end <= now))
+            || args.approvals.iter().any(|name| is_named(approval, name))
+    };
+    let gone = runtime.revoke(is_meant)?;
+    if args.json {
+        let approvals = gone.iter().map(ApprovalJson::new).collect();
+        context.ui.json(&ApprovalsJson { version: VERSION, approvals })?;
+        return Ok(());
+    }
+    for approval in &gone {
+        let told = format!("revoked {} of {}", approval.id(), approval.skill_id);
+        context.ui.out(&format!("{}\n", safe_line(&told)))?;
+    }
+    Ok(context.ui.error(&format!("{} revoked\n", counted(gone.len(), "approval")))?)
+}

@@ -1,0 +1,140 @@
+//! `openskills approve`: lets scripts of a skill run, as the skill is now.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
+
+use std::process::ExitCode;
+
+use jiff::{SignedDuration, Timestamp};
+use openskills_runtime::permit::{Asked, AskedNetwork, Refusal};
+use openskills_runtime::{RuntimeConfig, RuntimeError, rfc3339};
+use skill::capabilities::Host;
+use term::safe_line;
+
+use crate::ask::{ask, is_somebody_there, shown};
+use crate::cli::REFUSED;
+use crate::context::Context;
+use crate::look::{Look, discover};
+use crate::output::{ApprovalJson, ApproveJson, VERSION};
+use crate::when::span;
+
+const AFTER: &str = "\
+An approval is bound to where the skill comes from, its name, and the digest of everything it is:
+when any of that changes, the skill asks again and shows what is new. It lets its scripts run in the
+sandbox with what the skill declares. Hosts of a stranger's skill are granted only by --net; a skill
+that declares nothing gets what you name; nothing goes beyond what a skill declares, or beyond the
+policy in /etc/openskills/policy.json.
+
+On a terminal it shows what it grants and asks; elsewhere, and with --yes, it does not.
+
+Reads:  the whole skill, approvals.json, the policy of the organisation
+Writes: approvals.json, the log
+
+Exit codes:
+  0  approved
+  1  the skill cannot be loaded
+  2  the call or the configuration is wrong
+  3  there is no such skill
+  4  the policy or the skill itself stands against it, or the answer is no
+  6  the log cannot be written
+
+Examples:
+  openskills approve pdf
+  openskills approve project/deploy --net api.example.com --expires 30d
+  openskills approve pdf --no-net --yes
+  openskills approve pdf --direct-writes --deletions --json";
+
+/// Let scripts of a skill run, as it is now
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ApproveArgs {
+    /// A name or an id
+    #[arg(value_name = "SKILL")]
+    skill: String,
+    /// A host that it may reach, such as api.example.com or *.example.com; may be given several times
+    #[arg(long, value_name = "HOST", value_parser = host, conflicts_with = "no_net")]
+    net: Vec<Host>,
+    /// It may reach no host, whatever it declares
+    #[arg(long)]
+    no_net: bool,
+    /// A variable that it may read; may be given several times
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+    /// It may write files of the workspace directly, without a look at the changes first
+    #[arg(long)]
+    direct_writes: bool,
+    /// It may delete files of the workspace
+    #[arg(long)]
+    deletions: bool,
+    /// How long the approval lasts, such as 12h, 30d or 2w
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    expires: Option<SignedDuration>,
+    /// The session; a skill that calls itself local is approved for it alone
+    #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
+    session: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Write it as JSON; does not ask
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+/// Reads a host.
+pub(crate) fn host(text: &str) -> Result<Host, String> {
+    let hint = "write it as api.example.com or *.example.com, without a scheme, a port or a path";
+    Host::parse(text).ok_or_else(|| format!("`{text}` is no host; {hint}"))
+}
+
+pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Result<ExitCode> {
+    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
+    let runtime = discover(config)?;
+    let network = if args.no_net || !args.net.is_empty() {
+        AskedNetwork::Named(args.net.clone())
+    } else {
+        AskedNetwork::AsDeclared
+    };
+    let (direct_writes, deletions) = (args.direct_writes, args.deletions);
+    let asked = Asked { network, env: args.env.clone(), direct_writes, deletions };
+    let plan = runtime.plan_run(&args.skill, None, asked)?;
+    let request = runtime.request(&plan)?.map_err(refused)?;
+    let asks = !args.yes && !args.json && is_somebody_there();
+    if asks && !ask(&mut context.ui, &request)? {
+        context.ui.error("nothing was approved\n")?;
+        return Ok(ExitCode::from(REFUSED));
+    }
+    if !asks && !args.json {
+        context.ui.error(&shown(&request))?;
+    }
+    let expires_at = match args.expires {
+        Some(span) => {
+            Some(Timestamp::now().checked_add(span).map_err(|_| RuntimeError::Setup {
+                message: "--expires is further away than any calendar".to_owned(),
+                hint: None,
+            })?)
+        }
+        None => None,
+    };
+    let approval = runtime.approve(&request, expires_at)?;
+    if args.json {
+        let approval = ApprovalJson::new(&approval);
+        context.ui.json(&ApproveJson { version: VERSION, approval })?;
+    } else {
+        let until = approval.expires_at.map(|end| format!(" until {}", rfc3339(end)));
+        let told = format!(
+            "approved {} as {}{}",
+            approval.skill_id,
+            approval.id(),
+            until.unwrap_or_default()
+        );
+        context.ui.out(&format!("{}\n", safe_line(&told)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns a refusal as an error.
+pub(crate) fn refused(refusal: Refusal) -> RuntimeError {
+    let hint = (!refusal.how_to_allow.is_empty()).then(|| refusal.how_to_allow.join("; "));
+    RuntimeError::PermissionDenied { message: refusal.reasons.join("; "), hint }
+}

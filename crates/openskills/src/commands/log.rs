@@ -1,0 +1,177 @@
+//! `openskills log`: what the runtime did, and the proof that nobody changed the record.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
+
+mod archive;
+mod detail;
+mod export;
+mod otlp;
+mod show;
+mod stats;
+mod tail;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use openskills_runtime::log::{Entry, Key, LogError, Source};
+use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
+use skill_fs::AbsPath;
+
+use crate::context::Context;
+use crate::when::When;
+
+const AFTER: &str = "\
+The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event holds
+the digest of the one before, and head.json says where the log ends, so that a change, a gap and a cut
+are found. Whoever may write the folder could write a whole new log; against that helps a key that
+they cannot read, see `log.key_file` in docs/reference.md.
+
+Examples:
+  openskills log show --since 1d
+  openskills log tail --follow
+  openskills log verify
+  openskills log stats --json
+  openskills log export --format otlp --endpoint http://localhost:4318";
+
+/// Show, check and export the record of what skills did
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct LogArgs {
+    #[command(subcommand)]
+    command: LogCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum LogCommand {
+    Show(show::ShowArgs),
+    Tail(tail::TailArgs),
+    Verify(verify::VerifyArgs),
+    Export(export::ExportArgs),
+    Stats(stats::StatsArgs),
+    Archive(archive::ArchiveArgs),
+}
+
+impl LogArgs {
+    /// Returns true if what it answers, failures too, is JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.command {
+            LogCommand::Show(args) => args.json,
+            LogCommand::Tail(args) => args.json,
+            LogCommand::Verify(args) => args.json,
+            LogCommand::Stats(args) => args.json,
+            LogCommand::Archive(args) => args.json,
+            LogCommand::Export(_) => false,
+        }
+    }
+}
+
+pub(crate) fn log(context: &mut Context, args: &LogArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        LogCommand::Show(args) => show::show(context, args),
+        LogCommand::Tail(args) => tail::tail(context, args),
+        LogCommand::Verify(args) => verify::verify_log(context, args),
+        LogCommand::Export(args) => export::export(context, args),
+        LogCommand::Stats(args) => stats::show_stats(context, args),
+        LogCommand::Archive(args) => archive::archive_log(context, args),
+    }
+}
+
+/// Which log.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Which {
+    /// Another log than the user's own: its folder, or one file of it
+    #[arg(value_name = "LOG")]
+    pub(crate) log: Option<PathBuf>,
+}
+
+impl Which {
+    /// Returns the log. The user's own may be empty still.
+    pub(crate) fn source(&self, context: &Context) -> Result<Source, RuntimeError> {
+        match &self.log {
+            Some(path) => Ok(Source::at(&absolute(context, path)?)?),
+            None => {
+                let log = OpenSkillRuntime::open_log(&Places::from_environment()?)?;
+                Ok(Source::Folder(log.folder().clone()))
+            }
+        }
+    }
+}
+
+/// Returns the key of a log: the one that was named, or that of the user's own.
+pub(crate) fn key(
+    context: &Context,
+    file: Option<&Path>,
+    which: &Which,
+) -> Result<Option<Key>, RuntimeError> {
+    match (file, &which.log) {
+        (Some(path), _) => Ok(Some(Key::load(&absolute(context, path)?)?)),
+        (None, None) => {
+            Ok(OpenSkillRuntime::open_log(&Places::from_environment()?)?.key().cloned())
+        }
+        (None, Some(_)) => Ok(None),
+    }
+}
+
+fn absolute(context: &Context, path: &Path) -> Result<AbsPath, RuntimeError> {
+    AbsPath::new(context.cwd.as_path().join(path))
+        .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
+}
+
+/// Which events.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Which events")]
+pub(crate) struct Filter {
+    /// Only events of this skill: a name or an id
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
+    /// Only events of this kind, such as skill.activated, or of all kinds that start so, such as skill.
+    #[arg(long, value_name = "KIND")]
+    event: Option<String>,
+    /// Only events of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only events since then: 2026-01-31, 2026-01-31T12:00:00Z, or 2d for two days ago
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    since: Option<When>,
+    /// Only events before then
+    #[arg(long, value_name = "TIME", value_parser = When::parse)]
+    until: Option<When>,
+    /// Only events from this number on
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    from: u64,
+}
+
+impl Filter {
+    /// Returns the events of a log that are wanted.
+    pub(crate) fn entries(
+        &self,
+        source: &Source,
+    ) -> Result<impl Iterator<Item = Result<Entry, LogError>> + use<>, LogError> {
+        let (filter, now) = (self.clone(), Timestamp::now());
+        let wanted = move |entry: &Result<Entry, LogError>| {
+            entry.as_ref().map_or(true, |entry| filter.takes(entry, now))
+        };
+        Ok(source.entries(self.from)?.filter(wanted))
+    }
+
+    fn takes(&self, entry: &Entry, now: Timestamp) -> bool {
+        let is_skill = |wanted: &String| {
+            let is_it = |id: &str| id == wanted || id.rsplit('/').next() == Some(wanted);
+            entry.text("skillId").is_some_and(is_it) || entry.text("name") == Some(wanted)
+        };
+        let is_kind = |kind: &String| {
+            entry.event == *kind || (kind.ends_with('.') && entry.event.starts_with(kind.as_str()))
+        };
+        // An event whose time cannot be read is not left out: it may be the one that is looked for.
+        let at = entry.timestamp();
+        let is_since = |when: When| at.is_none_or(|at| at >= when.seen_from(now));
+        let is_before = |when: When| at.is_none_or(|at| at < when.seen_from(now));
+        self.skill.as_ref().is_none_or(is_skill)
+            && self.event.as_ref().is_none_or(is_kind)
+            && self.session.as_ref().is_none_or(|id| entry.text("sessionId") == Some(id))
+            && self.since.is_none_or(is_since)
+            && self.until.is_none_or(is_before)
+    }
+}

@@ -1,0 +1,185 @@
+//! `openskills log export`: events for other programs.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use openskills_runtime::RuntimeError;
+use openskills_runtime::log::{Entry, LogError};
+use serde_json::Value;
+
+use super::detail::detail;
+use super::{Filter, Which, otlp};
+use crate::context::Context;
+use crate::http;
+
+/// How many events go to a collector at once.
+const BATCH: usize = 500;
+/// How long a collector may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+const AFTER: &str = "\
+json is one array, csv has a heading and one row an event, otlp is the body of an OTLP/HTTP request in
+JSON. With --endpoint the events go to an OpenTelemetry collector, to <URL>/v1/logs.
+
+Reads:  the log
+Writes: standard output, or sends to --endpoint; nothing else is ever sent anywhere
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong, or the collector refuses
+  6  the log cannot be read
+
+Examples:
+  openskills log export > events.json
+  openskills log export --format csv --since 30d > events.csv
+  openskills log export --format otlp --endpoint http://localhost:4318
+  openskills log export --format otlp --endpoint https://otel.example.com --header \"Authorization: Bearer $TOKEN\"";
+
+/// Write events as JSON, CSV or OpenTelemetry logs
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    filter: Filter,
+    /// How
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Send them to a collector
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
+    /// A header for the collector, as `Name: value`; may be given several times
+    #[arg(long, value_name = "HEADER", requires = "endpoint")]
+    header: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    #[default]
+    Json,
+    Csv,
+    Otlp,
+}
+
+pub(crate) fn export(context: &mut Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    let source = args.which.source(context)?;
+    let entries = args.filter.entries(&source).map_err(RuntimeError::from)?;
+    let entries = entries.map(|entry: Result<Entry, LogError>| entry.map_err(RuntimeError::from));
+    match (&args.endpoint, args.format) {
+        (Some(endpoint), Format::Otlp) => send(context, args, endpoint, entries)?,
+        (Some(_), Format::Json | Format::Csv) => {
+            let message = "--endpoint takes OpenTelemetry logs only".to_owned();
+            let hint = Some("add --format otlp".to_owned());
+            return Err(RuntimeError::Setup { message, hint }.into());
+        }
+        (None, Format::Json) => json(context, entries)?,
+        (None, Format::Csv) => csv(context, entries)?,
+        (None, Format::Otlp) => {
+            let all = entries.collect::<Result<Vec<_>, _>>()?;
+            context.ui.json(&otlp::request(&all))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json(
+    context: &mut Context,
+    entries: impl Iterator<Item = Result<Entry, RuntimeError>>,
+) -> anyhow::Result<()> {
+    let mut start = "[\n";
+    for entry in entries {
+        context.ui.out(start)?;
+        context.ui.out(&serde_json::to_string(&entry?)?)?;
+        start = ",\n";
+    }
+    Ok(context.ui.out(if start == "[\n" { "[]\n" } else { "\n]\n" })?)
+}
+
+/// The columns that have a name of their own; everything of an event is in the last one.
+const COLUMNS: [&str; 8] =
+    ["skillId", "source", "sessionId", "taskId", "hash", "path", "decision", "because"];
+
+fn csv(
+    context: &mut Context,
+    entries: impl Iterator<Item = Result<Entry, RuntimeError>>,
+) -> anyhow::Result<()> {
+    context.ui.out(&format!("seq,time,event,{},detail,fields\n", COLUMNS.join(",")))?;
+    for entry in entries {
+        let entry = entry?;
+        let own = [entry.seq.to_string(), entry.time.clone(), entry.event.clone()];
+        let named = COLUMNS.iter().map(|key| match entry.fields.get(*key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        });
+        let rest = [detail(&entry), serde_json::to_string(&entry.fields)?];
+        let cells: Vec<String> =
+            own.into_iter().chain(named).chain(rest).map(|text| cell(&text)).collect();
+        context.ui.out(&format!("{}\n", cells.join(",")))?;
+    }
+    Ok(())
+}
+
+/// Returns a cell of CSV. What a spreadsheet would take for a formula gets a quote before it.
+fn cell(text: &str) -> String {
+    let quote = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    let needs_quotes = !quote.is_empty() || text.contains([',', '"', '\n', '\r']);
+    if needs_quotes { format!("\"{quote}{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+fn send(
+    context: &mut Context,
+    args: &ExportArgs,
+    endpoint: &str,
+    entries: impl Iterator<Item = Result<Entry, RuntimeError>>,
+) -> anyhow::Result<()> {
+    let headers = args.header.iter().map(|header| {
+        header.split_once(':').map(|(name, value)| (name.trim(), value.trim())).ok_or_else(|| {
+            let message = "a --header is not `Name: value`".to_owned();
+            RuntimeError::Setup { message, hint: None }
+        })
+    });
+    let headers: Vec<(&str, &str)> = headers.collect::<Result<_, _>>()?;
+    let url = format!("{}/v1/logs", endpoint.trim_end_matches('/'));
+    let mut sent = 0;
+    let mut batch = Vec::new();
+    let mut flush = |batch: &mut Vec<Entry>| -> anyhow::Result<()> {
+        let Some(first) = batch.first() else { return Ok(()) };
+        let body = serde_json::to_vec(&otlp::request(batch))?;
+        let next = first.seq;
+        http::post_json(&url, &headers, &body, TIMEOUT)
+            .with_context(|| format!("{sent} events were sent; go on with `--from {next}`"))?;
+        sent += batch.len();
+        batch.clear();
+        Ok(())
+    };
+    for entry in entries {
+        batch.push(entry?);
+        if batch.len() == BATCH {
+            flush(&mut batch)?;
+        }
+    }
+    flush(&mut batch)?;
+    Ok(context.ui.error(&format!("{sent} events were sent\n"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_never_a_formula_and_never_two_cells() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"", "\"say \"\"x\"\"\""),
+            ("=1+1", "\"'=1+1\""),
+            ("@x", "\"'@x\""),
+            ("a\nb", "\"a\nb\""),
+        ] {
+            assert_eq!(cell(text), expected);
+        }
+    }
+}

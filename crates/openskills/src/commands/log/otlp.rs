@@ -1,0 +1,80 @@
+//! Events as OpenTelemetry logs, in the JSON of OTLP/HTTP.
+
+use openskills_runtime::log::Entry;
+use serde_json::{Map, Value, json};
+
+use super::detail::detail;
+
+/// Information, and a warning.
+const SEVERITIES: [(u32, &str); 2] = [(9, "INFO"), (13, "WARN")];
+
+/// Returns the body of a request that brings these events.
+pub(super) fn request(entries: &[Entry]) -> Value {
+    let records: Vec<Value> = entries.iter().map(record).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let resource = [("service.name", json!("openskills")), ("service.version", json!(version))];
+    json!({
+        "resourceLogs": [{
+            "resource": { "attributes": attributes(resource.into_iter().map(|(key, value)| (key.to_owned(), value))) },
+            "scopeLogs": [{
+                "scope": { "name": "openskills.audit", "version": version },
+                "logRecords": records,
+            }],
+        }],
+    })
+}
+
+fn record(entry: &Entry) -> Value {
+    let nanoseconds = entry.timestamp().map_or(0, |at| at.as_nanosecond()).to_string();
+    let (number, text) = SEVERITIES[usize::from(is_warning(entry))];
+    let own = [("seq".to_owned(), json!(entry.seq)), ("prev".to_owned(), json!(entry.prev))];
+    let fields = entry.fields.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let named =
+        own.into_iter().chain(fields).map(|(key, value)| (format!("openskills.{key}"), value));
+    json!({
+        "timeUnixNano": nanoseconds,
+        "observedTimeUnixNano": nanoseconds,
+        "severityNumber": number,
+        "severityText": text,
+        "eventName": entry.event,
+        "body": { "stringValue": format!("{} {}", entry.event, detail(entry)).trim_end() },
+        "attributes": attributes(named),
+    })
+}
+
+/// What somebody should look at.
+fn is_warning(entry: &Entry) -> bool {
+    let is_denied = || entry.text("decision") == Some("deny");
+    let is_failed = || entry.fields["record"]["exit_status"] != "success";
+    match entry.event.as_str() {
+        "skill.activation_failed" | "log.recovered" => true,
+        "policy.decided" => is_denied(),
+        "skill.script_executed" => is_failed(),
+        _ => false,
+    }
+}
+
+fn attributes(all: impl Iterator<Item = (String, Value)>) -> Vec<Value> {
+    all.map(|(key, value)| json!({ "key": key, "value": any(value) })).collect()
+}
+
+/// Returns a value in OTLP's own terms. Its whole numbers are text.
+fn any(value: Value) -> Value {
+    match value {
+        Value::Null => json!({}),
+        Value::Bool(value) => json!({ "boolValue": value }),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => json!({ "intValue": whole.to_string() }),
+            None => json!({ "doubleValue": number }),
+        },
+        Value::String(text) => json!({ "stringValue": text }),
+        Value::Array(items) => {
+            json!({ "arrayValue": { "values": items.into_iter().map(any).collect::<Vec<_>>() } })
+        }
+        Value::Object(fields) => list(fields),
+    }
+}
+
+fn list(fields: Map<String, Value>) -> Value {
+    json!({ "kvlistValue": { "values": attributes(fields.into_iter()) } })
+}

@@ -1,0 +1,58 @@
+//! `openskills log show`: events, one a line.
+
+use std::process::ExitCode;
+
+use super::detail::cells;
+use super::{Filter, Which};
+use crate::context::Context;
+use term::table;
+
+/// How many rows are put into columns together.
+const ROWS: usize = 1000;
+
+const AFTER: &str = "\
+Reads:  the log
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  6  the log cannot be read
+
+Examples:
+  openskills log show
+  openskills log show --skill pdf --since 2d
+  openskills log show --event policy.decided --json
+  openskills log show ./log-of-another-machine";
+
+/// Show events, the oldest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    filter: Filter,
+    /// Write events as they are stored, one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let source = args.which.source(context)?;
+    let mut rows = Vec::new();
+    for entry in args.filter.entries(&source).map_err(openskills_runtime::RuntimeError::from)? {
+        let entry = entry.map_err(openskills_runtime::RuntimeError::from)?;
+        if args.json {
+            context.ui.out(&(serde_json::to_string(&entry)? + "\n"))?;
+            continue;
+        }
+        rows.push(cells(&entry));
+        if rows.len() == ROWS {
+            context.ui.out(&table(&rows, context.ui.width))?;
+            rows.clear();
+        }
+    }
+    context.ui.out(&table(&rows, context.ui.width))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,66 @@
+//! `openskills log stats`: numbers of every skill.
+
+use std::process::ExitCode;
+
+use openskills_runtime::RuntimeError;
+use openskills_runtime::log::stats;
+use term::table;
+
+use super::{Filter, Which};
+use crate::context::Context;
+use crate::output::{LogStatsJson, VERSION};
+
+const AFTER: &str = "\
+Reads:  the log
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  6  the log cannot be read
+
+Examples:
+  openskills log stats
+  openskills log stats --since 7d --json";
+
+/// Count activations, reads, runs, failures and decisions of every skill
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    filter: Filter,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Result<ExitCode> {
+    let source = args.which.source(context)?;
+    let entries = args.filter.entries(&source).map_err(RuntimeError::from)?;
+    let stats = stats(entries).map_err(RuntimeError::from)?;
+    if args.json {
+        context.ui.json(&LogStatsJson { version: VERSION, stats })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let heading =
+        ["skill", "activated", "failed", "reads", "runs", "failed", "allow", "ask", "deny", "last"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    for (id, skill) in stats.skills {
+        let numbers = [
+            skill.activations,
+            skill.activation_failures,
+            skill.resource_reads,
+            skill.script_runs,
+            skill.script_failures,
+            skill.allowed,
+            skill.asked,
+            skill.denied,
+        ];
+        let numbers = numbers.map(|number| number.to_string());
+        rows.push([vec![id], numbers.to_vec(), vec![skill.last]].concat());
+    }
+    context.ui.out(&table(&rows, context.ui.width))?;
+    Ok(ExitCode::SUCCESS)
+}

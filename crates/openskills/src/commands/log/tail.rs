@@ -1,0 +1,74 @@
+//! `openskills log tail`: the last events, and those to come.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: waiting")]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use openskills_runtime::RuntimeError;
+use openskills_runtime::log::Entries;
+use term::table;
+
+use super::Which;
+use super::detail::cells;
+use crate::context::Context;
+
+/// How often new events are looked for.
+const PAUSE: Duration = Duration::from_millis(200);
+
+const AFTER: &str = "\
+Reads:  the log
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  6  the log cannot be read
+
+Examples:
+  openskills log tail
+  openskills log tail -n 100
+  openskills log tail --follow --json";
+
+/// Show the last events
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct TailArgs {
+    #[command(flatten)]
+    which: Which,
+    /// How many
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10)]
+    count: u64,
+    /// Go on, and show every event that is written
+    #[arg(long, short)]
+    follow: bool,
+    /// Write events as they are stored, one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<ExitCode> {
+    let source = args.which.source(context)?;
+    let mut entries = source.last_entries(args.count).map_err(RuntimeError::from)?;
+    tell(context, args, &mut entries)?;
+    while args.follow {
+        std::thread::sleep(PAUSE);
+        entries.more().map_err(RuntimeError::from)?;
+        tell(context, args, &mut entries)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(context: &mut Context, args: &TailArgs, entries: &mut Entries) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(RuntimeError::from)?;
+        if args.json {
+            context.ui.out(&(serde_json::to_string(&entry)? + "\n"))?;
+        } else {
+            rows.push(cells(&entry));
+        }
+    }
+    context.ui.out(&table(&rows, context.ui.width))?;
+    Ok(context.ui.flush()?)
+}

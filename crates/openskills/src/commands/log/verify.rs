@@ -1,0 +1,77 @@
+//! `openskills log verify`: whether the log is what was written.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use openskills_runtime::RuntimeError;
+use openskills_runtime::log::{LogReport, verify};
+use term::{counted, safe_line};
+
+use super::{Which, key};
+use crate::cli::LOG;
+use crate::context::Context;
+use crate::output::{LogVerifyJson, VERSION};
+
+const AFTER: &str = "\
+Looks at every event: its number, the digest of the one before, and at the end head.json. An event that
+was changed, removed, moved or cut off is named.
+
+Reads:  the log; the key, if config.json or --key-file names one
+Writes: nothing
+
+Exit codes:
+  0  the log is what was written
+  2  the call or the configuration is wrong
+  6  it is not, or it cannot be read
+
+Examples:
+  openskills log verify
+  openskills log verify --json
+  openskills log verify ./copy-of-a-log --key-file ~/keys/log.key";
+
+/// Prove that nobody changed the log
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    which: Which,
+    /// The key of the log; by default the one that config.json names for the user's own
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
+    let source = args.which.source(context)?;
+    let key = key(context, args.key_file.as_deref(), &args.which)?;
+    let report = verify(&source, key.as_ref()).map_err(RuntimeError::from)?;
+    if args.json {
+        context.ui.json(&LogVerifyJson { version: VERSION, report: report.clone() })?;
+    } else {
+        for problem in &report.problems {
+            let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let told = format!("{}{line}: {}", problem.file, problem.message);
+            context.ui.error(&format!("error: {}\n", safe_line(&told)))?;
+        }
+        context.ui.out(&summary(&report))?;
+    }
+    Ok(if report.valid { ExitCode::SUCCESS } else { ExitCode::from(LOG) })
+}
+
+fn summary(report: &LogReport) -> String {
+    let LogReport { valid, events, files, keyed, end_checked, .. } = report;
+    let events = counted(usize::try_from(*events).unwrap_or(usize::MAX), "event");
+    let files = counted(*files, "file");
+    let verdict = if *valid { "the chain holds" } else { "the log is not what was written" };
+    let mut text = format!("{events} in {files}: {verdict}\n");
+    if !end_checked {
+        text +=
+            "note: there is no head beside it, so events cut off at the end would not be found\n";
+    }
+    if *valid && !keyed {
+        text += "note: it has no key, so one who may write the folder could have written it anew\n";
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! What the commands about the log write.
+
+use openskills_runtime::Replayed;
+use openskills_runtime::log::{LogReport, Stats};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `openskills log verify --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogVerifyJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What was found.
+    pub report: LogReport,
+}
+
+/// `openskills log stats --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogStatsJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The numbers.
+    pub stats: Stats,
+}
+
+/// `openskills log archive --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LogArchiveJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Where the old log is now; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+}
+
+/// `openskills replay --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReplayJson {
+    /// The version of this format.
+    pub version: u32,
+    /// How many events are of a skill that is what it was.
+    pub same: usize,
+    /// How many are of one that is another version.
+    pub drifted: usize,
+    /// How many are of one that is not there.
+    pub gone: usize,
+    /// The events, in order.
+    pub events: Vec<Replayed>,
+}

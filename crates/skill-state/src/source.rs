@@ -1,0 +1,45 @@
+//! Who vouches for a skill.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who vouches for a skill, from the most trusted down. A skill of one tier is never shadowed by one of a lower tier.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillSource {
+    /// Shipped with the runtime.
+    Builtin,
+    /// Provided by whoever administers the machine.
+    Org,
+    /// The user's own, or of a folder that the user trusts.
+    User,
+    /// Anybody's.
+    ThirdParty,
+}
+
+impl SkillSource {
+    /// Returns the word of the data model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Builtin => "builtin",
+            Self::Org => "org",
+            Self::User => "user",
+            Self::ThirdParty => "third_party",
+        }
+    }
+
+    /// Reads the word of a configuration file. Nobody can declare a skill to be builtin.
+    pub fn configured(text: &str) -> Option<Self> {
+        [Self::Org, Self::User, Self::ThirdParty].into_iter().find(|source| source.as_str() == text)
+    }
+}
+
+impl fmt::Display for SkillSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

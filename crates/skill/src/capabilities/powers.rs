@@ -1,0 +1,149 @@
+//! Powers as people are shown them, and what is different between two versions.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::{Cover, Declared, Reach, ToolLimits};
+
+/// A kind of power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Files that are read.
+    Read,
+    /// Files that are written.
+    Write,
+    /// Hosts that are reached.
+    Network,
+    /// Programs that are started.
+    Exec,
+    /// Variables of the environment.
+    Env,
+    /// Services whose secrets are used.
+    Secrets,
+    /// Tools of the agent.
+    Tools,
+}
+
+impl Kind {
+    /// Every kind, in the order in which they are shown.
+    pub const ALL: [Self; 7] =
+        [Self::Read, Self::Write, Self::Network, Self::Exec, Self::Env, Self::Secrets, Self::Tools];
+
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Network => "network",
+            Self::Exec => "exec",
+            Self::Env => "env",
+            Self::Secrets => "secrets",
+            Self::Tools => "tools",
+        }
+    }
+}
+
+/// How far one kind of power reaches, by what the skill says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// It does not say.
+    Undeclared,
+    /// Whatever there is.
+    Anything,
+    /// These alone.
+    Only(BTreeSet<String>),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undeclared => f.write_str("unknown, may do anything"),
+            Self::Anything => f.write_str("anything"),
+            Self::Only(items) if items.is_empty() => f.write_str("nothing"),
+            Self::Only(items) => {
+                f.write_str(&items.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+/// All powers that a skill declares, one extent for each of [`Kind::ALL`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Powers([Extent; 7]);
+
+/// What is different about one kind of power.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PowerChange {
+    /// The kind.
+    pub kind: Kind,
+    /// What is new.
+    pub gained: Vec<String>,
+    /// What is gone.
+    pub lost: Vec<String>,
+}
+
+impl Powers {
+    /// Returns powers of which `extent` says each.
+    pub fn new(extent: impl FnMut(Kind) -> Extent) -> Self {
+        Self(Kind::ALL.map(extent))
+    }
+
+    /// Returns every kind and how far it reaches.
+    pub fn iter(&self) -> impl Iterator<Item = (Kind, &Extent)> {
+        Kind::ALL.into_iter().zip(&self.0)
+    }
+
+    /// Returns what is different from `before`.
+    pub fn changes_since(&self, before: &Self) -> Vec<PowerChange> {
+        let all = self.iter().zip(&before.0).filter(|((_, now), before)| now != before);
+        all.map(|((kind, now), before)| {
+            let (now, before) = (items(now), items(before));
+            let gained = now.difference(&before).cloned().collect();
+            let lost = before.difference(&now).cloned().collect();
+            PowerChange { kind, gained, lost }
+        })
+        .collect()
+    }
+}
+
+/// What is not a list counts as one thing, which no list can hold.
+fn items(extent: &Extent) -> BTreeSet<String> {
+    match extent {
+        Extent::Undeclared | Extent::Anything => BTreeSet::from([format!("<{extent}>")]),
+        Extent::Only(items) => items.clone(),
+    }
+}
+
+impl Declared {
+    /// Returns what is declared, for people.
+    pub fn powers(&self) -> Powers {
+        fn shown<T: Cover + fmt::Display>(reach: Option<&Reach<T>>) -> Extent {
+            match reach {
+                None => Extent::Undeclared,
+                Some(Reach::Everything) => Extent::Anything,
+                Some(Reach::Only(items)) => {
+                    Extent::Only(items.iter().map(ToString::to_string).collect())
+                }
+            }
+        }
+        Powers::new(|kind| match kind {
+            Kind::Read => shown(self.read.as_ref()),
+            Kind::Write => shown(self.write.as_ref()),
+            Kind::Network => shown(self.network.as_ref()),
+            Kind::Exec => shown(self.exec.as_ref()),
+            Kind::Env => shown(self.env.as_ref()),
+            Kind::Secrets => shown(self.secrets.as_ref()),
+            Kind::Tools => tools(&self.tools),
+        })
+    }
+}
+
+fn tools(limits: &ToolLimits) -> Extent {
+    if limits.allow.is_empty() && limits.deny.is_empty() {
+        return Extent::Undeclared;
+    }
+    let any = limits.allow.is_empty().then(|| "any tool".to_owned());
+    let allowed = limits.allow.iter().flatten().map(ToString::to_string);
+    let denied = limits.deny.iter().map(|rule| format!("not {rule}"));
+    Extent::Only(any.into_iter().chain(allowed).chain(denied).collect())
+}
