@@ -11,6 +11,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             "openskills-disabled-skills",
             lists("Skills that are switched off", &["names", "folders"]),
         ),
+        ("openskills-approvals-file", approvals()),
+        ("openskills-policy", policy()),
+        ("openskills-log-head", head()),
     ]
 }
 
@@ -26,14 +29,119 @@ fn config() -> Value {
     });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Folders of skills that the user named",
+        "title": "What the user decided once for all",
         "type": "object",
         "required": ["schema_version"],
         "properties": {
             "schema_version": { "const": 1 },
             "directories": { "type": "object", "additionalProperties": directory },
             "packages": { "type": "array", "items": path },
+            "allowed_tools": { "enum": ["allowlist", "preapprove"] },
+            "log": {
+                "type": "object",
+                "properties": {
+                    "key_file": path,
+                    "sync": { "type": "boolean" },
+                    "max_bytes": { "type": "integer", "minimum": 65536 },
+                },
+                "additionalProperties": false,
+            },
         },
+    })
+}
+
+fn approvals() -> Value {
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let any_or = json!({ "oneOf": [{ "const": "any" }, texts] });
+    let digest = json!({ "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" });
+    let time = json!({ "type": "string", "format": "date-time" });
+    let approval = json!({
+        "type": "object",
+        "required": ["origin", "skill", "skill_id", "bundle_sha256", "network", "approved_at"],
+        "properties": {
+            "id": { "type": "string" },
+            "origin": { "type": "string" },
+            "skill": { "type": "string" },
+            "skill_id": { "type": "string" },
+            "bundle_sha256": digest,
+            "network": any_or,
+            "env": texts,
+            "direct_writes": { "type": "boolean" },
+            "deletions": { "type": "boolean" },
+            "powers": { "type": "object", "additionalProperties": any_or },
+            "approved_at": time,
+            "expires_at": time,
+            "session": { "type": "string" },
+        },
+        "additionalProperties": false,
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What the user approved",
+        "type": "object",
+        "required": ["schema_version", "approvals"],
+        "properties": {
+            "schema_version": { "const": 1 },
+            "approvals": { "type": "array", "items": approval },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn policy() -> Value {
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let hosts = json!({ "type": "array", "items": { "type": "string", "pattern": "^[^\\s/:]+$" } });
+    let tier = json!({ "enum": ["org", "user", "third_party"] });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What the organisation forbids on this machine",
+        "type": "object",
+        "required": ["schema_version"],
+        "properties": {
+            "schema_version": { "const": 1 },
+            "deny": {
+                "type": "object",
+                "properties": {
+                    "skills": texts,
+                    "origins": texts,
+                    "digests": { "type": "array", "items": { "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" } },
+                    "hosts": hosts,
+                    "tools": texts,
+                },
+                "additionalProperties": false,
+            },
+            "allowed_origins": texts,
+            "allowed_hosts": hosts,
+            "required_tier": {
+                "type": "object",
+                "properties": { "activate": tier, "run": tier },
+                "additionalProperties": false,
+            },
+            "allow_approve_once": { "type": "boolean" },
+            "max_approval_days": { "type": "integer", "minimum": 0 },
+            "allowed_tools": { "const": "allowlist" },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn head() -> Value {
+    let number = json!({ "type": "integer", "minimum": 0 });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Where the audit log ends",
+        "type": "object",
+        "required": ["schema_version", "chain", "events", "first", "size", "last", "seal"],
+        "properties": {
+            "schema_version": { "const": 1 },
+            "chain": { "enum": ["sha256", "hmac-sha256"] },
+            "events": number,
+            "first": number,
+            "size": number,
+            "last": number,
+            "seal": { "type": "string", "pattern": "^[0-9a-f]{64}$" },
+        },
+        "additionalProperties": false,
     })
 }
 

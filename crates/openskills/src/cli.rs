@@ -51,7 +51,7 @@ Examples:
     after_help = "\
 Files:
   ~/.config/openskills/config.json  more folders of skills, named once for all
-  ~/.local/state/openskills/        trusted folders, approvals, skills that are switched off, sessions, the log
+  ~/.local/state/openskills/        trusted folders, approvals, what is switched off, the log
   /etc/openskills/policy.json       what the organisation forbids
   ~/.local/share/openskills/skills  skills installed for the user
   ~/.cache/openskills/              the index; it may be removed at any time

@@ -68,8 +68,20 @@ pub(super) struct Snapshot {
     pub(super) files: Vec<LogFile>,
     /// Absent for a single file, and for a log that was not begun.
     pub(super) head: Option<Head>,
-    /// Bytes behind the head: a killed process left them, or one is about to be done.
-    pub(super) left: u64,
+}
+
+impl Snapshot {
+    /// Returns the files up to where the head says that the log ends: what stands behind may be half a line.
+    fn written(self) -> Vec<LogFile> {
+        let Self { mut files, head } = self;
+        if let Some(head) = head {
+            files.retain(|file| file.first <= head.first);
+            if let Some(last) = files.last_mut().filter(|file| file.first == head.first) {
+                last.size = last.size.min(head.size);
+            }
+        }
+        files
+    }
 }
 
 impl Source {
@@ -88,7 +100,7 @@ impl Source {
                     .map_err(|source| LogError::Io { path: path.to_string(), source })?
                     .len();
                 let files = vec![LogFile { first: 0, path: path.clone(), size }];
-                return Ok(Snapshot { files, head: None, left: 0 });
+                return Ok(Snapshot { files, head: None });
             }
         };
         // A copy of a log is often not ours to write, and nobody else writes it.
@@ -97,16 +109,7 @@ impl Source {
         } else {
             None
         };
-        let (mut files, head) = (log_files(folder)?, Head::load(folder)?);
-        let mut left = 0;
-        if let Some(head) = &head {
-            for file in files.iter_mut().filter(|file| file.first >= head.first) {
-                let size = if file.first == head.first { head.size.min(file.size) } else { 0 };
-                left += file.size - size;
-                file.size = size;
-            }
-        }
-        Ok(Snapshot { files, head, left })
+        Ok(Snapshot { files: log_files(folder)?, head: Head::load(folder)? })
     }
 
     /// Returns the events from number `from` on, in order.
@@ -149,7 +152,7 @@ pub struct Entries {
 impl Entries {
     /// Looks for events that were written since the last one was returned.
     pub fn more(&mut self) -> Result<(), LogError> {
-        let mut files = self.source.snapshot()?.files;
+        let mut files = self.source.snapshot()?.written();
         let last = self.open.take().map(|(file, _)| file.first);
         let wanted =
             |file: &LogFile| last.map_or(file.first <= self.from, |last| file.first == last);

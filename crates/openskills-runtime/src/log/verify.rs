@@ -60,16 +60,17 @@ pub struct LogProblem {
 
 /// Looks at every line of a log.
 pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError> {
-    let Snapshot { files, head, left } = source.snapshot()?;
+    let Snapshot { files, head } = source.snapshot()?;
     let chain = Chain::new(key.cloned());
     let mut check = Check {
         chain: &chain,
         report: LogReport { files: files.len(), keyed: key.is_some(), ..LogReport::default() },
         before: None,
-        last: Vec::new(),
+        last: None,
         file: String::new(),
         line: 0,
         is_single: matches!(source, Source::File(_)),
+        end: head.as_ref().map(|head| head.events),
     };
     for file in &files {
         check.file(file)?;
@@ -94,8 +95,12 @@ pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError>
                 format!("events {} to {} were cut off", seen + 1, head.events)
             };
             Some((Some(seen + 1), cut))
-        } else if text(&chain.seal(head.events, head.size, &check.last)) != head.seal {
-            Some((Some(seen), format!("event {seen} was changed, or head.json was")))
+        } else if check
+            .last
+            .as_ref()
+            .is_some_and(|last| text(&chain.seal(head.events, head.size, last)) != head.seal)
+        {
+            Some((Some(seen), format!("event {} was changed, or head.json was", head.events)))
         } else {
             None
         };
@@ -105,8 +110,6 @@ pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError>
             line: None,
             message,
         }));
-        // What a killed process left is taken over or noted by the next event; it is not wrong by itself.
-        report.bytes += left;
     } else if let (Source::Folder(folder), false) = (source, files.is_empty()) {
         let message = "it is gone, so the end cannot be checked".to_owned();
         let file = folder.join(super::head::FILE).to_string();
@@ -121,11 +124,13 @@ struct Check<'a> {
     report: LogReport,
     /// The number of the event before, and what the next one must hold of it.
     before: Option<(u64, Hex)>,
-    /// The last line, with its line break.
-    last: Vec<u8>,
+    /// The line of that event, with its line break.
+    last: Option<Vec<u8>>,
     file: String,
     line: u64,
     is_single: bool,
+    /// The number of the last event that the head knows of.
+    end: Option<u64>,
 }
 
 impl Check<'_> {
@@ -143,7 +148,9 @@ impl Check<'_> {
                 break;
             }
         }
-        if !bytes.is_empty() {
+        // What a killed process left behind the end is taken over or noted by the next event: it is not wrong by itself.
+        let is_behind = self.end.is_some_and(|end| self.before.is_some_and(|(seq, _)| seq >= end));
+        if !bytes.is_empty() && !is_behind {
             self.line += 1;
             self.problem(None, "the line has no end".to_owned());
         }
@@ -168,17 +175,17 @@ impl Check<'_> {
         };
         let links: Vec<(Hex, Option<(u64, String)>)> =
             lines.par_iter().with_min_len(256).map(read).collect();
-        for (link, linked) in links {
+        for ((link, linked), line) in links.into_iter().zip(&lines) {
             self.line += 1;
             match linked {
-                Some((seq, prev)) => self.event(&Linked { seq, prev: &prev }, link),
+                Some((seq, prev)) => {
+                    if self.end == Some(seq) {
+                        self.last = Some([line, b"\n".as_slice()].concat());
+                    }
+                    self.event(&Linked { seq, prev: &prev }, link);
+                }
                 None => self.problem(None, "the line is no event".to_owned()),
             }
-        }
-        if let Some(line) = lines.last() {
-            self.last.clear();
-            self.last.extend_from_slice(line);
-            self.last.push(b'\n');
         }
     }
 

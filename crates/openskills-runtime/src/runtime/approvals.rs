@@ -11,6 +11,7 @@ use skill_state::{Approval, Approvals, Grant, OrgPolicy};
 use super::OpenSkillRuntime;
 use crate::index::Place;
 use crate::load::{Loaded, load, open};
+use crate::log::redact;
 use crate::permit::{
     Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
 };
@@ -158,7 +159,7 @@ fn change(approval: &Approval) -> ApprovalChange {
     ApprovalChange {
         approval_id: approval.id(),
         skill_id: approval.skill_id.clone(),
-        origin: approval.origin.clone(),
+        origin: redact(&approval.origin).into_owned(),
         bundle_sha256: approval.bundle.to_string(),
         granted: approval.grant.lines(),
         expires_at: approval.expires_at.map(rfc3339),

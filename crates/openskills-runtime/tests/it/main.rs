@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
 mod activation;
+mod approvals;
 mod changed;
 mod index;
 mod log;

@@ -11,7 +11,7 @@ use skill_state::Receipts;
 use crate::{World, problems, skill};
 
 /// A skill as csk leaves it: a marker in it, a ledger beside it, a link for another agent.
-fn installed() -> World {
+pub(crate) fn installed() -> World {
     let world = World::new(&skill("work/.agents/skills/pdf", "pdf"));
     world.add("//- /work/.agents/skills/pdf/references/a.md\nA.\n");
     fs::write(world.path(&format!("work/.agents/skills/{LEDGER_FILE}")), "{}").unwrap();

@@ -41,6 +41,40 @@ fn what_is_written_fits_its_schema_and_what_is_read_must() {
         value["folders"] = Value::from("x");
         assert!(!valid(name, &value));
     }
+    let plan =
+        world.discover().plan_run("personal/x", None, openskills_runtime::permit::Asked::default());
+    assert!(plan.is_err(), "it is switched off");
+    runtime.enable_skill("x").unwrap();
+    let plan = runtime.plan_run("x", None, openskills_runtime::permit::Asked::default()).unwrap();
+    let request = runtime.request(&plan).unwrap().unwrap();
+    runtime.approve(&request, Some("2100-01-01T00:00:00Z".parse().unwrap())).unwrap();
+    for (name, file, key) in [
+        ("openskills-approvals-file", "approvals.json", "approvals"),
+        ("openskills-log-head", "log/head.json", "events"),
+    ] {
+        let text =
+            fs::read_to_string(world.path("home/.local/state/openskills").join(file)).unwrap();
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        assert!(valid(name, &value), "{text}");
+        value[key] = Value::from("x");
+        assert!(!valid(name, &value));
+    }
+    let policy = r#"{"schema_version": 1, "deny": {"skills": ["a*"], "origins": ["https://evil.test/*"], "digests": [],
+        "hosts": ["*.evil.test"], "tools": ["Bash(rm:*)"]}, "allowed_origins": ["https://git.test/*"],
+        "allowed_hosts": ["a.test"], "required_tier": {"activate": "third_party", "run": "org"},
+        "allow_approve_once": false, "max_approval_days": 30, "allowed_tools": "allowlist"}"#;
+    let policy: Value = serde_json::from_str(policy).unwrap();
+    assert!(valid("openskills-policy", &policy));
+    fs::write(world.path("org-policy.json"), policy.to_string()).unwrap();
+    world.discover();
+    for key in policy.as_object().unwrap().keys().filter(|key| *key != "schema_version") {
+        let mut wrong = policy.clone();
+        wrong[key] = Value::from(7.5);
+        assert!(!valid("openskills-policy", &wrong), "{key}");
+        fs::write(world.path("org-policy.json"), wrong.to_string()).unwrap();
+        let mut runtime = openskills_runtime::OpenSkillRuntime::with_config(world.config());
+        assert!(runtime.discover_skills().is_err(), "{key}");
+    }
     let config: Value = serde_json::from_str(
         r#"{"schema_version": 1, "directories": {"a": {"path": "~/a", "source": "org"}}, "packages": ["/b"]}"#,
     )

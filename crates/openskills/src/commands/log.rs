@@ -33,7 +33,7 @@ Examples:
   openskills log tail --follow
   openskills log verify
   openskills log stats --json
-  openskills log export --format otlp --endpoint http://localhost:4318";
+  openskills log export --endpoint http://localhost:4318";
 
 /// Show, check and export the record of what skills did
 #[derive(Debug, clap::Args)]

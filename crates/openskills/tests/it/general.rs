@@ -33,9 +33,13 @@ fn help_lists_every_command() {
         stdout:   read         Print a file of a skill
         stdout:   files        List the files of a skill
         stdout:   check-tool   Decide whether a tool may be called
+        stdout:   approve      Let scripts of a skill run, as it is now
+        stdout:   approvals    Show what was approved, and take it back
         stdout:   enable       Switch skills on again
         stdout:   disable      Switch skills off
         stdout:   trust        Trust a folder: its skills count as yours
+        stdout:   log          Show, check and export the record of what skills did
+        stdout:   replay       Compare what a log tells of with today's skills
         stdout:   validate     Check skills against the Agent Skills standard
         stdout:   show         Show all properties of a skill, its digests and its files
         stdout:   completions  Print a completion script for a shell
@@ -51,7 +55,9 @@ fn help_lists_every_command() {
         stdout:
         stdout: Files:
         stdout:   ~/.config/openskills/config.json  more folders of skills, named once for all
-        stdout:   ~/.local/state/openskills/        trusted folders, skills that are switched off, sessions
+        stdout:   ~/.local/state/openskills/        trusted folders, approvals, skills that are switched off,
+        stdout:   sessions, the log
+        stdout:   /etc/openskills/policy.json       what the organisation forbids
         stdout:   ~/.local/share/openskills/skills  skills installed for the user
         stdout:   ~/.cache/openskills/              the index; it may be removed at any time
         stdout:
@@ -69,7 +75,8 @@ fn help_lists_every_command() {
         stdout:   2  something is wrong with the call or the configuration
         stdout:   3  there is no such skill or file
         stdout:   4  it is not allowed
-        stdout:   5  `check-tool`: the user has to be asked
+        stdout:   5  the user has to be asked
+        stdout:   6  the log cannot be used, or is not what was written
         stdout:
         stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());

@@ -3,10 +3,12 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
+mod approvals;
 mod check_tool;
 mod fuzz;
 mod general;
 mod hostile;
+mod log;
 mod parity;
 mod prompt;
 mod runtime;

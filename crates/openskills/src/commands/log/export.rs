@@ -33,8 +33,8 @@ Exit codes:
 Examples:
   openskills log export > events.json
   openskills log export --format csv --since 30d > events.csv
-  openskills log export --format otlp --endpoint http://localhost:4318
-  openskills log export --format otlp --endpoint https://otel.example.com --header \"Authorization: Bearer $TOKEN\"";
+  openskills log export --endpoint http://localhost:4318
+  openskills log export --endpoint https://otel.example.com --header \"Authorization: Bearer $TOKEN\"";
 
 /// Write events as JSON, CSV or OpenTelemetry logs
 #[derive(Debug, clap::Args)]
@@ -44,9 +44,9 @@ pub(crate) struct ExportArgs {
     which: Which,
     #[command(flatten)]
     filter: Filter,
-    /// How
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    /// How; json by default, otlp with --endpoint
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// Send them to a collector
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
@@ -55,9 +55,8 @@ pub(crate) struct ExportArgs {
     header: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    #[default]
     Json,
     Csv,
     Otlp,
@@ -68,15 +67,15 @@ pub(crate) fn export(context: &mut Context, args: &ExportArgs) -> anyhow::Result
     let entries = args.filter.entries(&source).map_err(RuntimeError::from)?;
     let entries = entries.map(|entry: Result<Entry, LogError>| entry.map_err(RuntimeError::from));
     match (&args.endpoint, args.format) {
-        (Some(endpoint), Format::Otlp) => send(context, args, endpoint, entries)?,
-        (Some(_), Format::Json | Format::Csv) => {
+        (Some(endpoint), None | Some(Format::Otlp)) => send(context, args, endpoint, entries)?,
+        (Some(_), Some(Format::Json | Format::Csv)) => {
             let message = "--endpoint takes OpenTelemetry logs only".to_owned();
-            let hint = Some("add --format otlp".to_owned());
+            let hint = Some("leave --format out".to_owned());
             return Err(RuntimeError::Setup { message, hint }.into());
         }
-        (None, Format::Json) => json(context, entries)?,
-        (None, Format::Csv) => csv(context, entries)?,
-        (None, Format::Otlp) => {
+        (None, None | Some(Format::Json)) => json(context, entries)?,
+        (None, Some(Format::Csv)) => csv(context, entries)?,
+        (None, Some(Format::Otlp)) => {
             let all = entries.collect::<Result<Vec<_>, _>>()?;
             context.ui.json(&otlp::request(&all))?;
         }

@@ -1,0 +1,278 @@
+//! What may run: approvals of real folders, and the policy of an organisation.
+
+use std::fs;
+
+use openskills_runtime::permit::{Asked, AskedNetwork, Authorization};
+use openskills_runtime::policy::{Decision, ToolLists};
+use openskills_runtime::{
+    Grant, OpenSkillRuntime, ReadOptions, RuntimeConfig, SkillSource, ToolContext,
+};
+use skill::capabilities::Host;
+
+use crate::provenance::installed;
+use crate::{World, discover, skill};
+
+fn world() -> World {
+    let world = World::new(&skill("home/.claude/skills/pdf", "pdf"));
+    world.add("//- /home/.claude/skills/pdf/scripts/a.py\nprint(1)\n");
+    world
+}
+
+/// Says what becomes of a run.
+fn run(runtime: &mut OpenSkillRuntime, name: &str, once: Option<Grant>) -> &'static str {
+    let plan = runtime.plan_run(name, Some("scripts/a.py"), Asked::default()).unwrap();
+    match runtime.authorize(plan, once).unwrap() {
+        Authorization::Permit(_) => "permit",
+        Authorization::Ask(_) => "ask",
+        Authorization::Refusal(_) => "refusal",
+    }
+}
+
+fn approve(runtime: &mut OpenSkillRuntime, name: &str) {
+    let plan = runtime.plan_run(name, None, Asked::default()).unwrap();
+    let request = runtime.request(&plan).unwrap().unwrap();
+    runtime.approve(&request, None).unwrap();
+}
+
+#[test]
+fn a_change_of_a_script_alone_asks_again() {
+    let world = world();
+    let mut runtime = world.discover();
+    assert_eq!(run(&mut runtime, "pdf", None), "ask");
+    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "permit", "for once");
+    assert_eq!(run(&mut runtime, "pdf", None), "ask", "and not for twice");
+    approve(&mut runtime, "pdf");
+    assert_eq!(run(&mut runtime, "pdf", None), "permit");
+    assert_eq!(run(&mut world.discover(), "pdf", None), "permit", "in another process as well");
+    world.add("//- /home/.claude/skills/pdf/scripts/a.py\nprint(2)\n");
+    assert_eq!(run(&mut world.discover(), "pdf", None), "ask");
+    world.add("//- /home/.claude/skills/pdf/scripts/a.py\nprint(1)\n");
+    assert_eq!(run(&mut world.discover(), "pdf", None), "permit", "it is what was approved");
+    // A mode is part of what a script is.
+    use std::os::unix::fs::PermissionsExt;
+    let script = world.path("home/.claude/skills/pdf/scripts/a.py");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run(&mut world.discover(), "pdf", None), "ask");
+    // The same bytes from elsewhere were not approved.
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::create_dir_all(world.path("other")).unwrap();
+    fs::rename(world.path("home/.claude/skills/pdf"), world.path("other/pdf")).unwrap();
+    assert_eq!(run(&mut world.discover_in("other"), "pdf", None), "ask");
+    let gone = runtime.revoke(|approval| approval.skill == "pdf").unwrap();
+    assert_eq!(gone.len(), 1);
+    assert!(runtime.approvals().unwrap().iter().next().is_none());
+}
+
+#[test]
+fn a_skill_with_a_link_out_of_it_is_not_approved() {
+    let world = world();
+    world.link("/etc/passwd", "home/.claude/skills/pdf/scripts/link");
+    let plan = world.discover().plan_run("pdf", None, Asked::default());
+    assert!(plan.is_err(), "its digest would not be of what runs");
+}
+
+#[test]
+fn an_installed_skill_stands_for_its_whole_snapshot_until_it_drifts() {
+    let world = installed();
+    let mut runtime = world.discover();
+    let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+    assert_eq!(plan.subject.origin, "https://example.com/pdf.git");
+    assert_eq!(plan.subject.bundle, skill::Digest::of(b"snapshot"));
+    assert_eq!(plan.subject.source, SkillSource::ThirdParty, "nobody trusts the project");
+    approve(&mut runtime, "pdf");
+    assert_eq!(run(&mut runtime, "pdf", None), "permit");
+    world.add("//- /work/.agents/skills/pdf/references/a.md\nAnother.\n");
+    let mut runtime = world.discover();
+    let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+    assert!(plan.subject.is_drifted && plan.subject.origin.starts_with('/'));
+    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "refusal");
+    approve(&mut runtime, "pdf");
+    assert_eq!(run(&mut runtime, "pdf", None), "permit", "the user has said so");
+}
+
+#[test]
+fn a_skills_own_word_lowers_its_trust_and_never_raises_it() {
+    let source = |trust: &str| {
+        let world = World::new(&format!(
+            "//- /home/.claude/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\ntrust: {trust}\n---\nB.\n"
+        ));
+        let plan = world.discover().plan_run("pdf", None, Asked::default()).unwrap();
+        (plan.subject.source, plan.subject.asks_each_session)
+    };
+    assert_eq!(source("managed"), (SkillSource::User, false));
+    assert_eq!(source("package"), (SkillSource::User, false));
+    assert_eq!(source("project"), (SkillSource::ThirdParty, false));
+    assert_eq!(source("local"), (SkillSource::User, true));
+    // One that calls itself local is approved for a session.
+    let world = World::new(
+        "//- /home/.claude/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\ntrust: local\n---\nB.\n",
+    );
+    let of = |session: &str| {
+        discover(RuntimeConfig { session_id: Some(session.to_owned()), ..world.config() })
+    };
+    approve(&mut of("one"), "pdf");
+    assert_eq!(run(&mut of("one"), "pdf", None), "permit");
+    assert_eq!(run(&mut of("two"), "pdf", None), "ask");
+}
+
+#[test]
+fn a_manifest_in_the_folder_declares_powers_and_a_broken_one_stops() {
+    let world = world();
+    let manifest = |text: &str| {
+        world.add(&format!("//- /home/.claude/skills/pdf/csk-skill.json\n{text}\n"));
+        world.discover().plan_run("pdf", None, Asked::default())
+    };
+    let plan = manifest(
+        r#"{"schema_version": 3, "commands": {}, "capabilities": {"network": ["a.test"]}}"#,
+    )
+    .unwrap();
+    assert!(plan.declared.network.unwrap().has(&Host::parse("a.test").unwrap()));
+    assert_eq!(manifest("{").unwrap_err().code(), "invalid-manifest");
+}
+
+#[test]
+fn what_is_malformed_or_unreadable_stops_the_run() {
+    let world = world();
+    let state = "home/.local/state/openskills";
+    fs::create_dir_all(world.path(state)).unwrap();
+    let approvals = world.path(&format!("{state}/approvals.json"));
+    let plan = || {
+        let runtime = world.discover();
+        let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+        (runtime, plan)
+    };
+    for text in [
+        "",
+        "{",
+        "[]",
+        r#"{"schema_version": 2, "approvals": []}"#,
+        r#"{"schema_version": 1}"#,
+        r#"{"schema_version": 1, "approvals": [{}]}"#,
+        r#"{"schema_version": 1, "approvals": [], "more": 1}"#,
+    ] {
+        fs::write(&approvals, text).unwrap();
+        let (mut runtime, plan) = plan();
+        assert_eq!(runtime.authorize(plan, None).unwrap_err().code(), "invalid-config", "{text}");
+        assert_eq!(fs::read_to_string(&approvals).unwrap(), text, "and it stays as it is");
+    }
+    fs::remove_file(&approvals).unwrap();
+    std::os::unix::fs::symlink("nowhere", &approvals).unwrap();
+    let (mut runtime, planned) = plan();
+    assert!(runtime.authorize(planned, None).is_err(), "a link to nothing is not an empty list");
+    fs::remove_file(&approvals).unwrap();
+    // An approval whose end or hosts cannot be read is not one without.
+    let mut runtime = world.discover();
+    approve(&mut runtime, "pdf");
+    let whole = fs::read_to_string(&approvals).unwrap();
+    for (old, new) in [
+        ("\"approved_at\"", "\"expires_at\": \"soon\", \"approved_at\""),
+        ("\"network\": []", "\"network\": [\"a b\"]"),
+        ("\"network\": []", "\"network\": \"all\""),
+        ("\"deletions\": false", "\"deletions\": \"no\""),
+        ("sha256:", "sha1:"),
+    ] {
+        assert!(whole.contains(old));
+        fs::write(&approvals, whole.replacen(old, new, 1)).unwrap();
+        assert_eq!(world.discover().approvals().unwrap_err().code(), "invalid-config", "{new}");
+    }
+    fs::write(&approvals, &whole).unwrap();
+    assert_eq!(run(&mut world.discover(), "pdf", None), "permit");
+    // So with the policy, before anything is even found.
+    for text in [
+        "",
+        "{",
+        r#"{"schema_version": 1, "denny": {}}"#,
+        r#"{"schema_version": 1, "deny": {"hosts": ["a b"]}}"#,
+        r#"{"schema_version": 1, "required_tier": {"run": "root"}}"#,
+    ] {
+        fs::write(world.path("org-policy.json"), text).unwrap();
+        let mut runtime = OpenSkillRuntime::with_config(world.config());
+        assert_eq!(runtime.discover_skills().unwrap_err().code(), "invalid-config", "{text}");
+    }
+    fs::remove_file(world.path("org-policy.json")).unwrap();
+    fs::create_dir(world.path("org-policy.json")).unwrap();
+    let mut runtime = OpenSkillRuntime::with_config(world.config());
+    assert!(runtime.discover_skills().is_err(), "it cannot be read");
+}
+
+#[test]
+fn the_organisation_denies_skills_tools_and_tiers() {
+    let world = world();
+    world.add(&skill("home/.claude/skills/evil", "evil"));
+    world.add(&skill("work/.claude/skills/theirs", "theirs"));
+    let with = |policy: &str| {
+        fs::write(world.path("org-policy.json"), policy).unwrap();
+        world.discover()
+    };
+    let mut runtime = with(
+        r#"{"schema_version": 1, "deny": {"skills": ["ev*"], "tools": ["Bash(curl:*)"]},
+            "required_tier": {"activate": "user"}, "allowed_tools": "allowlist", "allow_approve_once": false}"#,
+    );
+    let names: Vec<String> =
+        runtime.list_skills().iter().map(|skill| skill.name.to_string()).collect();
+    assert_eq!(names, ["pdf"], "what is denied is not in the catalogue");
+    let told: Vec<String> =
+        runtime.problems().iter().map(|problem| problem.message.clone()).collect();
+    assert_eq!(
+        told,
+        [
+            "the organisation denies the skill `ev*`",
+            "the organisation asks for skills of the tier `user` at least; this is `third_party`"
+        ]
+    );
+    for name in ["evil", "personal/evil", "theirs"] {
+        let refused = runtime.activate_skill(name).unwrap_err();
+        assert_eq!(refused.code(), "permission-denied", "{refused}");
+        let read = runtime.read_resource(name, "SKILL.md", &ReadOptions::default());
+        assert_eq!(read.map(|_| ()).unwrap_err().code(), "permission-denied");
+    }
+    let context = ToolContext { skill: Some("pdf".to_owned()), ..ToolContext::default() };
+    let call = serde_json::json!({ "command": "curl x" });
+    let verdict = runtime.check_tool(&context, "Bash", &call).unwrap().unwrap();
+    assert_eq!(verdict.decision, Decision::Deny, "{}", verdict.because);
+    // A user's setting loosens nothing that the organisation has set.
+    world.add("//- /home/.config/openskills/config.json\n{\"schema_version\": 1, \"allowed_tools\": \"preapprove\"}\n");
+    assert_eq!(runtime.tool_lists().unwrap(), ToolLists::Allowlist);
+    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "ask", "not for once");
+    let digest = runtime.hash(runtime.skill("pdf").unwrap()).unwrap();
+    let mut runtime =
+        with(&format!(r#"{{"schema_version": 1, "deny": {{"digests": ["{digest}"]}}}}"#));
+    assert_eq!(runtime.activate_skill("pdf").unwrap_err().code(), "permission-denied");
+    assert_eq!(run(&mut runtime, "pdf", None), "refusal");
+    assert_eq!(runtime.tool_lists().unwrap(), ToolLists::Preapprove);
+    let mut runtime =
+        with(r#"{"schema_version": 1, "allowed_origins": ["https://git.acme.test/*"]}"#);
+    assert_eq!(runtime.activate_skill("pdf").unwrap_err().code(), "permission-denied");
+    // A skill that lowers its own tier falls below what is asked for.
+    world.add("//- /home/.claude/skills/low/SKILL.md\n---\nname: low\ndescription: d\ntrust: project\n---\nB.\n");
+    let mut runtime = with(r#"{"schema_version": 1, "required_tier": {"activate": "user"}}"#);
+    assert_eq!(runtime.activate_skill("low").unwrap_err().code(), "permission-denied");
+    let mut runtime = with(r#"{"schema_version": 1, "required_tier": {"run": "org"}}"#);
+    runtime.activate_skill("low").unwrap();
+    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "refusal");
+}
+
+#[test]
+fn decisions_and_approvals_are_in_the_log() {
+    let world = world();
+    let mut runtime = world.discover();
+    run(&mut runtime, "pdf", None);
+    let asked = Asked {
+        network: AskedNetwork::Named(vec![Host::parse("a.test").unwrap()]),
+        ..Asked::default()
+    };
+    let plan = runtime.plan_run("pdf", None, asked).unwrap();
+    let request = runtime.request(&plan).unwrap().unwrap();
+    runtime.approve(&request, Some("2100-01-01T00:00:00Z".parse().unwrap())).unwrap();
+    runtime.revoke(|_| true).unwrap();
+    let log = openskills_runtime::log::Source::Folder(
+        world.root().join("home/.local/state/openskills/log"),
+    );
+    let entries: Vec<_> = log.entries(3).unwrap().map(|entry| entry.unwrap()).collect();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry.event.as_str()).collect();
+    assert_eq!(kinds, ["policy.decided", "approval.granted", "approval.revoked"]);
+    assert_eq!(entries[0].text("decision"), Some("ask"));
+    assert_eq!(entries[0].text("input"), Some("scripts/a.py"));
+    assert_eq!(entries[1].fields["granted"], serde_json::json!(["network: a.test"]));
+    assert_eq!(entries[1].text("expiresAt"), Some("2100-01-01T00:00:00.000Z"));
+}

@@ -1,0 +1,104 @@
+//! Approvals on the command line: on a terminal, in a script, and refused.
+
+use serde_json::Value;
+use testkit::TestEnv;
+
+use crate::openskills;
+
+const SKILL: &str = "\
+//- /s/pdf/SKILL.md
+---
+name: pdf
+description: d
+---
+Body.
+//- /s/pdf/scripts/a.py
+print(1)
+//- /s/closed/SKILL.md
+---
+name: closed
+description: d
+side_effects: [none]
+---
+Body.
+";
+
+/// Runs the program on a terminal of its own, typing `answer`.
+fn on_a_terminal(env: &TestEnv, arguments: &str, answer: &str) -> Option<(String, i32)> {
+    if env.run("sh", "-c true").code != Some(0)
+        || env.run_args("sh", &["-c", "command -v script"]).code != Some(0)
+    {
+        testkit::skip("approvals on a terminal", "`script` is not there");
+        return None;
+    }
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let line =
+        format!("printf '{answer}\\n' | script -qec '{program} {arguments}' /dev/null; exit $?");
+    let run = env.run_args("bash", &["-c", &line]);
+    Some((run.stdout, run.code.unwrap()))
+}
+
+#[test]
+fn a_terminal_is_asked_and_shown_what_is_new() {
+    let env = TestEnv::with(SKILL);
+    let Some((shown, code)) = on_a_terminal(&env, "approve pdf --dir s", "n") else { return };
+    assert_eq!(code, 4, "{shown}");
+    assert!(shown.contains("network  unknown, may do anything"), "{shown}");
+    assert!(shown.contains("Approve? [y/N]") && shown.contains("nothing was approved"), "{shown}");
+    assert!(openskills(&env, "approvals list").stdout.is_empty());
+    let (shown, code) = on_a_terminal(&env, "approve pdf --dir s --net a.test", "y").unwrap();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("network: a.test") && shown.contains("approved s/pdf as "), "{shown}");
+    env.write(
+        "s/pdf/SKILL.md",
+        b"---\nname: pdf\ndescription: d\nallowed-tools: WebFetch(domain:b.test)\n---\nBody.\n",
+    );
+    let (shown, _) = on_a_terminal(&env, "approve pdf --dir s", "").unwrap();
+    assert!(shown.contains("Its powers changed since you approved it on "), "{shown}");
+    assert!(
+        shown.contains("+ network: b.test") && shown.contains("- network: <unknown"),
+        "{shown}"
+    );
+    // A name that would steer the terminal is shown as what it is.
+    env.write("s/pdf/csk-skill.json", b"{\"schema_version\": 3, \"commands\": {}, \"capabilities\": {\"exec\": [\"a\\u001b[2Jb\"]}}");
+    let run = openskills(&env, "approve pdf --dir s");
+    assert!(!run.stderr.contains('\u{1b}'), "{}", run.stderr);
+}
+
+#[test]
+fn a_script_approves_lists_and_revokes() {
+    let env = TestEnv::with(SKILL);
+    let run = openskills(&env, "approve pdf --dir s --net a.test --env TOKEN --expires 30d --json");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let approved: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        approved["approval"]["granted"],
+        serde_json::json!(["network: a.test", "env: TOKEN"])
+    );
+    let listed: Value =
+        serde_json::from_str(&openskills(&env, "approvals list --json").stdout).unwrap();
+    assert_eq!(listed["approvals"][0], approved["approval"]);
+    for (arguments, code, told) in [
+        ("approve closed --dir s --net a.test", 4, "declares its network as `nothing`"),
+        ("approve nope --dir s", 3, "there is no skill `nope`"),
+        ("approve pdf --dir s --net a/b", 2, "is no host"),
+        ("approve pdf --dir s --expires soon", 2, "is no span of time"),
+        ("approve pdf --dir s --net a.test --no-net", 2, "cannot be used with"),
+        ("approvals revoke nope", 3, "there is no approval `nope`"),
+        ("approvals revoke", 2, "required"),
+    ] {
+        let run = openskills(&env, arguments);
+        assert_eq!(run.code, Some(code), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains(told), "{arguments}: {}", run.stderr);
+    }
+    let id = approved["approval"]["id"].as_str().unwrap();
+    let run = openskills(&env, &format!("approvals revoke {id} --json"));
+    let gone: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(gone["approvals"][0]["id"], id);
+    assert_eq!(openskills(&env, "approvals list").stdout, "");
+    // Approvals that cannot be understood are left alone.
+    env.write("../home/.local/state/openskills/approvals.json", b"{");
+    let run = openskills(&env, "approve pdf --dir s --yes");
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("approvals.json"), "{}", run.stderr);
+}
