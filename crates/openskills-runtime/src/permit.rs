@@ -369,7 +369,7 @@ fn reasons(plan: &Plan, wanted: &Grant) -> Vec<String> {
     match plan.subject.source {
         SkillSource::Builtin | SkillSource::Org => {}
         SkillSource::User => {
-            reasons.push("scripts of your own skills run only with your word".to_owned())
+            reasons.push("scripts of your own skills run only with your word".to_owned());
         }
         SkillSource::ThirdParty => {
             reasons.push("scripts of a stranger's skill run only with your word".to_owned());

@@ -101,9 +101,9 @@ impl Approval {
     /// Returns what an approval is called by.
     pub fn id(&self) -> String {
         let session = self.session.as_deref().unwrap_or_default();
-        let parts = [&self.origin, &self.skill, &self.bundle.to_string(), session];
-        let length = |part: &&str| format!("{}:{part}", part.len());
-        let all: String = parts.iter().map(|part| length(&part.as_ref())).collect();
+        let bundle = self.bundle.to_string();
+        let parts = [self.origin.as_str(), &self.skill, &bundle, session];
+        let all: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
         Digest::of(all.as_bytes()).short()[..12].to_owned()
     }
 

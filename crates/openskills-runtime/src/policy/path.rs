@@ -35,7 +35,7 @@ impl Files {
         };
         let mut roots: Vec<PathBuf> = roots.iter().map(|root| plain(root)).collect();
         while let Some(rest) = below.strip_prefix("../") {
-            let is_up = roots.iter_mut().all(|root| root.pop());
+            let is_up = roots.iter_mut().all(PathBuf::pop);
             if !is_up {
                 return Self::Unclear;
             }

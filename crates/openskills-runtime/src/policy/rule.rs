@@ -63,10 +63,10 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
     if is_broken_about(rule, &call.tool) {
         return Some(Decision::Deny);
     }
-    if let ToolInput::Command { line, .. } = &call.input {
-        if let Some(decision) = denies_files_of_line(rule, line, around) {
-            return Some(decision);
-        }
+    if let ToolInput::Command { line, .. } = &call.input
+        && let Some(decision) = denies_files_of_line(rule, line, around)
+    {
+        return Some(decision);
     }
     let specifier = denied(rule, &call.tool)?;
     let Some(specifier) = specifier else { return Some(Decision::Deny) };

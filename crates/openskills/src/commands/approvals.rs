@@ -1,7 +1,5 @@
 //! `openskills approvals`: what was approved, and taking it back.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
-
 use std::process::ExitCode;
 
 use jiff::Timestamp;

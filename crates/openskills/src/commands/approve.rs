@@ -1,7 +1,5 @@
 //! `openskills approve`: lets scripts of a skill run, as the skill is now.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
-
 use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
@@ -98,7 +96,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     let (direct_writes, deletions) = (args.direct_writes, args.deletions);
     let asked = Asked { network, env: args.env.clone(), direct_writes, deletions };
     let plan = runtime.plan_run(&args.skill, None, asked)?;
-    let request = runtime.request(&plan)?.map_err(refused)?;
+    let request = runtime.request(&plan)?.map_err(|refusal| refused(&refusal))?;
     let asks = !args.yes && !args.json && is_somebody_there();
     if asks && !ask(&mut context.ui, &request)? {
         context.ui.error("nothing was approved\n")?;
@@ -134,7 +132,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
 }
 
 /// Returns a refusal as an error.
-pub(crate) fn refused(refusal: Refusal) -> RuntimeError {
+pub(crate) fn refused(refusal: &Refusal) -> RuntimeError {
     let hint = (!refusal.how_to_allow.is_empty()).then(|| refusal.how_to_allow.join("; "));
     RuntimeError::PermissionDenied { message: refusal.reasons.join("; "), hint }
 }

@@ -1,7 +1,5 @@
 //! `openskills log`: what the runtime did, and the proof that nobody changed the record.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
-
 mod archive;
 mod detail;
 mod export;

@@ -1,7 +1,5 @@
 //! `openskills log archive`: puts the log aside and starts a new one.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
-
 use std::process::ExitCode;
 
 use jiff::Timestamp;

@@ -1,5 +1,6 @@
 //! Events as OpenTelemetry logs, in the JSON of OTLP/HTTP.
 
+use jiff::Timestamp;
 use openskills_runtime::log::Entry;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,7 @@ pub(super) fn request(entries: &[Entry]) -> Value {
 }
 
 fn record(entry: &Entry) -> Value {
-    let nanoseconds = entry.timestamp().map_or(0, |at| at.as_nanosecond()).to_string();
+    let nanoseconds = entry.timestamp().map_or(0, Timestamp::as_nanosecond).to_string();
     let (number, text) = SEVERITIES[usize::from(is_warning(entry))];
     let own = [("seq".to_owned(), json!(entry.seq)), ("prev".to_owned(), json!(entry.prev))];
     let fields = entry.fields.iter().map(|(key, value)| (key.clone(), value.clone()));

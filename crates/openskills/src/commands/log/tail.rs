@@ -51,12 +51,14 @@ pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<Exi
     let source = args.which.source(context)?;
     let mut entries = source.last_entries(args.count).map_err(RuntimeError::from)?;
     tell(context, args, &mut entries)?;
-    while args.follow {
+    if !args.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         std::thread::sleep(PAUSE);
         entries.more().map_err(RuntimeError::from)?;
         tell(context, args, &mut entries)?;
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn tell(context: &mut Context, args: &TailArgs, entries: &mut Entries) -> anyhow::Result<()> {
