@@ -55,8 +55,7 @@ fn help_lists_every_command() {
         stdout:
         stdout: Files:
         stdout:   ~/.config/openskills/config.json  more folders of skills, named once for all
-        stdout:   ~/.local/state/openskills/        trusted folders, approvals, skills that are switched off,
-        stdout:   sessions, the log
+        stdout:   ~/.local/state/openskills/        trusted folders, approvals, what is switched off, the log
         stdout:   /etc/openskills/policy.json       what the organisation forbids
         stdout:   ~/.local/share/openskills/skills  skills installed for the user
         stdout:   ~/.cache/openskills/              the index; it may be removed at any time
