@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use rustls::crypto::ring;
+use rustls_native_certs::load_native_certs;
 use ureq::Agent;
-use ureq::tls::{RootCerts, TlsConfig};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// The most that is read of an answer.
 const MAX_ANSWER: u64 = 16 << 10;
@@ -18,9 +19,13 @@ pub(crate) fn post_json(
     body: &[u8],
     timeout: Duration,
 ) -> anyhow::Result<()> {
+    // Whom to believe is what this machine believes. Without TLS nobody needs to know.
+    let is_secure = url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    let known = if is_secure { load_native_certs().certs } else { Vec::new() };
+    let known = known.iter().map(|known| Certificate::from_der(known).to_owned());
     let tls = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-        .root_certs(RootCerts::PlatformVerifier)
+        .root_certs(RootCerts::Specific(Arc::new(known.collect())))
         .build();
     let config = Agent::config_builder()
         .tls_config(tls)
