@@ -51,7 +51,8 @@ impl RealBash {
     pub fn check(&self, line: &str) -> bool {
         let limits = ToolLimits::allowing(&AllowedTools::from_text("Bash(git:*)"));
         let around = Surroundings::new(&self.work, &self.work, None, |_| None);
-        let call = ToolCall::from_json("Bash", &json!({ "command": line }), &around, |_| None);
+        let input = json!({ "command": line });
+        let call = ToolCall::from_json("Bash", &input, &around, |_| None, |_| None);
         if decide(&call, &limits, ToolLists::Allowlist, &around).decision == Decision::Deny {
             return false;
         }

@@ -14,6 +14,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use shell::{Certainty, Line};
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
@@ -39,16 +40,21 @@ pub struct Verdict {
     pub decision: Decision,
     /// Why, in words.
     pub because: String,
+    /// Whether it is only that a list does not name it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_unlisted: bool,
 }
 
 impl Verdict {
     pub(crate) fn new(decision: Decision, because: impl Into<String>) -> Self {
-        Self { decision, because: because.into() }
+        Self { decision, because: because.into(), is_unlisted: false }
     }
 
     /// Returns the stricter of two; of equally strict ones the first.
     fn stricter(self, other: Self) -> Self {
-        if other.decision < self.decision { other } else { self }
+        let is_stricter = (other.decision, other.is_unlisted) < (self.decision, self.is_unlisted);
+        if is_stricter { other } else { self }
     }
 }
 
@@ -96,7 +102,9 @@ pub fn decide(
         let rules: Vec<&ToolRule> = list.iter().collect();
         let verdict = rule::allows(&rules, call, around);
         match (lists, verdict.decision) {
-            (ToolLists::Preapprove, Decision::Deny) => Verdict::new(Decision::Ask, verdict.because),
+            (ToolLists::Preapprove, Decision::Deny) => {
+                Verdict { is_unlisted: true, ..Verdict::new(Decision::Ask, verdict.because) }
+            }
             _ => verdict,
         }
     });
@@ -107,18 +115,24 @@ pub fn decide(
 
 /// Approvals are the user's: a model that calls the program that gives them has to ask, whatever a skill allows.
 fn own_rule(call: &ToolCall) -> Option<Verdict> {
-    let ToolInput::Command { text, line } = &call.input else { return None };
     const GIVING: [&str; 5] = ["approve", "--approve-once", "trust", "enable", "archive"];
-    let is_giving = match line {
-        Ok(line) => line.commands.iter().any(|command| {
-            let names = |name: &str| {
-                command.words.iter().any(|word| word.text.rsplit('/').next() == Some(name))
-            };
-            names("openskills") && GIVING.iter().any(|word| names(word))
-        }),
-        Err(_) => text.contains("openskills") && GIVING.iter().any(|word| text.contains(word)),
+    let ToolInput::Command { text, line, .. } = &call.input else { return None };
+    if !text.contains("openskills") {
+        return None;
+    }
+    // Where it is not plain what is called, it may be that.
+    let is_plain = |line: &Line| {
+        line.commands.iter().flat_map(|command| &command.words).all(|word| {
+            let name = word.text.rsplit('/').next().unwrap_or_default();
+            word.certainty == Certainty::Exact
+                && !programs::is_shell(name)
+                && !programs::is_launcher(name)
+        })
     };
-    is_giving.then(|| Verdict::new(Decision::Ask, "only the user approves, trusts and switches on"))
+    let is_sure = line.as_ref().is_ok_and(is_plain);
+    let gives = GIVING.iter().any(|word| text.contains(word));
+    (gives || !is_sure)
+        .then(|| Verdict::new(Decision::Ask, "only the user approves, trusts and switches on"))
 }
 
 /// `*` stands for any characters, blanks too.

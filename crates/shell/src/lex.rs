@@ -21,6 +21,13 @@ pub(crate) fn spans(text: &str) -> Result<Vec<Range<usize>>, Refusal> {
                 at += 1;
                 continue;
             }
+            // A comment goes to the end of its line.
+            b'#' => {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    at += 1;
+                }
+                continue;
+            }
             byte if OPERATORS.contains(&byte) => {
                 while at < bytes.len() && OPERATORS.contains(&bytes[at]) {
                     at += 1;

@@ -15,8 +15,8 @@ const MAX_COMMANDS: usize = 256;
 /// The most words of one command.
 const MAX_WORDS: usize = 2000;
 /// How much work the grammar may be for one line: so many hundreds of steps, and one more for so many bytes.
-const STEPS: usize = 64;
-const BYTES_A_STEP: usize = 4;
+const STEPS: usize = 32;
+const BYTES_A_STEP: usize = 16;
 
 /// Words that are no programs where a program is expected.
 const RESERVED: [&str; 22] = [
@@ -102,7 +102,7 @@ impl<'a> Reading<'a> {
                     let assignments = vec![self.assignment(node)?];
                     self.commands.push(Command { assignments, ..Command::default() });
                 }
-                "\n" => {}
+                "\n" | "comment" => {}
                 "&&" | "||" | ";" | "|" | "|&" | "&" => self.places.push(node.byte_range()),
                 kind => return Err(Refusal::new(format!("`{kind}` is more than a plain command"))),
             }
@@ -141,6 +141,14 @@ impl<'a> Reading<'a> {
                     places.push(child.byte_range());
                 }
             }
+        }
+        // After this word of the shell another one may stand.
+        let raw = |place: &Range<usize>| &self.text[place.clone()];
+        if places.first().is_some_and(|first| raw(first) == "time")
+            && let Some(word) = places[1..].iter().map(raw).find(|word| !word.starts_with('-'))
+            && RESERVED.contains(&word)
+        {
+            return Err(Refusal::new(format!("`{word}` is a word of the shell itself")));
         }
         if command.words.len() > MAX_WORDS {
             return Err(Refusal::new(format!("a command has more than {MAX_WORDS} words")));

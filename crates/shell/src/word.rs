@@ -31,7 +31,19 @@ const PATTERN: [char; 3] = ['*', '?', '['];
 pub(crate) fn word(node: Node<'_>, source: &str) -> Result<Word, Refusal> {
     let mut word = Word { text: String::new(), certainty: Certainty::Exact };
     piece(node, source, &mut word)?;
+    if may_be_several(&source[node.byte_range()]) {
+        word.certainty = Certainty::Unknown;
+    }
     Ok(word)
+}
+
+/// Braces make several words of one only with a comma or two dots between them: `{a,b}`, `{1..3}`, and not `stash@{0}`. Quotes are
+/// not looked at, so this is true for more than need be.
+fn may_be_several(text: &str) -> bool {
+    let Some(start) = text.find('{') else { return false };
+    let Some(end) = text.rfind('}') else { return false };
+    // `${NAME}` is an expansion, which is read as such.
+    start < end && (text[start..end].contains(',') || text[start..end].contains(".."))
 }
 
 fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
@@ -84,10 +96,6 @@ fn plain(text: &str, word: &mut Word) -> Result<(), Refusal> {
                 let next = characters.next();
                 word.text.push(next.ok_or_else(|| Refusal::new("the line ends in a backslash"))?);
             }
-            '{' | '}' => {
-                word.certainty = Certainty::Unknown;
-                word.text.push(character);
-            }
             '~' if word.text.is_empty() => {
                 word.certainty = word.certainty.max(Certainty::Begins);
                 word.text.push(character);
@@ -99,7 +107,9 @@ fn plain(text: &str, word: &mut Word) -> Result<(), Refusal> {
                 word.certainty = word.certainty.max(least);
                 word.text.push(character);
             }
-            '$' | '`' | '"' | '\'' | '<' | '>' | '|' | '&' | ';' | '(' | ')' | '#' | '!' | '^' => {
+            // Inside a word it is nothing but itself; at its start it makes a comment.
+            '#' if !word.text.is_empty() => word.text.push(character),
+            '$' | '`' | '"' | '\'' | '<' | '>' | '|' | '&' | ';' | '(' | ')' | '#' => {
                 return Err(Refusal::new(format!(
                     "`{character}` stands where it may mean something"
                 )));
@@ -152,8 +162,6 @@ fn literal(text: &str, word: &mut Word) -> Result<(), Refusal> {
             '$' | '`' | '"' => {
                 return Err(Refusal::new(format!("`{character}` stands in quotes unread")));
             }
-            // History expansion, where it is on.
-            '!' => return Err(Refusal::new("`!` in double quotes may mean something")),
             _ => word.text.push(character),
         }
     }

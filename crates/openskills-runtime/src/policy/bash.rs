@@ -8,14 +8,27 @@ use super::programs::{
 use super::{Decision, Verdict, glob};
 
 /// Variables that no program runs anything for, as long as they name no file.
-const SAFE_VARIABLES: [&str; 9] =
-    ["CI", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ"];
+const SAFE_VARIABLES: [&str; 12] = [
+    "CARGO_TERM_COLOR",
+    "CI",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "NODE_ENV",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TZ",
+];
 
 /// Returns what rules make of a line: every part of it must match by itself.
 pub(super) fn allows(
     specifiers: &[&str],
     line: &Result<Line, Refusal>,
-    may_write: impl Fn() -> bool,
+    may_open: impl Fn(&Redirect) -> bool,
+    is_there: impl Fn(&str) -> bool,
 ) -> Verdict {
     let line = match line {
         Ok(line) => line,
@@ -24,13 +37,9 @@ pub(super) fn allows(
             return Verdict::new(Decision::Deny, reason);
         }
     };
-    let moves = |command: &Command| {
-        let program = command.words.first().map(|word| word.text.as_str());
-        matches!(program, Some("cd" | "pushd" | "popd"))
-    };
-    let is_moved = line.commands.iter().any(moves);
+    let is_moved = moves(line);
     let verdicts = line.commands.iter().map(|command| {
-        let verdict = one(specifiers, command, &may_write);
+        let verdict = one(specifiers, command, &may_open, &is_there);
         let is_git = command.words.iter().any(|word| base_name(&word.text) == "git");
         if is_moved && is_git {
             // Another folder is another configuration of git, which can name programs.
@@ -43,13 +52,26 @@ pub(super) fn allows(
     verdicts.fold(first, Verdict::stricter)
 }
 
-fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn() -> bool) -> Verdict {
+/// Returns true if a line goes to another folder.
+pub(super) fn moves(line: &Line) -> bool {
+    line.commands.iter().any(|command| {
+        let program = without_wrappers(&command.words).first().map(|word| word.text.as_str());
+        matches!(program, Some("cd" | "pushd" | "popd"))
+    })
+}
+
+fn one(
+    specifiers: &[&str],
+    command: &Command,
+    may_open: &impl Fn(&Redirect) -> bool,
+    is_there: &impl Fn(&str) -> bool,
+) -> Verdict {
     let deny = |reason: String| Verdict::new(Decision::Deny, reason);
     for redirect in command.redirects.iter().filter(|redirect| !redirect.is_copy) {
         let target = &redirect.target;
         let is_known = target.certainty == Certainty::Exact;
         let is_harmless = is_known && target.text == "/dev/null";
-        let may_be_opened = is_harmless || (is_known && !redirect.is_read && may_write());
+        let may_be_opened = is_harmless || (is_known && may_open(redirect));
         if !may_be_opened {
             return deny(format!("no rule lets the file `{}` be opened", target.text));
         }
@@ -88,7 +110,7 @@ fn one(specifiers: &[&str], command: &Command, may_write: &impl Fn() -> bool) ->
     if rule.starts_with('*') && is_shell(base_name(program)) {
         return Verdict::new(Decision::Ask, format!("`{program}` runs what it is given"));
     }
-    match doubt(words) {
+    match doubt(words, is_there) {
         Doubt::None => Verdict::new(Decision::Allow, format!("`Bash({rule})` allows it")),
         Doubt::Runs(option) => {
             let reason = format!("`{program}` can run other programs by `{option}`");
@@ -107,82 +129,96 @@ pub(super) fn opens(line: &Line) -> impl Iterator<Item = &Redirect> {
     redirects.filter(|file| !file.is_copy && file.target.text != "/dev/null")
 }
 
-/// Returns true if a rule takes a line away: any part of it matches, wherever in a command it begins and by whatever path
-/// the program is called, or nothing can be said for sure. `sudo rm` and `/bin/rm` are `rm`.
+/// Returns true if a rule takes a line away: any command of it is what the rule names, by whatever path the program is called and
+/// whatever wraps it, or nothing can be said for sure. `sudo rm` and `/bin/rm` are `rm`.
 pub(super) fn denies(specifier: &str, line: &Result<Line, Refusal>) -> bool {
     let Ok(line) = line else { return true };
     let rule = Denied::new(specifier);
     line.commands.iter().filter(|command| !command.words.is_empty()).any(|command| {
-        let words = &command.words;
-        let names = || words.iter().map(|word| base_name(&word.text));
+        let words = without_wrappers(&command.words);
+        let program = words[0].text.as_str();
+        if runs_others(program) || is_shell(base_name(program)) || takes_code(words).is_some() {
+            // What these run nobody reads here.
+            return true;
+        }
+        if !is_launcher(base_name(program)) {
+            // One that runs others only by an option is as good as what the option says.
+            let names_it = || words[1..].iter().any(|word| rule.stands_in(&word.text));
+            return rule.is(words) || (doubt(words, |_| false) != Doubt::None && names_it());
+        }
+        // What a launcher starts may stand anywhere in it, and what is not known may be it.
         let is_sure = words.iter().all(|word| word.certainty == Certainty::Exact);
-        let runs_text = names().any(|name| is_shell(name) || runs_others(name));
-        let launches = names().any(is_launcher);
-        // A word that may become anything may become what is denied, and a shell runs what nobody reads here.
-        runs_text
-            || (launches && (!is_sure || words.iter().any(|word| rule.stands_in(&word.text))))
-            || takes_code(words).is_some()
-            || (!is_sure && rule.may_be(words))
+        let runs_text = words[1..].iter().any(|word| is_shell(base_name(&word.text)));
+        !is_sure
+            || runs_text
+            || words[1..].iter().any(|word| rule.stands_in(&word.text))
             || (0..words.len()).any(|at| rule.is(&words[at..]))
     })
 }
 
-/// A rule that denies, in the ways in which its program may be named.
+/// A rule that denies.
 struct Denied<'a> {
     rule: &'a str,
-    /// The rule with its program by name alone.
-    by_name: String,
     /// The program's name; empty if the rule does not say.
-    program: String,
+    program: &'a str,
+    /// The words after the program, where the rule has no `*` but at its end.
+    words: Option<Vec<&'a str>>,
+    /// Whether nothing else may follow.
+    is_exact: bool,
 }
 
 impl<'a> Denied<'a> {
     fn new(rule: &'a str) -> Self {
-        let end = rule.find([' ', ':', '*']).unwrap_or(rule.len());
-        let program = base_name(&rule[..end]).to_owned();
-        Self { rule, by_name: format!("{program}{}", &rule[end..]), program }
+        let start = rule.strip_suffix(":*").or_else(|| rule.strip_suffix(" *"));
+        let plain = start.unwrap_or(rule);
+        let mut words = plain.split_whitespace();
+        let program = base_name(words.next().unwrap_or_default());
+        let is_plain = !plain.contains('*') && !program.is_empty();
+        let program =
+            if is_plain { program } else { program.split('*').next().unwrap_or_default() };
+        let words = is_plain.then(|| words.collect());
+        Self { rule, program, words, is_exact: start.is_none() }
     }
 
     /// Returns true if a command that begins here is what is denied.
     fn is(&self, words: &[Word]) -> bool {
         let name = base_name(&words[0].text);
-        if !self.program.is_empty() && name != self.program && !self.rule.contains('*') {
-            return false;
+        match &self.words {
+            Some(wanted) => name == self.program && self.has(&words[1..], wanted),
+            None if !name.starts_with(self.program) => false,
+            None => {
+                let rest = words[1..].iter().map(|word| word.text.as_str());
+                let text = std::iter::once(name).chain(rest).collect::<Vec<_>>().join(" ");
+                let own = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+                let rule = self.rule.strip_suffix(":*").unwrap_or(self.rule);
+                let longer = format!("{rule} *");
+                [rule, &longer].iter().any(|rule| glob(rule, &text) || glob(rule, &own))
+            }
         }
-        // Most words are not it; only what may be is looked at closely.
-        if !self.program.is_empty() && !name.starts_with(&self.program) {
-            return false;
-        }
-        let mut named = words.to_vec();
-        named[0].text = name.to_owned();
-        // Options before a word such as `push` do not make it another one.
-        let plain: Vec<Word> = named
-            .iter()
-            .enumerate()
-            .filter(|(at, word)| *at == 0 || !word.text.starts_with('-'))
-            .map(|(_, word)| word.clone())
-            .collect();
-        let without_values: Vec<Word> = plain
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| *at != 1 || plain.len() < 3)
-            .map(|(_, word)| word.clone())
-            .collect();
-        let matches = |words: &[Word]| {
-            [self.rule, self.by_name.as_str()]
-                .iter()
-                .any(|rule| is_exactly(rule, words) || is_like(rule, words))
-        };
-        matches(words) || matches(&named) || matches(&plain) || matches(&without_values)
     }
 
-    /// Returns true if words that are not known could become what is denied.
-    fn may_be(&self, words: &[Word]) -> bool {
-        words.iter().any(|word| {
-            self.program.is_empty()
-                || base_name(&word.text) == self.program
-                || word.certainty == Certainty::Unknown
-        })
+    /// Returns true if the wanted words stand in their order, with nothing but options and their values between. A word that is
+    /// not known may be the one.
+    fn has(&self, words: &[Word], wanted: &[&str]) -> bool {
+        let mut rest = wanted.iter().peekable();
+        let mut may_be_value = false;
+        for word in words {
+            let Some(next) = rest.peek() else { break };
+            let is_option = word.text.starts_with('-');
+            if word.certainty == Certainty::Unknown
+                || word.text == ***next
+                || is_cluster(&word.text, next, words)
+            {
+                rest.next();
+                may_be_value = is_option;
+            } else if is_option || may_be_value {
+                may_be_value = is_option;
+            } else {
+                return false;
+            }
+        }
+        let is_all = rest.all(|left| words.iter().any(|word| is_cluster(&word.text, left, words)));
+        is_all && (!self.is_exact || words.len() == wanted.len())
     }
 
     /// Returns true if the program is named in a text that somebody may run.
@@ -191,6 +227,16 @@ impl<'a> Denied<'a> {
             text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')));
         self.program.is_empty() || parts.any(|part| part == self.program)
     }
+}
+
+/// Returns true if short options are the wanted ones, in any order and however they are split up: `-rf` is `-fr` and `-r -f`.
+fn is_cluster(text: &str, wanted: &str, words: &[Word]) -> bool {
+    let letters = |text: &str| {
+        text.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && !rest.is_empty())
+    };
+    let has =
+        |letter: char| words.iter().any(|word| letters(&word.text) && word.text.contains(letter));
+    letters(text) && letters(wanted) && wanted.chars().skip(1).all(has)
 }
 
 fn base_name(program: &str) -> &str {

@@ -1,9 +1,10 @@
 //! A call of a tool, as a host describes it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use shell::{Line, Refusal};
+use shell::{Certainty, Line, Refusal};
 use skill::capabilities::Host;
 
 use super::url::host_of;
@@ -26,6 +27,8 @@ pub enum ToolInput {
         text: String,
         /// What it would run, as far as that can be said.
         line: Result<Line, Refusal>,
+        /// Words of it that name something in the working folder, and where that really is.
+        found: BTreeMap<String, PathBuf>,
     },
     /// Files and folders: all that are named, wherever in the input.
     Files(Vec<FileArgument>),
@@ -42,6 +45,8 @@ pub struct FileArgument {
     pub paths: Vec<PathBuf>,
     /// Whether the tool looks at everything below it.
     pub is_searched: bool,
+    /// How the names of what it looks at end, where that is said.
+    pub ending: Option<String>,
 }
 
 /// What paths and rules are relative to. Each folder is given as it is named and, if that is elsewhere, where it really is.
@@ -74,6 +79,12 @@ impl Surroundings {
         }
     }
 
+    /// Returns every path that a text means where a `~` is a letter.
+    pub(super) fn plain_paths(&self, text: &str) -> Option<Vec<PathBuf>> {
+        let is_path = text.len() <= MAX_PATH && !text.contains('\0');
+        is_path.then(|| self.cwd.iter().map(|cwd| cwd.join(text)).collect())
+    }
+
     /// Returns every path that a text may mean; `None` where it may mean any.
     pub(super) fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
         if text.len() > MAX_PATH || text.contains('\0') {
@@ -99,21 +110,27 @@ const MAX_FILES: usize = 256;
 
 /// Tools that read files.
 pub(super) const READERS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "NotebookRead"];
+/// Tools that run lines of bash.
+pub(super) const SHELLS: [&str; 2] = ["Bash", "Terminal"];
 /// Tools that write files.
 pub(super) const WRITERS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
 impl ToolCall {
-    /// Reads the input of a tool as agents write it. `real` says where a path really is; it is asked for files only.
+    /// Reads the input of a tool as agents write it. `real` says where a path really is or would be, `found` where one is that is
+    /// there.
     pub fn from_json(
         tool: &str,
         input: &Value,
         around: &Surroundings,
         real: impl Fn(&Path) -> Option<PathBuf>,
+        found: impl Fn(&Path) -> Option<PathBuf>,
     ) -> Self {
         let read = match tool {
             // Other shells read lines otherwise: rules about parts of them are not understood.
             "Bash" | "Terminal" => input.get("command").and_then(Value::as_str).map(|command| {
-                ToolInput::Command { text: command.to_owned(), line: shell::read(command) }
+                let line = shell::read(command);
+                let found = named(&line, around, found);
+                ToolInput::Command { text: command.to_owned(), line, found }
             }),
             _ if READERS.contains(&tool) || WRITERS.contains(&tool) => {
                 files(tool, input, around, real).map(ToolInput::Files)
@@ -152,6 +169,29 @@ impl ToolCall {
     }
 }
 
+/// Finds the words of a line that name something in the working folder.
+fn named(
+    line: &Result<Line, Refusal>,
+    around: &Surroundings,
+    found: impl Fn(&Path) -> Option<PathBuf>,
+) -> BTreeMap<String, PathBuf> {
+    let commands = line.iter().flat_map(|line| &line.commands);
+    let words = commands.flat_map(|command| command.words.iter().skip(1));
+    let targets =
+        line.iter().flat_map(|line| &line.commands).flat_map(|command| &command.redirects);
+    let words = words.chain(targets.map(|redirect| &redirect.target));
+    let exact =
+        words.filter(|word| word.certainty == Certainty::Exact && word.text.len() <= MAX_PATH);
+    let mut all = BTreeMap::new();
+    for word in exact.filter(|word| !word.text.is_empty() && !word.text.contains('\0')) {
+        let paths = around.cwd.iter().map(|cwd| cwd.join(&word.text));
+        if let Some(real) = paths.into_iter().find_map(|path| found(&path)) {
+            all.insert(word.text.clone(), real);
+        }
+    }
+    all
+}
+
 /// Collects every path of an input; `None` if there is none, or one that nothing can be said about.
 fn files(
     tool: &str,
@@ -160,6 +200,7 @@ fn files(
     real: impl Fn(&Path) -> Option<PathBuf>,
 ) -> Option<Vec<FileArgument>> {
     let mut named: Vec<(String, bool)> = Vec::new();
+    let mut ending = None;
     let is_search = matches!(tool, "Grep" | "Glob" | "LS");
     texts(input, &mut |key, text| {
         let is_path = is_key(
@@ -180,6 +221,12 @@ fn files(
             named.push((text.to_owned(), is_search));
         } else if is_pattern {
             named.push((before_pattern(text).to_owned(), true));
+            // `*.rs` and `**/*.rs` find nothing else.
+            let last = text.rsplit('/').next().unwrap_or(text);
+            ending = last
+                .strip_prefix('*')
+                .filter(|end| !end.contains(['*', '?', '[', '{']))
+                .map(str::to_owned);
         }
     });
     // A search without a folder is one of the working folder.
@@ -198,7 +245,7 @@ fn files(
         }
         let others: Vec<PathBuf> = paths.iter().filter_map(|path| real(path)).collect();
         paths.extend(others);
-        Some(FileArgument { paths, is_searched })
+        Some(FileArgument { paths, is_searched, ending: ending.clone() })
     });
     all.collect()
 }

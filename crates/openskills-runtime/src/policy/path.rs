@@ -8,8 +8,8 @@ use super::Surroundings;
 
 /// A rule about files, as far as it can be applied.
 pub(super) enum Files {
-    /// Patterns, each below a folder.
-    Rules(Vec<(PathBuf, Gitignore)>),
+    /// Patterns, each below a folder; what they start with before a `*`, if they are about one place; their last part.
+    Rules(Vec<(PathBuf, Gitignore)>, Option<PathBuf>, String),
     /// It cannot be applied.
     Unclear,
 }
@@ -52,14 +52,17 @@ impl Files {
             Some((root, rules))
         });
         match compiled.collect::<Option<Vec<_>>>() {
-            Some(rules) if !rules.is_empty() => Self::Rules(rules),
+            Some(rules) if !rules.is_empty() => {
+                let last = below.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                Self::Rules(rules, place_of(&below), last.to_owned())
+            }
             _ => Self::Unclear,
         }
     }
 
     /// Returns true if a path is part of what the rule is about. A folder is, if whatever is in it is.
     pub(super) fn holds(&self, path: &Path, kind: Looked) -> bool {
-        let Self::Rules(rules) = self else { return false };
+        let Self::Rules(rules, ..) = self else { return false };
         let path = plain(path);
         rules.iter().filter(|(root, _)| path.starts_with(root)).any(|(_, rules)| {
             let is_it = |is_folder| rules.matched_path_or_any_parents(&path, is_folder).is_ignore();
@@ -68,17 +71,43 @@ impl Files {
         })
     }
 
-    /// Returns true if something that the rule is about may be below a path.
-    pub(super) fn may_be_below(&self, path: &Path) -> bool {
-        let Self::Rules(rules) = self else { return true };
+    /// Returns true if something that the rule is about may be below a path. A rule with a folder in it is about that folder, any
+    /// other about names wherever they stand.
+    pub(super) fn may_be_below(&self, path: &Path, ending: Option<&str>) -> bool {
+        let Self::Rules(rules, start, last) = self else { return true };
         let path = plain(path);
-        rules.iter().any(|(root, _)| root.starts_with(&path) || path.starts_with(root))
+        // What is looked for by its ending is not what is called otherwise.
+        let is_other = ending.is_some_and(|ending| {
+            !ending.is_empty() && !last.contains('*') && !last.ends_with(ending)
+        });
+        !is_other
+            && rules.iter().any(|(root, _)| match start {
+                Some(start) => {
+                    let place = root.join(start);
+                    place.starts_with(&path) || path.starts_with(&place)
+                }
+                None => root.starts_with(&path) || path.starts_with(root),
+            })
     }
 
     /// Returns true if the rule cannot be applied.
     pub(super) fn is_unclear(&self) -> bool {
         matches!(self, Self::Unclear)
     }
+}
+
+/// Returns the folder that a pattern is about: one with a slash in it starts at its root.
+fn place_of(pattern: &str) -> Option<PathBuf> {
+    let inner = pattern.trim_end_matches('/');
+    if !inner.contains('/') || inner.starts_with("**/") {
+        return None;
+    }
+    let plain: PathBuf = inner
+        .trim_start_matches('/')
+        .split('/')
+        .take_while(|part| !part.contains(['*', '?', '[']))
+        .collect();
+    Some(plain)
 }
 
 /// A name that no rule is about in particular.

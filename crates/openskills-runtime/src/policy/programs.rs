@@ -11,7 +11,7 @@ pub(super) use doubt::{Doubt, doubt};
 /// Wrappers that start the rest of the line and nothing else.
 const WRAPPERS: [&str; 5] = ["nice", "nohup", "stdbuf", "time", "timeout"];
 /// Words of the shell that run what they are given, or change what later words mean.
-const RUNNERS: [&str; 28] = [
+const RUNNERS: [&str; 30] = [
     ".",
     "alias",
     "bind",
@@ -27,6 +27,8 @@ const RUNNERS: [&str; 28] = [
     "export",
     "fc",
     "hash",
+    "history",
+    "jobs",
     "let",
     "local",
     "mapfile",
@@ -44,10 +46,11 @@ const RUNNERS: [&str; 28] = [
 /// Words of the shell that evaluate a name in their arguments, `a[$(x)]` included.
 const EVALUATORS: [&str; 6] = ["[", "getopts", "printf", "read", "test", "wait"];
 /// Programs that start others, or act without a word; no pattern is about them.
-const ONLY_EXACT: [&str; 33] = [
+const ONLY_EXACT: [&str; 34] = [
     "chroot",
     "chrt",
     "doas",
+    "ed",
     "entr",
     "env",
     "flock",

@@ -1,12 +1,12 @@
 //! Whether rules match a call.
 
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use shell::{Certainty, Line, Word};
+use shell::{Certainty, Redirect, Word};
 use skill::ToolRule;
 use skill::capabilities::{Cover, Host};
 
-use super::call::{FileArgument, MAX_PATH, READERS, WRITERS};
+use super::call::{FileArgument, MAX_PATH, READERS, SHELLS, WRITERS};
 use super::path::{Files, Looked};
 use super::{Decision, Surroundings, ToolCall, ToolInput, Verdict, bash};
 
@@ -21,8 +21,9 @@ pub(super) fn allows(rules: &[&ToolRule], call: &ToolCall, around: &Surroundings
         return Verdict::new(Decision::Deny, reason);
     }
     let specifiers: Vec<&str> = own.into_iter().flatten().collect();
-    if let ToolInput::Command { line, .. } = &call.input {
-        return bash::allows(&specifiers, line, || may_write(rules));
+    if let ToolInput::Command { line, found, .. } = &call.input {
+        let is_there = |word: &str| found.contains_key(word);
+        return bash::allows(&specifiers, line, |file| may_open(rules, file), is_there);
     }
     let is_allowed = match &call.input {
         ToolInput::Files(files) => {
@@ -63,8 +64,8 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
     if is_broken_about(rule, &call.tool) {
         return Some(Decision::Deny);
     }
-    if let ToolInput::Command { line, .. } = &call.input
-        && let Some(decision) = denies_files_of_line(rule, line, around)
+    if let ToolInput::Command { .. } = &call.input
+        && let Some(decision) = denies_files_of_line(rule, call, around)
     {
         return Some(decision);
     }
@@ -91,7 +92,9 @@ fn denies_file(rule: &str, file: &FileArgument, around: &Surroundings) -> Option
     if rule.is_unclear() || file.paths.iter().any(|path| rule.holds(path, Looked::AsFolder)) {
         return Some(Decision::Deny);
     }
-    let may_reach = file.is_searched && file.paths.iter().any(|path| rule.may_be_below(path));
+    let ending = file.ending.as_deref();
+    let may_reach =
+        file.is_searched && file.paths.iter().any(|path| rule.may_be_below(path, ending));
     may_reach.then_some(Decision::Ask)
 }
 
@@ -103,9 +106,10 @@ fn roots(around: &Surroundings) -> Vec<PathBuf> {
 /// Rules about files hold for the files that a line opens or names as well, as far as those can be known.
 fn denies_files_of_line(
     rule: &ToolRule,
-    line: &Result<Line, shell::Refusal>,
+    call: &ToolCall,
     around: &Surroundings,
 ) -> Option<Decision> {
+    let ToolInput::Command { text, line, found } = &call.input else { return None };
     let tools: [&[&str]; 2] = [&READERS, &WRITERS];
     let [reads, writes] = tools.map(|tools| {
         tools.iter().any(|tool| denied(rule, tool).is_some() || is_broken_about(rule, tool))
@@ -113,38 +117,93 @@ fn denies_files_of_line(
     if !reads && !writes {
         return None;
     }
-    // What nobody can read may open anything; but a line may be full of things that only its own rules know.
-    let Ok(line) = line else { return writes.then_some(Decision::Deny) };
-    let ToolRule::Rule { specifier, .. } = rule else {
-        return bash::opens(line).any(|file| !file.is_read).then_some(Decision::Deny);
+    let specifier = match rule {
+        ToolRule::Rule { specifier, .. } => {
+            specifier.as_deref().map(str::trim).filter(|text| *text != "*")
+        }
+        ToolRule::Malformed(_) => None,
     };
-    let specifier = specifier.as_deref().map(str::trim).filter(|text| *text != "*");
+    let Ok(line) = line else {
+        // What nobody can read may open anything, and surely what it names.
+        let name = specifier
+            .and_then(|rule| rule.rsplit('/').find(|part| !part.is_empty() && !part.contains('*')));
+        let is_named = name.is_none_or(|name| text.contains(name));
+        return Some(if writes || is_named { Decision::Deny } else { Decision::Ask });
+    };
     let Some(specifier) = specifier else {
-        let is_meant = |file: &shell::Redirect| if file.is_read { reads } else { writes };
+        let is_meant = |file: &Redirect| if file.is_read { reads } else { writes };
         return bash::opens(line).any(is_meant).then_some(Decision::Deny);
     };
     let files = Files::new(specifier, &roots(around), around);
-    let is_denied = |text: &str| {
-        let text = text.rsplit('=').next().unwrap_or(text);
-        // No kernel opens what is longer, so it is no file.
-        if text.len() > MAX_PATH {
-            return false;
-        }
-        let paths = around.paths(text);
-        paths.is_none_or(|paths| paths.iter().any(|path| files.holds(path, Looked::AsFolder)))
+    if files.is_unclear() {
+        return Some(Decision::Deny);
+    }
+    let holds = |path: &Path| files.holds(path, Looked::AsFolder);
+    let is_denied = |word: &Word| {
+        let is_home = word.certainty != Certainty::Exact;
+        found.get(&word.text).is_some_and(|real| holds(real))
+            || attached(&word.text).any(|text| {
+                // No kernel opens what is longer, so it is no file. A `~` in quotes is a letter.
+                let paths = if is_home { around.paths(text) } else { around.plain_paths(text) };
+                paths.is_some_and(|paths| paths.iter().any(|path| holds(path)))
+            })
     };
     let opened = bash::opens(line).any(|file| {
         let is_meant = if file.is_read { reads } else { writes };
-        is_meant && (file.target.certainty != Certainty::Exact || is_denied(&file.target.text))
+        is_meant && (file.target.certainty != Certainty::Exact || is_denied(&file.target))
     });
     let words = || line.commands.iter().flat_map(|command| command.words.iter().skip(1));
     let is_known = |word: &Word| word.certainty == Certainty::Exact || word.text.starts_with('~');
-    let named = words().any(|word| is_known(word) && is_denied(&word.text));
-    if opened || named || files.is_unclear() {
+    if opened || words().any(|word| is_known(word) && is_denied(word)) {
         return Some(Decision::Deny);
     }
-    // What may become any file may become that one.
-    words().any(|word| word.certainty != Certainty::Exact).then_some(Decision::Ask)
+    // What may become any file may become that one; so may what is named from another folder, and all that is below one.
+    let is_pattern = |word: &Word| {
+        let start = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
+        let folder = start.rfind('/').map_or(".", |slash| &start[..slash]);
+        let may_be = around
+            .plain_paths(folder)
+            .is_none_or(|paths| paths.iter().any(|path| files.may_be_below(path, None)));
+        word.certainty != Certainty::Exact && !word.text.starts_with('~') && may_be
+    };
+    let names_pattern = reads && words().any(|word| is_pattern(word) && may_be_file(word));
+    let searches = reads && line.commands.iter().any(|command| searches_folders(&command.words));
+    (names_pattern || searches || bash::moves(line)).then_some(Decision::Ask)
+}
+
+/// A variable in a text is seldom a file; one by itself, or a pattern of names, may be.
+fn may_be_file(word: &Word) -> bool {
+    word.text.contains(['*', '?', '[']) || word.text.starts_with('$')
+}
+
+/// Returns true for commands that read everything below a folder.
+fn searches_folders(words: &[Word]) -> bool {
+    let Some(program) = words.first().and_then(|word| word.text.rsplit('/').next()) else {
+        return false;
+    };
+    let has = |letters: [char; 2]| {
+        words[1..].iter().any(|word| {
+            let is_short = word.text.starts_with('-') && !word.text.starts_with("--");
+            (is_short && word.text.contains(letters)) || word.text == "--recursive"
+        })
+    };
+    match program {
+        "rg" | "ag" | "ack" | "tar" | "zip" | "rsync" | "scp" => true,
+        "grep" | "egrep" | "fgrep" | "cp" => has(['r', 'R']),
+        _ => false,
+    }
+}
+
+/// Returns the texts in a word that may be a path: all of it, and what is attached to an option, a name or an `@`.
+fn attached(word: &str) -> impl Iterator<Item = &str> {
+    let after_option =
+        word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
+    let parts = word.char_indices().filter(|(_, c)| matches!(c, '=' | ':' | '@'));
+    let parts = parts.map(|(at, _)| &word[at + 1..]);
+    std::iter::once(word)
+        .chain(after_option)
+        .chain(parts)
+        .filter(|text| !text.is_empty() && text.len() <= MAX_PATH)
 }
 
 /// Returns true for text that is no rule and may have been one about a tool.
@@ -171,7 +230,8 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     let is_of =
         |tools: &[&str], name: &str| tools.iter().any(|tool| tool.eq_ignore_ascii_case(name));
     let does_the_same = (tool.eq_ignore_ascii_case("Read") && is_of(&READERS, called))
-        || (is_of(&WRITERS, tool) && is_of(&WRITERS, called));
+        || (is_of(&WRITERS, tool) && is_of(&WRITERS, called))
+        || (is_of(&SHELLS, tool) && is_of(&SHELLS, called));
     let (lower, name) = (tool.to_ascii_lowercase(), called.to_ascii_lowercase());
     let is_it = does_the_same || same_tool(&lower, &name) || super::glob(&lower, &name);
     is_it.then(|| specifier.as_deref().map(str::trim).filter(|text| *text != "*"))
@@ -185,8 +245,9 @@ fn same_tool(rule: &str, called: &str) -> bool {
             && called.strip_prefix(rule).is_some_and(|rest| rest.starts_with("__")))
 }
 
-/// Returns true if the rules let every file be written, which is what a redirection does: where one leads is not known
-/// here, so a rule for some files is not enough.
-fn may_write(rules: &[&ToolRule]) -> bool {
-    ["Write", "Edit"].iter().any(|tool| rules.iter().any(|rule| about(rule, tool) == Some(None)))
+/// Returns true if the rules let every file be opened so: where a redirection leads is not known here, so a rule for some files is
+/// not enough.
+fn may_open(rules: &[&ToolRule], file: &Redirect) -> bool {
+    let tools: &[&str] = if file.is_read { &["Read"] } else { &["Write", "Edit"] };
+    tools.iter().any(|tool| rules.iter().any(|rule| about(rule, tool) == Some(None)))
 }

@@ -45,7 +45,8 @@ impl OpenSkillRuntime {
         input: &Value,
     ) -> Result<Option<Verdict>, RuntimeError> {
         let around = self.surroundings(context)?;
-        let call = ToolCall::from_json(tool, input, &around, |path| Some(real(path)));
+        let found = |path: &Path| fs::canonicalize(path).ok();
+        let call = ToolCall::from_json(tool, input, &around, |path| Some(real(path)), found);
         let lists = self.tool_lists()?;
         let verdict = match &context.skill {
             Some(name) => Some(self.judge(self.skill(name)?, &call, lists, &around)?),
@@ -77,8 +78,8 @@ impl OpenSkillRuntime {
         let declared = Declared::of(&loaded.document.frontmatter, None);
         let denied = self.found.policy.denied_tools.iter().cloned().collect();
         let org = ToolLimits { deny: denied, ..ToolLimits::default() };
-        let Verdict { decision, because } = decide(call, &declared.tools.meet(&org), lists, around);
-        Ok(Verdict { decision, because: format!("{}: {because}", skill.id) })
+        let verdict = decide(call, &declared.tools.meet(&org), lists, around);
+        Ok(Verdict { because: format!("{}: {}", skill.id, verdict.because), ..verdict })
     }
 
     fn judge_active(
@@ -96,7 +97,7 @@ impl OpenSkillRuntime {
             });
             let gone = || {
                 let because = format!("{id}: it is active, and gone or changed since");
-                Verdict { decision: Decision::Deny, because }
+                Verdict { decision: Decision::Deny, because, is_unlisted: false }
             };
             verdicts.push(same.ok().flatten().unwrap_or_else(gone));
         }

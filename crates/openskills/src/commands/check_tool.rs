@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use openskills_runtime::policy::{Decision, ToolLists, Verdict};
+use openskills_runtime::policy::{Decision, Verdict};
 use openskills_runtime::{RuntimeConfig, RuntimeError, ToolContext};
 use serde_json::{Value, json};
 use term::safe_line;
@@ -102,13 +102,14 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
         };
     }
     let asked = from_args(context, args)?;
-    let (verdict, _) = judge(context, args, &asked)?;
+    let verdict = judge(context, args, &asked)?;
     let verdict = verdict.unwrap_or_else(|| Verdict {
         decision: Decision::Allow,
         because: "no skill is active".to_owned(),
+        is_unlisted: false,
     });
     if args.json {
-        let Verdict { decision, because } = verdict.clone();
+        let Verdict { decision, because, .. } = verdict.clone();
         context.ui.json(&CheckToolJson { version: VERSION, decision, because })?;
     } else {
         let line = format!("{}: {}", verdict.decision, verdict.because);
@@ -125,7 +126,7 @@ fn judge(
     context: &Context,
     args: &CheckToolArgs,
     asked: &Asked,
-) -> Result<(Option<Verdict>, ToolLists), RuntimeError> {
+) -> Result<Option<Verdict>, RuntimeError> {
     let config = RuntimeConfig { session_id: asked.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
     let tool_context = ToolContext {
@@ -134,8 +135,7 @@ fn judge(
         cwd: Some(asked.cwd.clone()),
         project: args.look.project.clone().or_else(|| asked.project.clone()),
     };
-    let verdict = runtime.check_tool(&tool_context, &asked.tool, &asked.input)?;
-    Ok((verdict, runtime.tool_lists()?))
+    runtime.check_tool(&tool_context, &asked.tool, &asked.input)
 }
 
 fn from_args(context: &Context, args: &CheckToolArgs) -> Result<Asked, RuntimeError> {
@@ -166,7 +166,11 @@ fn from_hook(context: &Context) -> Result<Asked, RuntimeError> {
         .map_err(|error| wrong(&format!("the event is not JSON: {error}")))?;
     let field = |key: &str| event[key].as_str().map(str::to_owned);
     let tool = field("tool_name").ok_or_else(|| wrong("the event has no `tool_name`"))?;
-    let cwd = field("cwd").map_or_else(|| context.cwd.as_path().to_owned(), PathBuf::from);
+    let cwd = match &event["cwd"] {
+        Value::Null => context.cwd.as_path().to_owned(),
+        Value::String(cwd) => PathBuf::from(cwd),
+        _ => return Err(wrong("the event's `cwd` is not text")),
+    };
     // Without a session nothing would be active, and nothing be held to anything.
     let session = field("session_id").filter(|session| !session.is_empty());
     let session = Some(session.ok_or_else(|| wrong("the event has no `session_id`"))?);
@@ -180,14 +184,11 @@ fn wrong(message: &str) -> RuntimeError {
 }
 
 /// Answers a hook. What is allowed gets no answer: a skill can narrow, never widen. Where lists only preapprove, neither
-/// does what is to be asked: Claude Code asks by itself, unless the user's own rules say otherwise.
+/// does what they only do not name: Claude Code asks by itself, unless the user's own rules say otherwise.
 fn hook(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<()> {
     let asked = from_hook(context)?;
-    let (verdict, lists) = judge(context, args, &asked)?;
-    let is_told = |verdict: &Verdict| match (verdict.decision, lists) {
-        (Decision::Deny, _) | (Decision::Ask, ToolLists::Allowlist) => true,
-        (Decision::Ask, ToolLists::Preapprove) | (Decision::Allow, _) => false,
-    };
+    let verdict = judge(context, args, &asked)?;
+    let is_told = |verdict: &Verdict| verdict.decision != Decision::Allow && !verdict.is_unlisted;
     if let Some(verdict) = verdict.filter(is_told) {
         context.ui.json_line(&json!({
             "hookSpecificOutput": {

@@ -49,6 +49,14 @@ fn plain_lines_are_taken_apart() {
         ("git *.py src/*.py ~/x {a,b}", "git|*.py?|src/*.py…|~/x…|{a,b}?"),
         ("git -c a=b --exec-path=x", "git|-c|a=b|--exec-path=x"),
         ("git \"a\\\"b\\n\"", "git|a\"b\\n"),
+        ("git # comment", "git"),
+        ("# a comment\ngit a#b 'c#d'", "git|a#b|c#d"),
+        ("git status # x; evil", "git|status"),
+        ("git commit -m \"feat!: x\"", "git|commit|-m|feat!: x"),
+        ("git show HEAD^ HEAD^{commit}", "git|show|HEAD^|HEAD^{commit}"),
+        ("git stash pop stash@{0}", "git|stash|pop|stash@{0}"),
+        ("find . ! -name x", "find|.|!|-name|x"),
+        ("git a{b,c}", "git|a{b,c}?"),
     ] {
         assert_eq!(read(line).map(|line| shown(&line)).as_deref(), Ok(expected), "{line}");
     }
@@ -82,7 +90,6 @@ fn everything_else_is_refused() {
         "git <<< x",
         "git << E\nx\nE",
         "[[ a ]]",
-        "git # comment",
         "git \\\nx",
         "git\\",
         "git 'a",
@@ -91,7 +98,6 @@ fn everything_else_is_refused() {
         "git a\rb",
         "git a\0b",
         "git \u{2003}x",
-        "git \"!x\"",
         "a[0]=x git",
         "A+=x git",
         "A=(x) git",
@@ -101,6 +107,8 @@ fn everything_else_is_refused() {
         "coproc git",
         "git >(x)",
         "time ! git",
+        "time -p ! git",
+        "git {1..3}",
     ] {
         assert!(read(line).is_err(), "{line:?}: {:?}", read(line));
     }

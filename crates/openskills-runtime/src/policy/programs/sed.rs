@@ -2,38 +2,64 @@
 
 use shell::{Certainty, Word};
 
-/// Returns the first script that may do more than that.
-pub(super) fn unclear_script(words: &[Word]) -> Option<String> {
+/// Options that only change how lines are read and shown.
+const PLAIN: [&str; 7] =
+    ["--quiet", "--silent", "--regexp-extended", "--null-data", "--posix", "--sandbox", "--debug"];
+
+/// Returns the word by which sed may do more than print, delete and replace.
+pub(super) fn unclear(arguments: &[Word]) -> Option<String> {
     let mut scripts: Vec<&Word> = Vec::new();
-    let mut arguments = words[1..].iter();
+    let mut rest = arguments.iter();
+    let mut files: Vec<&Word> = Vec::new();
     let mut has_option = false;
-    while let Some(word) = arguments.next() {
-        match word.text.as_str() {
-            "-e" | "--expression" => {
-                has_option = true;
-                scripts.extend(arguments.next());
+    while let Some(word) = rest.next() {
+        let text = word.text.as_str();
+        let is_cluster = text.strip_prefix('-').is_some_and(|letters| {
+            !letters.is_empty() && letters.chars().all(|c| matches!(c, 'n' | 'E' | 'r' | 'z' | 'u'))
+        });
+        if text == "-e" || text == "--expression" {
+            has_option = true;
+            scripts.extend(rest.next());
+        } else if text.starts_with('-') && text != "-" {
+            if !is_cluster && !PLAIN.contains(&text) {
+                return Some(text.to_owned());
             }
-            // Written together, a script may follow at once.
-            text if text.starts_with("-e") || text.starts_with("--e") => {
-                return Some(word.text.clone());
-            }
-            text if text.starts_with('-') => {}
-            _ => {
-                if !has_option && scripts.is_empty() {
-                    scripts.push(word);
-                }
-            }
+        } else {
+            files.push(word);
         }
     }
-    let is_unclear = |word: &&Word| word.certainty != Certainty::Exact || !is_plain(&word.text);
+    if !has_option {
+        scripts.extend(files.first());
+    }
+    let is_unclear = |word: &&Word| word.certainty != Certainty::Exact || !are_plain(&word.text);
     scripts.into_iter().find(is_unclear).map(|word| word.text.clone())
 }
 
-/// Lines by number, then `p`, `d`, `q` or `=`; or one replacement without the flags that run and write.
+/// Several commands stand one after the other.
+fn are_plain(script: &str) -> bool {
+    // A replacement may hold the sign between commands, so those with one are looked at as a whole.
+    let is_one = is_plain(script);
+    is_one || script.split(';').all(|part| is_plain(part.trim()))
+}
+
+/// Returns what follows the lines that a command is about: numbers, the last one, and patterns between slashes.
+fn after_address(script: &str) -> Option<&str> {
+    let mut rest = script;
+    loop {
+        rest = rest
+            .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '));
+        let Some(pattern) = rest.strip_prefix('/') else { return Some(rest) };
+        let end = pattern.find('/')?;
+        if pattern[..end].contains('\\') && pattern[..end].ends_with('\\') {
+            return None;
+        }
+        rest = &pattern[end + 1..];
+    }
+}
+
+/// Lines by number or pattern, then `p`, `d`, `q` or `=`; or one replacement without the flags that run and write.
 fn is_plain(script: &str) -> bool {
-    let command = script
-        .trim()
-        .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '));
+    let Some(command) = after_address(script.trim()) else { return false };
     if matches!(command, "" | "p" | "d" | "q" | "=") {
         return true;
     }
@@ -54,7 +80,19 @@ mod tests {
 
     #[test]
     fn only_plain_scripts_are_plain() {
-        for script in ["p", "1,3p", "$d", "5q", "s/a/b/", "s|a|b|g", "1,$s/x y/z/gi", "2!d"] {
+        for script in [
+            "p",
+            "1,3p",
+            "$d",
+            "5q",
+            "s/a/b/",
+            "s|a|b|g",
+            "1,$s/x y/z/gi",
+            "2!d",
+            "/foo/p",
+            "/^$/d",
+            "/a/,/b/p",
+        ] {
             assert!(is_plain(script), "{script}");
         }
         for script in [
