@@ -7,18 +7,22 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use skill::{Code, Diagnostic, Strictness};
 use skill_fs::{AbsPath, Digests, FsError, Root};
-use skill_state::OrgPolicy;
+use skill_state::{OrgPolicy, Pattern, StateError, Used};
 
 use crate::builtin::BUILTINS;
 use crate::cache::{CacheFile, tidy};
 use crate::hash::{HashRecord, Hashes, hash};
 use crate::index::{FoundIn, Index, Place};
+use crate::naming::key;
+use crate::org::is_administered_all_the_way;
 use crate::problem::problem_of;
 use crate::provenance::{Marked, provenance, read_marker};
 use crate::roots::{Roots, SkillRoot, find_roots};
-use crate::runtime::{names, origin};
+use crate::runtime::{claimed, names, origin};
 use crate::scan::{Scan, scan};
-use crate::{DisabledSkills, Places, RuntimeConfig, RuntimeError, Skill, TrustedFolders};
+use crate::{
+    DisabledSkills, Places, RuntimeConfig, RuntimeError, Scope, Skill, SkillSource, TrustedFolders,
+};
 
 /// What is kept of the skills of a root, by how strictly they were read.
 const INDEX: [&str; 2] = ["index", "index-strict"];
@@ -46,8 +50,12 @@ pub(crate) fn discover(
 ) -> Result<Discovery, RuntimeError> {
     let trusted = TrustedFolders::load(places.state.as_ref())?;
     let disabled = DisabledSkills::load(places.state.as_ref())?;
+    let policy = load_policy(places)?;
     let mut found =
-        Discovery { roots: find_roots(config, places, &trusted)?, ..Discovery::default() };
+        Discovery { roots: find_roots(config, places, &trusted)?, policy, ..Discovery::default() };
+    if found.policy != OrgPolicy::default() {
+        disown(&mut found.roots);
+    }
     let cache = places.cache.as_ref().filter(|_| config.keep_index);
     let roots = std::mem::take(&mut found.roots.roots);
     let builtins = if config.use_builtin_skills { BUILTINS } else { &[] };
@@ -74,10 +82,41 @@ pub(crate) fn discover(
     found.roots.roots = roots;
     add_provenance(&mut found.index, places, (cache, now));
     if let Some(path) = &places.org_policy {
-        found.policy = OrgPolicy::load(path)?;
         deny(&mut found.index, &found.policy, path);
     }
     Ok(found)
+}
+
+/// Reads the policy of the organisation. Names in it are compared as names of skills are.
+fn load_policy(places: &Places) -> Result<OrgPolicy, RuntimeError> {
+    let Some(path) = &places.org_policy else { return Ok(OrgPolicy::default()) };
+    let mut policy = OrgPolicy::load(path).map_err(|error| match error {
+        StateError::Files(error) => RuntimeError::Setup {
+            message: format!("the policy of the organisation cannot be read: {error}"),
+            hint: Some("ask whoever administers this machine".to_owned()),
+        },
+        malformed @ StateError::Malformed { .. } => malformed.into(),
+    })?;
+    let written = policy.denied_skills.clone();
+    policy
+        .denied_skills
+        .extend(written.iter().map(|rule| Pattern::new(key(rule.as_str()).into_owned())));
+    Ok(policy)
+}
+
+/// Where there is a policy, only the administrator's own folders are the organisation's: a user's word does not make them so.
+fn disown(roots: &mut Roots) {
+    for root in roots
+        .roots
+        .iter_mut()
+        .filter(|root| root.scope == Scope::Custom && root.source == SkillSource::Org)
+    {
+        if !is_administered_all_the_way(&root.path) {
+            root.source = SkillSource::User;
+            let message = "it is not the administrator's, so its skills count as yours";
+            roots.problems.push(problem_of(Code::DeniedByPolicy, root.path.as_str(), message));
+        }
+    }
 }
 
 /// Marks skills that the organisation does not let be used.
@@ -86,11 +125,10 @@ fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
         return;
     }
     for skill in &mut index.skills {
-        let names = names(skill);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let Some(reason) = policy.refuses_use(&names, &origin(skill), skill.source) else {
-            continue;
-        };
+        let (names, origin) = (names(skill), origin(skill));
+        let claimed = if policy.denied_origins.is_empty() { Vec::new() } else { claimed(skill) };
+        let used = Used { names: &names, origin: &origin, claimed: &claimed, tier: skill.source };
+        let Some(reason) = policy.refuses_use(&used) else { continue };
         let skill = Arc::make_mut(skill);
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
         let hint = format!("whoever administers this machine wrote so in {path}");

@@ -78,6 +78,14 @@ pub enum RuntimeError {
         /// The path that was probably meant.
         nearest: Option<String>,
     },
+    /// The user has to say so first.
+    #[error("{message}")]
+    NeedsApproval {
+        /// What waits for the user, and why.
+        message: String,
+        /// How the user says so.
+        hint: Option<String>,
+    },
     /// There is no such approval.
     #[error("there is no approval `{name}`")]
     ApprovalNotFound {
@@ -131,6 +139,7 @@ impl RuntimeError {
             Self::WasmError { .. } => "wasm-error",
             Self::SkillChanged { .. } => "skill-changed",
             Self::ResourceNotFound { .. } => "resource-not-found",
+            Self::NeedsApproval { .. } => "needs-approval",
             Self::ApprovalNotFound { .. } => "approval-not-found",
             Self::Setup { .. } => "setup",
             Self::InvalidConfig { .. } => "invalid-config",
@@ -157,7 +166,9 @@ impl RuntimeError {
             Self::InvalidManifest { diagnostics, .. } | Self::InvalidConfig { diagnostics, .. } => {
                 diagnostics.iter().find_map(|diagnostic| diagnostic.hint.clone())
             }
-            Self::PermissionDenied { hint, .. } | Self::Setup { hint, .. } => hint.clone(),
+            Self::PermissionDenied { hint, .. }
+            | Self::NeedsApproval { hint, .. }
+            | Self::Setup { hint, .. } => hint.clone(),
             Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())

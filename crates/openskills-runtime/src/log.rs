@@ -22,6 +22,7 @@ pub use chain::Key;
 pub use error::LogError;
 pub use line::Entry;
 pub use read::{Entries, Source};
+pub(crate) use redact::redact_all;
 pub use redact::{REDACTED, redact};
 pub use stats::{SkillStats, Stats, stats};
 pub use verify::{LogProblem, LogReport, verify};

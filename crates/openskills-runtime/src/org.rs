@@ -13,6 +13,12 @@ pub(crate) fn is_administered(folder: &AbsPath) -> Option<bool> {
     Some(metadata.is_dir() && metadata.uid() == 0 && metadata.mode() & 0o022 == 0)
 }
 
+/// Returns true if only the administrator can change what is in `folder`, or put another one in its place.
+pub(crate) fn is_administered_all_the_way(folder: &AbsPath) -> bool {
+    std::iter::successors(Some(folder.clone()), AbsPath::parent)
+        .all(|folder| is_administered(&folder) == Some(true))
+}
+
 /// Nothing here tells whose a folder is, so there is none of the organisation's.
 #[cfg(not(unix))]
 pub(crate) fn is_administered(folder: &AbsPath) -> Option<bool> {

@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 use skill::Digest;
 use skill::capabilities::{Capabilities, Declared, Host, PowerChange, Powers, Reach};
-use skill_state::{Approval, Approvals, Grant, OrgPolicy};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
 use crate::SkillSource;
 use crate::policy::Decision;
@@ -25,6 +25,8 @@ pub struct Subject {
     pub source: SkillSource,
     /// Where it comes from: the address of its repository where csk has a receipt, else its folder.
     pub origin: String,
+    /// Where it says that it comes from, proven or not.
+    pub claimed: Vec<String>,
     /// The digest of its content.
     pub content: Digest,
     /// The digest of everything that may run.
@@ -322,8 +324,8 @@ fn refusal(subject: &Subject, policy: &OrgPolicy) -> Option<Refusal> {
     if subject.is_off {
         refusal.reasons.push(format!("`{}` says that nobody may start it", subject.skill_id));
     }
-    let names: Vec<&str> = subject.names.iter().map(String::as_str).collect();
-    refusal.reasons.extend(policy.refuses_use(&names, &subject.origin, subject.source));
+    let Subject { names, origin, claimed, source, .. } = subject;
+    refusal.reasons.extend(policy.refuses_use(&Used { names, origin, claimed, tier: *source }));
     refusal.reasons.extend(policy.refuses_digests(&[subject.content, subject.bundle]));
     refusal.reasons.extend(policy.refuses_run(subject.source));
     (!refusal.reasons.is_empty()).then_some(refusal)

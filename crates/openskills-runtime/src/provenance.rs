@@ -100,6 +100,13 @@ pub(crate) fn read_marker(
     Ok(Some(Marked { marker, has_receipt }))
 }
 
+/// Returns the address that a marker in a folder names, whoever wrote it.
+pub(crate) fn claimed_origin(folder: &AbsPath) -> Option<String> {
+    let root = Root::open_real(folder).ok()?;
+    let marked = read_marker(&root, None).ok().flatten()?;
+    marked.marker.git
+}
+
 /// Says where the skill in `folder` came from. `digests` are those of the folder as it is, where there is a receipt:
 /// what a stranger calls installed can be of any size, and is not read for it.
 pub(crate) fn provenance(

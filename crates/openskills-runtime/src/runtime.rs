@@ -18,7 +18,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use skill::{Diagnostic, Digest};
-use skill_fs::{AbsPath, FsError};
+use skill_fs::{AbsPath, Digests, FsError};
 
 use crate::activate::{check_invoker, content, instructions, resources};
 use crate::discover::{Discovery, discover, hash_folders, problems};
@@ -36,7 +36,7 @@ use crate::{
 };
 
 pub use approvals::change_lines;
-pub(crate) use approvals::{names, origin};
+pub(crate) use approvals::{claimed, names, origin};
 pub use tools::ToolContext;
 
 type Observer = Box<dyn FnMut(&Event) + Send>;
@@ -202,6 +202,15 @@ impl OpenSkillRuntime {
     }
 
     fn hashes(&self, skills: &[&Skill]) -> Vec<Result<Digest, FsError>> {
+        self.all_digests(skills).into_iter().map(|digests| Ok(digests?.content)).collect()
+    }
+
+    /// Returns both digests of a skill.
+    pub(crate) fn digests(&self, skill: &Skill) -> Result<Digests, FsError> {
+        self.all_digests(&[skill]).pop().expect("there is one for each skill")
+    }
+
+    fn all_digests(&self, skills: &[&Skill]) -> Vec<Result<Digests, FsError>> {
         let cache = self.places.as_ref().and_then(|places| places.cache.as_ref());
         let cache = cache.filter(|_| self.config.keep_index);
         let folders: Vec<(&AbsPath, &AbsPath)> = skills
@@ -212,13 +221,14 @@ impl OpenSkillRuntime {
             })
             .collect();
         let mut folders = hash_folders(&folders, cache, SystemTime::now()).into_iter();
-        let hash = |skill: &&Skill| match &skill.place {
-            Place::Builtin(builtin) => Ok(builtin.hash()),
-            Place::Folder { .. } => {
-                folders.next().expect("there is one for each folder").map(|digests| digests.content)
+        let digests = |skill: &&Skill| match &skill.place {
+            Place::Builtin(builtin) => {
+                let digest = builtin.hash();
+                Ok(Digests { content: digest, bundle: digest })
             }
+            Place::Folder { .. } => folders.next().expect("there is one for each folder"),
         };
-        skills.iter().map(hash).collect()
+        skills.iter().map(digests).collect()
     }
 
     /// Returns skills as entries of an index. This needs the digest of each.
@@ -304,7 +314,7 @@ impl OpenSkillRuntime {
             activated_at: Timestamp::now(),
             repeated: false,
         };
-        self.check_policy(&skill, frontmatter, &activation.hash)?;
+        self.check_policy(&skill, frontmatter)?;
         let resources = resources(&skill, loaded.root.as_ref())?;
         // The digest is of what was read only if nothing changed meanwhile.
         crate::load::open(&skill)?;
@@ -362,6 +372,7 @@ impl OpenSkillRuntime {
         options: &ReadOptions,
     ) -> Result<(Resource, ResourceRead), RuntimeError> {
         let skill = self.skill(name)?.clone();
+        self.check_content(&skill)?;
         let resource = resource::read(&skill, path, options)?;
         let read = ResourceRead {
             skill_id: skill.id.clone(),

@@ -4,7 +4,7 @@ use openskills_runtime::RuntimeError;
 use skill::Diagnostic;
 use term::{DiagnosticJson, Ui, safe_line};
 
-use crate::cli::{INVALID, LOG, NOT_FOUND, REFUSED, USAGE};
+use crate::cli::{ASK, INVALID, LOG, NOT_FOUND, REFUSED, USAGE};
 use crate::output::{ErrorJson, FailureJson, VERSION};
 
 /// How a failure is told.
@@ -33,6 +33,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
         | RuntimeError::ResourceNotFound { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
         RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
+        RuntimeError::NeedsApproval { .. } => ASK,
         RuntimeError::Log(_) => LOG,
         RuntimeError::Setup { .. } | RuntimeError::InvalidConfig { .. } => USAGE,
         _ => INVALID,

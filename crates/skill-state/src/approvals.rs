@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use skill::capabilities::{Extent, Host, Kind, Powers, Reach};
 use skill::json::{self as reader, Object, Text, Unknown};
@@ -109,7 +109,10 @@ impl Approval {
 
     /// Returns true if it holds at that moment, in that session.
     pub fn holds(&self, now: Timestamp, session: &str) -> bool {
-        self.expires_at.is_none_or(|end| now < end)
+        // One from the future was not made by this program, or by a clock that was wrong.
+        let is_past = self.approved_at.duration_since(now) < SignedDuration::from_mins(5);
+        is_past
+            && self.expires_at.is_none_or(|end| now < end)
             && self.session.as_deref().is_none_or(|own| own == session)
     }
 }
@@ -134,7 +137,7 @@ impl Approvals {
         let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
         let (all, diagnostics) = reader::read(path.as_str(), &text, |object| {
             object.unknown_keys(Unknown::Refused);
-            object.schema_version(&[1])?;
+            crate::schema_version(object)?;
             Some(object.required_objects("approvals", approval))
         });
         match all {

@@ -10,7 +10,15 @@ mod source;
 
 pub use approvals::{Approval, Approvals, Grant, StateError};
 pub use key::key_of;
-pub use org_policy::{OrgPolicy, RequiredTiers};
+pub use org_policy::{OrgPolicy, RequiredTiers, Used};
 pub use origin::{Pattern, origin_key};
 pub use receipts::Receipts;
 pub use source::SkillSource;
+
+/// Checks the `schema_version` of a file of openskills.
+fn schema_version(object: &mut skill::json::Object<'_, '_, '_>) -> Option<u64> {
+    object.schema_version_or(&[1], |found| {
+        let message = format!("`schema_version` is {found}; this version knows the number 1");
+        (message, "write 1, or update openskills if the file is of a newer one".to_owned())
+    })
+}

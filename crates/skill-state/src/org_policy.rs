@@ -3,10 +3,23 @@
 use skill::capabilities::{Host, Reach};
 use skill::json::{self as reader, Object, Unknown};
 use skill::{AllowedTools, Code, Digest, ToolRule};
-use skill_fs::{AbsPath, read_text};
+use skill_fs::{AbsPath, FsError, read_text};
 
 use crate::origin::{Pattern, origin_key};
 use crate::{SkillSource, StateError};
+
+/// A skill, as the policy sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Used<'a> {
+    /// Every name and id that it goes by.
+    pub names: &'a [String],
+    /// Where it comes from, as far as that is proven.
+    pub origin: &'a str,
+    /// Where it says that it comes from.
+    pub claimed: &'a [String],
+    /// Who vouches for it.
+    pub tier: SkillSource,
+}
 
 /// The tiers that a skill must at least have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,26 +81,43 @@ impl Default for OrgPolicy {
 impl OrgPolicy {
     /// Reads the policy. No file means no policy; one that cannot be read or understood is an error, and nothing runs.
     pub fn load(path: &AbsPath) -> Result<Self, StateError> {
+        // A link to nothing, or a file where its folder should be, is not the absence of a policy.
+        for place in std::iter::successors(Some(path.clone()), AbsPath::parent).take(2) {
+            let is_link = place.as_path().is_symlink();
+            let is_wrong = (is_link && !place.as_path().exists())
+                || (place != *path && place.as_path().exists() && !place.as_path().is_dir());
+            if is_wrong {
+                let kind = if is_link { "a link to nothing" } else { "a file" };
+                return Err(FsError::NotRegular { path: place.to_string(), kind }.into());
+            }
+        }
         let Some(text) = read_text(path)? else { return Ok(Self::default()) };
         let (policy, diagnostics) = reader::read(path.as_str(), &text, |object| {
             // A key that is not known could be a rule.
             object.unknown_keys(Unknown::Refused);
-            object.schema_version(&[1])?;
+            crate::schema_version(object)?;
             read_policy(object)
         });
         policy.ok_or_else(|| StateError::Malformed { file: path.to_string(), diagnostics })
     }
 
-    /// Returns why a skill from that origin may not be used, if so. Builtin skills and the organisation's own come from
-    /// the administrator, who need not list them as origins.
-    pub fn refuses_use(&self, names: &[&str], origin: &str, tier: SkillSource) -> Option<String> {
-        let origin = origin_key(origin);
-        let named =
-            self.denied_skills.iter().find(|rule| names.iter().any(|name| rule.matches(name)));
+    /// Returns why a skill may not be used, if so. What it claims of its origin is enough to deny it; only what is proven allows it.
+    /// Builtin skills and the organisation's own come from the administrator, who need not list them as origins.
+    pub fn refuses_use(&self, used: &Used<'_>) -> Option<String> {
+        let Used { names, origin, claimed, tier } = used;
+        let (origin, tier) = (origin_key(origin), *tier);
+        let named = self
+            .denied_skills
+            .iter()
+            .find(|rule| names.iter().any(|name| rule.matches_any_case(name)));
         if let Some(rule) = named {
             return Some(format!("the organisation denies the skill `{}`", rule.as_str()));
         }
-        if let Some(rule) = self.denied_origins.iter().find(|rule| rule.matches(&origin)) {
+        let origins: Vec<String> =
+            claimed.iter().map(|claimed| origin_key(claimed)).chain([origin.clone()]).collect();
+        let is_denied =
+            |rule: &&Pattern| origins.iter().any(|origin| rule.matches_any_case(origin));
+        if let Some(rule) = self.denied_origins.iter().find(is_denied) {
             return Some(format!("the organisation denies skills from `{}`", rule.as_str()));
         }
         let is_known = |rules: &Vec<Pattern>| rules.iter().any(|rule| rule.matches(&origin));
@@ -163,11 +193,13 @@ fn read_policy(object: &mut Object<'_, '_, '_>) -> Option<OrgPolicy> {
         policy.denied_tools =
             AllowedTools::from_items(rules.iter().map(|text| text.value.as_str())).rules;
     });
-    if object.has("allowed_origins") {
-        policy.allowed_origins = Some(origins(object, "allowed_origins"));
-    }
-    if object.has("allowed_hosts") {
-        policy.allowed_hosts = Reach::only(hosts(object, "allowed_hosts", &mut is_whole));
+    let is_there = object.has("allowed_origins");
+    let allowed = origins(object, "allowed_origins");
+    policy.allowed_origins = is_there.then_some(allowed);
+    let is_there = object.has("allowed_hosts");
+    let allowed = hosts(object, "allowed_hosts", &mut is_whole);
+    if is_there {
+        policy.allowed_hosts = Reach::only(allowed);
     }
     object.object("required_tier", |tiers| {
         tiers.unknown_keys(Unknown::Refused);

@@ -1,23 +1,34 @@
 //! Where skills come from, written so that one place has one spelling.
 
-/// Returns an address of a repository without what does not matter: scheme, user, port, `.git`, capitals of the host.
-/// `git@github.com:a/b.git` and `https://github.com/a/b` are one place. A folder stays as it is.
+/// Hosts that are another one.
+const ALIASES: [(&str, &str); 3] = [
+    ("ssh.github.com", "github.com"),
+    ("altssh.gitlab.com", "gitlab.com"),
+    ("altssh.bitbucket.org", "bitbucket.org"),
+];
+
+/// Returns an address of a repository without what does not matter: scheme, user, port, `www.`, `.git`, capitals of the host, and
+/// ways to write a path otherwise. `git@github.com:a/b.git` and `https://github.com/a/x/../b` are one place. A folder stays as it
+/// is.
 pub fn origin_key(origin: &str) -> String {
     if origin.starts_with('/') {
         return origin.trim_end_matches('/').to_owned();
     }
+    let origin = decoded(origin);
     let (is_url, rest) = match origin.split_once("://") {
         Some((_, rest)) => (true, rest),
-        None => (false, origin),
+        None => (false, origin.as_str()),
     };
     let start = rest.find('/').unwrap_or(rest.len());
     let rest = match rest[..start].rfind('@') {
         Some(at) => &rest[at + 1..],
         None => rest,
     };
-    // In a URL a port follows the colon, else a path.
-    let at = rest.find([':', '/']).unwrap_or(rest.len());
+    // An address of IPv6 has colons of its own.
+    let from = if rest.starts_with('[') { rest.find(']').unwrap_or(0) } else { 0 };
+    let at = rest[from..].find([':', '/']).map_or(rest.len(), |at| from + at);
     let (host, path) = rest.split_at(at);
+    // In a URL a port follows the colon, else a path.
     let path = match path.strip_prefix(':') {
         Some(port) if is_url => port.find('/').map_or("", |slash| &port[slash..]),
         Some(path) => path,
@@ -25,9 +36,41 @@ pub fn origin_key(origin: &str) -> String {
     };
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
-    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
     let host = host.trim_end_matches('.').to_lowercase();
-    if parts.is_empty() { host } else { format!("{host}/{}", parts.join("/")) }
+    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, host)| host);
+    if parts.is_empty() { host.to_owned() } else { format!("{host}/{}", parts.join("/")) }
+}
+
+/// Resolves `%41` and the like.
+fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = bytes.get(at + 1..at + 3).and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) if bytes[at] == b'%' => {
+                plain.push(byte);
+                at += 3;
+            }
+            _ => {
+                plain.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
 }
 
 /// A text in which `*` stands for any characters.
@@ -43,6 +86,11 @@ impl Pattern {
     /// Returns the pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns true if it stands for the whole of `text`, in whatever case either is written.
+    pub fn matches_any_case(&self, text: &str) -> bool {
+        Self(self.0.to_lowercase()).matches(&text.to_lowercase())
     }
 
     /// Returns true if it stands for the whole of `text`.
@@ -73,8 +121,14 @@ mod tests {
             ("https://GitHub.com/a/b.git/", "github.com/a/b"),
             ("git@github.com:a/b.git", "github.com/a/b"),
             ("ssh://git@github.com:22/a/b", "github.com/a/b"),
+            ("ssh://git@ssh.github.com:443/a/b", "github.com/a/b"),
+            ("https://www.github.com/a/b", "github.com/a/b"),
+            ("https://github.com/x/../a/b", "github.com/a/b"),
+            ("https://github.com/%61/b", "github.com/a/b"),
             ("https://me:secret@github.com//a/./b", "github.com/a/b"),
             ("https://github.com./a/b", "github.com/a/b"),
+            ("https://[2001:db8::bad]:443/a/b", "[2001:db8::bad]/a/b"),
+            ("https://h/%", "h/%"),
             ("/srv/skills/", "/srv/skills"),
             ("https://github.com/*", "github.com/*"),
             ("https://github.com", "github.com"),
@@ -98,5 +152,6 @@ mod tests {
         ] {
             assert_eq!(Pattern::new(pattern).matches(text), matches, "{pattern} {text}");
         }
+        assert!(Pattern::new("github.com/Evil/*").matches_any_case("github.com/eviL/x"));
     }
 }

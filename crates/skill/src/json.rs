@@ -276,7 +276,15 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
                 .elements
                 .iter()
                 .enumerate()
-                .filter_map(|(at, item)| self.as_text(&format!("{key}[{at}]"), item))
+                .filter_map(|(at, item)| {
+                    let path = format!("{key}[{at}]");
+                    if self.unknown == Unknown::Refused
+                        && matches!(item, ast::Value::NullKeyword(_))
+                    {
+                        self.wrong(&path, item, "text");
+                    }
+                    self.as_text(&path, item)
+                })
                 .collect(),
             Some(other) => {
                 self.wrong(key, other, "a list of texts");

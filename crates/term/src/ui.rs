@@ -75,6 +75,11 @@ impl Ui {
         self.out.flush()
     }
 
+    /// Writes data as one line of JSON, when there is enough of it.
+    pub fn json_row(&mut self, value: &impl Serialize) -> io::Result<()> {
+        write_json_line(&mut self.out, value)
+    }
+
     /// Writes a problem of which no line can be shown.
     pub fn problem(&mut self, diagnostic: &Diagnostic) -> io::Result<()> {
         let text = render(diagnostic, None, self.error_palette);

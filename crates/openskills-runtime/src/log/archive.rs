@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::fs;
+use std::io;
 
 use jiff::Timestamp;
 use skill_fs::AbsPath;
@@ -10,29 +11,59 @@ use skill_fs::AbsPath;
 use super::read::log_files;
 use super::writer::{Log, lock};
 use super::{LogError, head};
-use crate::event::{LogBefore, LogStarted};
+use crate::event::LogBefore;
+
+const START: &str = "archive-";
 
 /// Moves the files of a log, whole or broken, into a folder beside them, and starts a new log that names it. Returns that
 /// folder; `None` if there was no log.
 pub fn archive(log: &Log, now: Timestamp) -> Result<Option<AbsPath>, LogError> {
     let folder = log.folder();
-    let _held = lock(folder)?;
-    let files = log_files(folder)?;
-    let head_file = folder.join(head::FILE);
-    let head = fs::read_to_string(head_file.as_path()).ok().map(|text| text.trim_end().to_owned());
-    if files.is_empty() && head.is_none() {
-        return Ok(None);
-    }
-    let name = format!("archive-{}", now.strftime("%Y%m%dT%H%M%S%3fZ"));
-    let aside = folder.join(&name);
-    let failed = |path: &AbsPath, source| LogError::Io { path: path.to_string(), source };
-    fs::create_dir(aside.as_path()).map_err(|source| failed(&aside, source))?;
-    let paths = files.into_iter().map(|file| file.path).chain(head.is_some().then_some(head_file));
-    for path in paths {
-        let to = aside.join(path.file_name().unwrap_or_default());
-        fs::rename(path.as_path(), to.as_path()).map_err(|source| failed(&path, source))?;
-    }
-    let before = LogBefore { folder: name, head };
-    log.start(LogStarted { before: Some(before) }, now)?;
+    let aside = {
+        let _held = lock(folder)?;
+        let head = folder.join(head::FILE);
+        // Whatever stands there: a link, a folder or rubbish is in the way as well.
+        let has_head = fs::symlink_metadata(head.as_path()).is_ok();
+        let files = log_files(folder)?.into_iter().map(|file| file.path);
+        let paths: Vec<AbsPath> = files.chain(has_head.then_some(head)).collect();
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let aside = new_folder(folder, now)?;
+        for path in paths {
+            let to = aside.join(path.file_name().unwrap_or_default());
+            fs::rename(path.as_path(), to.as_path())
+                .map_err(|source| LogError::Io { path: path.to_string(), source })?;
+        }
+        aside
+    };
+    log.append(&[], now)?;
     Ok(Some(aside))
+}
+
+fn new_folder(folder: &AbsPath, now: Timestamp) -> Result<AbsPath, LogError> {
+    let mut number = 0;
+    loop {
+        let more = if number == 0 { String::new() } else { format!("-{number}") };
+        let aside = folder.join(format!("{START}{}{more}", now.strftime("%Y%m%dT%H%M%S%3fZ")));
+        match fs::create_dir(aside.as_path()) {
+            Ok(()) => return Ok(aside),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 1000 => {
+                number += 1;
+            }
+            Err(source) => return Err(LogError::Io { path: aside.to_string(), source }),
+        }
+    }
+}
+
+/// Returns the log that was last put aside in a folder, for the first event of the next one.
+pub(super) fn last_archive(folder: &AbsPath) -> Option<LogBefore> {
+    let names = fs::read_dir(folder.as_path()).ok()?;
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let last = names.filter(|name| name.starts_with(START)).max()?;
+    let head = fs::read(folder.join(&last).join(head::FILE).as_path()).ok();
+    let head = head.map(|bytes| {
+        String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).trim_end().to_owned()
+    });
+    Some(LogBefore { folder: last, head })
 }

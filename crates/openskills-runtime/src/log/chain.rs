@@ -81,6 +81,14 @@ impl Chain {
         self.digest(&[line])
     }
 
+    /// Returns what a line holds of itself where there is a key: the last one has no next to hold it.
+    pub(super) fn mac(&self, line: &[u8]) -> Option<Hex> {
+        match self {
+            Self::Plain => None,
+            Self::Keyed(_) => Some(self.digest(&[b"openskills log line\n", line])),
+        }
+    }
+
     /// Returns what the head holds. It is no link: those can be read in the log, and would seal a shorter one.
     pub(super) fn seal(&self, events: u64, size: u64, last: &[u8]) -> Hex {
         self.digest(&[format!("openskills log head\n{events}\n{size}\n").as_bytes(), last])

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 use skill_fs::AbsPath;
@@ -14,6 +14,8 @@ use super::LogError;
 pub(super) const FILE: &str = "head.json";
 /// Its size: more than any head needs.
 const SIZE: usize = 384;
+/// The most that is read of one.
+const MOST: u64 = 4096;
 
 /// Where a log ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,24 +40,26 @@ impl Head {
     /// Reads the head of the log in `folder`, if there is one.
     pub(super) fn load(folder: &AbsPath) -> Result<Option<Self>, LogError> {
         let path = folder.join(FILE);
-        let bytes = match fs::read(path.as_path()) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(LogError::Io { path: path.to_string(), source }),
-        };
+        let failed = |source| LogError::Io { path: path.to_string(), source };
+        let Some(file) = open_regular(&path)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
         let broken = |what: String| LogError::Broken { what: format!("{path} {what}") };
         let head: Self = serde_json::from_slice(&bytes)
             .map_err(|error| broken(format!("is malformed: {error}")))?;
-        if head.schema_version != 1
-            || head.last > head.size
-            || (head.events == 0) != (head.size == 0)
-        {
-            return Err(broken("is malformed: it cannot be true".to_owned()));
+        let is_possible = head.schema_version == 1
+            && head.last <= head.size
+            && (head.events == 0) == (head.size == 0)
+            && head.first <= head.events.saturating_add(1)
+            && head.events < u64::MAX / 2;
+        if is_possible {
+            Ok(Some(head))
+        } else {
+            Err(broken("is malformed: it cannot be true".to_owned()))
         }
-        Ok(Some(head))
     }
 
-    /// Replaces the head of the log in `folder`.
+    /// Replaces the head of the log in `folder`. The first one is there as a whole or not at all.
     pub(super) fn save(&self, folder: &AbsPath) -> Result<File, LogError> {
         let path = folder.join(FILE);
         let failed = |source| LogError::Io { path: path.to_string(), source };
@@ -63,18 +67,57 @@ impl Head {
         bytes.resize(SIZE.max(bytes.len() + 1) - 1, b' ');
         bytes.push(b'\n');
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
+        options.write(true);
         private(&mut options);
-        let mut file = options.open(path.as_path()).map_err(failed)?;
-        file.write_all(&bytes).map_err(failed)?;
-        Ok(file)
+        match options.open(path.as_path()) {
+            Ok(mut file) => {
+                file.write_all(&bytes).map_err(failed)?;
+                Ok(file)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let new = folder.join(format!("{FILE}.new"));
+                let mut file =
+                    options.create(true).truncate(true).open(new.as_path()).map_err(failed)?;
+                file.write_all(&bytes).map_err(failed)?;
+                fs::rename(new.as_path(), path.as_path()).map_err(failed)?;
+                Ok(file)
+            }
+            Err(error) => Err(failed(error)),
+        }
     }
+}
+
+/// Opens a regular file, and never waits for anything else; `None` if there is nothing.
+pub(super) fn open_regular(path: &AbsPath) -> Result<Option<File>, LogError> {
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    let mut options = OpenOptions::new();
+    options.read(true);
+    no_links(&mut options);
+    let file = match options.open(path.as_path()) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let is_file = file.metadata().map_err(failed)?.is_file();
+    if is_file { Ok(Some(file)) } else { Err(failed(io::Error::other("it is not a regular file"))) }
+}
+
+/// Follows no link at the end of a path, and waits for nobody at the other end of a pipe.
+pub(super) fn no_links(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let flags = i32::try_from(flags.bits()).expect("flags are small numbers");
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+    }
+    #[cfg(not(unix))]
+    let _ = options;
 }
 
 /// Makes new files the user's alone.
 pub(super) fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    #[cfg(not(unix))]
-    let _ = options;
+    no_links(options);
 }

@@ -11,6 +11,8 @@ use crate::rfc3339;
 /// What every line starts with.
 const SEQ: &[u8] = b"{\"seq\":";
 const PREV: &[u8] = b",\"prev\":\"";
+/// What the digest of a line itself stands behind, at its end.
+const MAC: &[u8] = b",\"mac\":\"";
 
 /// Writes one event as a line, without a line break.
 pub(super) fn write(
@@ -24,12 +26,32 @@ pub(super) fn write(
         chain.name(),
         text(prev)
     );
+    let start_of_line = line.len();
     line.extend_from_slice(start.as_bytes());
     let at = line.len();
     serde_json::to_writer(&mut *line, event)?;
     // The event is an object of its own; its opening brace goes.
     line.remove(at);
+    if let Some(mac) = chain.mac(&line[start_of_line..]) {
+        line.pop();
+        line.extend_from_slice(MAC);
+        line.extend_from_slice(&mac);
+        line.extend_from_slice(b"\"}");
+    }
     Ok(())
+}
+
+/// Returns true if a line is what one who has the key wrote.
+pub(super) fn is_own(line: &[u8], chain: &Chain) -> bool {
+    let Some(length) = line.len().checked_sub(MAC.len() + 64 + 2) else {
+        return chain.mac(b"").is_none();
+    };
+    let (start, end) = line.split_at(length);
+    // As it was before the digest was put into it.
+    let whole = [start, b"}"].concat();
+    chain.mac(&whole).is_none_or(|mac| {
+        end.strip_prefix(MAC).and_then(|end| end.strip_suffix(b"\"}")) == Some(mac.as_slice())
+    })
 }
 
 /// The time of a line.

@@ -8,7 +8,7 @@ use std::vec::IntoIter;
 
 use skill_fs::AbsPath;
 
-use super::head::Head;
+use super::head::{Head, open_regular};
 use super::line::linked;
 use super::writer::lock;
 use super::{Entry, LogError};
@@ -44,7 +44,9 @@ pub(super) fn log_files(folder: &AbsPath) -> Result<Vec<LogFile>, LogError> {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix(START)?.strip_suffix(END));
-        if let Some(first) = number.and_then(|number| number.parse().ok()) {
+        let first = number.and_then(|number| number.parse().ok());
+        // Only what is called exactly so is a file of the log.
+        if let Some(first) = first.filter(|first| name.to_str() == Some(&file_name(*first))) {
             let size = entry.metadata().map_err(failed)?.len();
             files.push(LogFile { first, path: folder.join(file_name(first)), size });
         }
@@ -56,8 +58,10 @@ pub(super) fn log_files(folder: &AbsPath) -> Result<Vec<LogFile>, LogError> {
 /// A log to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A folder, with its head.
+    /// The log that this program writes: a folder, with its head.
     Folder(AbsPath),
+    /// The same, somebody else's: it may be a stranger's, and nothing in it is touched.
+    Copy(AbsPath),
     /// One file of a log.
     File(AbsPath),
 }
@@ -89,12 +93,12 @@ impl Source {
     pub fn at(path: &AbsPath) -> Result<Self, LogError> {
         let metadata = fs::metadata(path.as_path())
             .map_err(|source| LogError::Io { path: path.to_string(), source })?;
-        Ok(if metadata.is_dir() { Self::Folder(path.clone()) } else { Self::File(path.clone()) })
+        Ok(if metadata.is_dir() { Self::Copy(path.clone()) } else { Self::File(path.clone()) })
     }
 
     pub(super) fn snapshot(&self) -> Result<Snapshot, LogError> {
         let folder = match self {
-            Self::Folder(folder) => folder,
+            Self::Folder(folder) | Self::Copy(folder) => folder,
             Self::File(path) => {
                 let size = fs::metadata(path.as_path())
                     .map_err(|source| LogError::Io { path: path.to_string(), source })?
@@ -103,12 +107,9 @@ impl Source {
                 return Ok(Snapshot { files, head: None });
             }
         };
-        // A copy of a log is often not ours to write, and nobody else writes it.
-        let _held = if folder.join(super::head::FILE).as_path().exists() {
-            lock(folder).ok()
-        } else {
-            None
-        };
+        let is_own =
+            matches!(self, Self::Folder(_)) && folder.join(super::head::FILE).as_path().exists();
+        let _held = if is_own { Some(lock(folder)?) } else { None };
         Ok(Snapshot { files: log_files(folder)?, head: Head::load(folder)? })
     }
 
@@ -121,6 +122,8 @@ impl Source {
             open: None,
             place: 0,
             line: Vec::new(),
+            number: 0,
+            seen: 0,
         };
         entries.more()?;
         Ok(entries)
@@ -132,7 +135,7 @@ impl Source {
             Some(head) => head.events,
             None => self.entries(1)?.try_fold(0, |_, entry| entry.map(|entry| entry.seq))?,
         };
-        self.entries(last.saturating_sub(count) + 1)
+        self.entries(last.saturating_sub(count).saturating_add(1))
     }
 }
 
@@ -147,12 +150,21 @@ pub struct Entries {
     /// What was read of the last file.
     place: u64,
     line: Vec<u8>,
+    /// The number of that line in its file, as far as this reading goes.
+    number: u64,
+    /// The number of the last event that was returned.
+    seen: u64,
 }
 
 impl Entries {
     /// Looks for events that were written since the last one was returned.
     pub fn more(&mut self) -> Result<(), LogError> {
-        let mut files = self.source.snapshot()?.written();
+        let snapshot = self.source.snapshot()?;
+        // A log that was put aside: the next one starts anew.
+        if snapshot.head.as_ref().is_some_and(|head| head.events < self.seen) {
+            (self.from, self.seen, self.place, self.open) = (1, 0, 0, None);
+        }
+        let mut files = snapshot.written();
         let last = self.open.take().map(|(file, _)| file.first);
         let wanted =
             |file: &LogFile| last.map_or(file.first <= self.from, |last| file.first == last);
@@ -169,7 +181,7 @@ impl Entries {
     fn advance(&mut self) -> Result<(), LogError> {
         let Some(file) = self.files.next() else { return Ok(()) };
         let failed = |source| LogError::Io { path: file.path.to_string(), source };
-        let mut opened = File::open(file.path.as_path()).map_err(failed)?;
+        let Some(mut opened) = open_regular(&file.path)? else { return Ok(()) };
         opened.seek(SeekFrom::Start(self.place)).map_err(failed)?;
         let reader = BufReader::new(opened.take(file.size.saturating_sub(self.place)));
         self.open = Some((file, reader));
@@ -183,18 +195,26 @@ impl Entries {
                 .read_until(b'\n', &mut self.line)
                 .map_err(|source| LogError::Io { path: file.path.to_string(), source })?;
             self.place += read as u64;
+            self.number += 1;
             if read == 0 {
                 if self.files.len() == 0 {
                     return Ok(None);
                 }
-                self.place = 0;
+                (self.place, self.number) = (0, 0);
                 self.advance()?;
                 continue;
             }
             // Whether it is JSON need not be known of what is not wanted.
             let is_early = linked(&self.line).is_some_and(|line| line.seq < self.from);
             if !is_early {
-                return Entry::parse(&self.line).map(Some);
+                let entry = Entry::parse(&self.line).map_err(|error| match error {
+                    LogError::Broken { what } => {
+                        LogError::Broken { what: format!("{}:{}: {what}", file.path, self.number) }
+                    }
+                    other => other,
+                })?;
+                self.seen = entry.seq;
+                return Ok(Some(entry));
             }
         }
         Ok(None)

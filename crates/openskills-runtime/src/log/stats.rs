@@ -57,7 +57,8 @@ pub fn stats(
             "skill.activation_failed" => &mut skill.activation_failures,
             "skill.resource_read" => &mut skill.resource_reads,
             "skill.script_executed" => {
-                if entry.fields["record"]["exit_status"] != "success" {
+                let record = entry.fields.get("record");
+                if record.is_none_or(|record| record["exit_status"] != "success") {
                     skill.script_failures += 1;
                 }
                 &mut skill.script_runs

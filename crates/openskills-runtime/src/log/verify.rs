@@ -1,8 +1,5 @@
 //! Proves that a log is what was written, as far as that can be proven.
 
-#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
-
-use std::fs::File;
 use std::io::Read;
 
 use rayon::prelude::*;
@@ -11,7 +8,8 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 
 use super::chain::{Chain, Hex, text};
-use super::line::{Linked, follows, linked};
+use super::head::{Head, open_regular};
+use super::line::{Linked, follows, is_own, linked};
 use super::read::{LogFile, Snapshot, Source};
 use super::{Key, LogError};
 
@@ -72,6 +70,16 @@ pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError>
         is_single: matches!(source, Source::File(_)),
         end: head.as_ref().map(|head| head.events),
     };
+    if let Some(head) = head.as_ref().filter(|head| head.chain != chain.name()) {
+        let wanted = match key {
+            None => "it needs its key: --key-file FILE",
+            Some(_) => "it was made without a key",
+        };
+        let message = format!("the log is chained by {}; {wanted}", head.chain);
+        let file = super::head::FILE.to_owned();
+        check.report.problems.push(LogProblem { seq: None, file, line: None, message });
+        return Ok(check.report);
+    }
     for file in &files {
         check.file(file)?;
     }
@@ -79,28 +87,20 @@ pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError>
     if let Some(head) = head {
         report.end_checked = true;
         let seen = check.before.map_or(0, |(seq, _)| seq);
-        let problem = if head.chain != chain.name() {
-            Some((
-                None,
-                format!(
-                    "the log is chained by {}; it was looked at by {}",
-                    head.chain,
-                    chain.name()
-                ),
-            ))
-        } else if seen < head.events {
+        let problem = if seen < head.events {
             let cut = if seen + 1 == head.events {
                 format!("event {} was cut off", head.events)
             } else {
                 format!("events {} to {} were cut off", seen + 1, head.events)
             };
             Some((Some(seen + 1), cut))
-        } else if check
-            .last
-            .as_ref()
-            .is_some_and(|last| text(&chain.seal(head.events, head.size, last)) != head.seal)
-        {
-            Some((Some(seen), format!("event {} was changed, or head.json was", head.events)))
+        } else if !is_sealed(&chain, &head, check.last.as_deref()) {
+            let what = if head.events == 0 {
+                "head.json was not written by this log".to_owned()
+            } else {
+                format!("event {} was changed, or head.json was", head.events)
+            };
+            Some((Some(head.events), what))
         } else {
             None
         };
@@ -110,13 +110,25 @@ pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError>
             line: None,
             message,
         }));
-    } else if let (Source::Folder(folder), false) = (source, files.is_empty()) {
+    } else if let (Source::Folder(folder) | Source::Copy(folder), false) =
+        (source, files.is_empty())
+    {
         let message = "it is gone, so the end cannot be checked".to_owned();
         let file = folder.join(super::head::FILE).to_string();
         report.problems.push(LogProblem { seq: None, file, line: None, message });
     }
     report.valid = report.problems.is_empty();
     Ok(check.report)
+}
+
+/// Returns true if the head is of this end. A last event that is missing was told of already.
+fn is_sealed(chain: &Chain, head: &Head, last: Option<&[u8]>) -> bool {
+    let last = match (head.events, last) {
+        (0, _) => b"",
+        (_, None) => return true,
+        (_, Some(last)) => last,
+    };
+    text(&chain.seal(head.events, head.size, last)) == head.seal
 }
 
 struct Check<'a> {
@@ -133,11 +145,15 @@ struct Check<'a> {
     end: Option<u64>,
 }
 
+/// What the chain needs of a line, and its own digest; whether one who has the key wrote it.
+type Looked = (Hex, Option<(u64, String, bool)>);
+
 impl Check<'_> {
     fn file(&mut self, file: &LogFile) -> Result<(), LogError> {
         let failed = |source| LogError::Io { path: file.path.to_string(), source };
         (self.file, self.line) = (file.path.to_string(), 0);
-        let mut reader = File::open(file.path.as_path()).map_err(failed)?.take(file.size);
+        let Some(opened) = open_regular(&file.path)? else { return Ok(()) };
+        let mut reader = opened.take(file.size);
         let mut bytes = Vec::new();
         loop {
             let read = (&mut reader).take(CHUNK).read_to_end(&mut bytes).map_err(failed)?;
@@ -168,17 +184,23 @@ impl Check<'_> {
         let chain = self.chain;
         let read = |line: &&[u8]| {
             let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+            let is_own = is_own(line, chain);
             (
                 chain.link(line),
-                linked(line).filter(|_| is_json).map(|Linked { seq, prev }| (seq, prev.to_owned())),
+                linked(line)
+                    .filter(|_| is_json)
+                    .map(|Linked { seq, prev }| (seq, prev.to_owned(), is_own)),
             )
         };
-        let links: Vec<(Hex, Option<(u64, String)>)> =
-            lines.par_iter().with_min_len(256).map(read).collect();
+        let links: Vec<Looked> = lines.par_iter().with_min_len(256).map(read).collect();
         for ((link, linked), line) in links.into_iter().zip(&lines) {
             self.line += 1;
             match linked {
-                Some((seq, prev)) => {
+                Some((seq, prev, is_own)) => {
+                    if !is_own {
+                        let message = format!("event {seq} was not written by one who has the key");
+                        self.problem(Some(seq), message);
+                    }
                     if self.end == Some(seq) {
                         self.last = Some([line, b"\n".as_slice()].concat());
                     }

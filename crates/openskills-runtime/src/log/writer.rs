@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use skill_fs::AbsPath;
 
+use super::archive::last_archive;
 use super::chain::{Chain, Hex, text};
-use super::head::{Head, private};
-use super::line::{follows, linked, time, write};
+use super::head::{Head, open_regular, private};
+use super::line::{follows, is_own, linked, time, write};
 use super::read::{file_name, log_files};
-use super::{Key, LogError};
+use super::{Key, LogError, redact_all};
 use crate::Event;
 use crate::event::{LogRecovered, LogStarted};
 use crate::state::make_private_folder;
@@ -88,7 +89,8 @@ impl Log {
         let _held = lock(&self.folder)?;
         let mut batch = Batch { now: time(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
         if batch.tail.events == 0 && batch.tail.size == 0 {
-            batch.add(&self.chain, &Event::LogStarted(LogStarted { before: None }))?;
+            let before = last_archive(&self.folder);
+            batch.add(&self.chain, &Event::LogStarted(LogStarted { before }))?;
         }
         if let Some(torn) = batch.tail.torn.take() {
             batch.add(&self.chain, &Event::LogRecovered(torn))?;
@@ -96,13 +98,6 @@ impl Log {
         for event in events {
             batch.add(&self.chain, event)?;
         }
-        self.write(batch)
-    }
-
-    /// Starts a log that goes on where another one was put aside.
-    pub(super) fn start(&self, started: LogStarted, now: Timestamp) -> Result<u64, LogError> {
-        let mut batch = Batch { now: time(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
-        batch.add(&self.chain, &Event::LogStarted(started))?;
         self.write(batch)
     }
 
@@ -245,7 +240,7 @@ impl Log {
             let fits = |line: &super::line::Linked<'_>| {
                 line.seq == tail.events + 1 && follows(line, &self.chain, &tail.link)
             };
-            if !linked(inner).is_some_and(|line| fits(&line)) {
+            if !linked(inner).is_some_and(|line| fits(&line)) || !is_own(inner, &self.chain) {
                 let what = format!("what stands in {path} after event {} is not next", tail.events);
                 return Err(LogError::Broken { what });
             }
@@ -291,7 +286,17 @@ impl Batch {
     fn add(&mut self, chain: &Chain, event: &Event) -> Result<(), LogError> {
         let at = self.bytes.len();
         let place = (self.tail.events + 1, chain, &self.tail.link);
-        write(&mut self.bytes, place, &self.now, event)
+        let written = match event {
+            // There may be very many, and nothing in them is typed by anybody.
+            Event::Discovered { .. } | Event::Removed { .. } => {
+                write(&mut self.bytes, place, &self.now, event)
+            }
+            _ => serde_json::to_value(event).and_then(|mut value| {
+                redact_all(&mut value);
+                write(&mut self.bytes, place, &self.now, &value)
+            }),
+        };
+        written
             .map_err(|error| LogError::Io { path: "an event".to_owned(), source: error.into() })?;
         self.tail.link = chain.link(&self.bytes[at..]);
         self.tail.events += 1;
@@ -319,6 +324,8 @@ pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
     let mut pause = Duration::from_micros(20);
     loop {
         match file.try_lock() {
+            // Somebody may have removed the file meanwhile; then another one is the lock.
+            Ok(()) if !is_same(&file, &path) => return lock(folder),
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
                 std::thread::sleep(pause);
@@ -330,16 +337,29 @@ pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
     }
 }
 
+/// Returns true if a file is still the one that stands at a path.
+fn is_same(file: &File, path: &AbsPath) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let is_it = |ours: std::fs::Metadata, theirs: std::fs::Metadata| {
+            (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino())
+        };
+        let theirs = std::fs::symlink_metadata(path.as_path());
+        file.metadata().and_then(|ours| Ok(is_it(ours, theirs?))).unwrap_or(false)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
+    }
+}
+
 fn open(path: &AbsPath) -> Result<(Option<File>, u64), LogError> {
     let failed = |source| LogError::Io { path: path.to_string(), source };
-    match File::open(path.as_path()) {
-        Ok(file) => {
-            let size = file.metadata().map_err(failed)?.len();
-            Ok((Some(file), size))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((None, 0)),
-        Err(error) => Err(failed(error)),
-    }
+    let Some(file) = open_regular(path)? else { return Ok((None, 0)) };
+    let size = file.metadata().map_err(failed)?.len();
+    Ok((Some(file), size))
 }
 
 fn read_range(mut file: &File, path: &AbsPath, from: u64, to: u64) -> Result<Vec<u8>, LogError> {

@@ -17,6 +17,7 @@ fn subject(source: SkillSource) -> Subject {
         names: vec!["pdf".to_owned(), "personal/pdf".to_owned()],
         source,
         origin: "https://github.com/acme/pdf".to_owned(),
+        claimed: Vec::new(),
         content: Digest::of(b"content"),
         bundle: Digest::of(b"bundle"),
         is_drifted: false,
@@ -193,6 +194,9 @@ fn an_approval_is_of_one_content_from_one_origin_for_a_time() {
         |subject| subject.name = "pdfs".to_owned(),
         |subject| subject.asks_each_session = true,
     ];
+    let late = AuthorizeContext { now: now() - SignedDuration::from_hours(1), ..context() };
+    let told = check(plan.clone(), &none, &approvals, &late);
+    assert!(told.starts_with("ask"), "an approval from the future is none: {told}");
     for change in others {
         let mut other = plan.clone();
         change(&mut other.subject);
@@ -277,6 +281,10 @@ fn the_organisation_has_the_last_word() {
         (
             OrgPolicy { denied_origins: vec![pattern("git@github.com:acme/*")], ..policy() },
             "refusal: the organisation denies skills from `github.com/acme/*`",
+        ),
+        (
+            OrgPolicy { denied_origins: vec![pattern("https://GitHub.com/ACME/*")], ..policy() },
+            "refusal: the organisation denies skills from `github.com/ACME/*`",
         ),
         (
             OrgPolicy {

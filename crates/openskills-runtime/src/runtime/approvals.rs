@@ -1,12 +1,12 @@
 //! What may run, what the user approved, and what the organisation forbids.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use skill::capabilities::{Declared, PowerChange};
 use skill::{
     DeclaredCapabilities, Digest, Frontmatter, MANIFEST_FILE, Manifest, RelPath, TreeEntry, Trust,
 };
 use skill_fs::{Digests, FsError, Root, WalkLimits, digests, walk};
-use skill_state::{Approval, Approvals, Grant, OrgPolicy};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
 use super::OpenSkillRuntime;
 use crate::index::Place;
@@ -15,6 +15,7 @@ use crate::log::redact;
 use crate::permit::{
     Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
 };
+use crate::provenance::claimed_origin;
 use crate::state::{lock_state, nowhere};
 use crate::{
     ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, SkillSource, rfc3339,
@@ -83,6 +84,24 @@ impl OpenSkillRuntime {
         let state = state.ok_or_else(nowhere)?;
         let mut approvals = Approvals::load(&state)?;
         let Request { subject, grant, powers, .. } = request;
+        if subject.asks_each_session && self.config.session_id.is_none() {
+            return Err(RuntimeError::Setup {
+                message: format!(
+                    "`{}` calls itself local: it is approved for one session alone",
+                    subject.skill_id
+                ),
+                hint: Some("name the session: --session ID".to_owned()),
+            });
+        }
+        let now = Timestamp::now();
+        let longest = self.found.policy.max_approval_days;
+        let longest =
+            longest.map(|days| now + SignedDuration::from_hours(24 * i64::from(days.min(365_000))));
+        let expires_at = [expires_at, longest].into_iter().flatten().min();
+        if expires_at.is_some_and(|end| end <= now) {
+            let message = "the organisation lets no approval last".to_owned();
+            return Err(RuntimeError::PermissionDenied { message, hint: None });
+        }
         let approval = Approval {
             origin: subject.origin.clone(),
             skill: subject.name.clone(),
@@ -90,7 +109,7 @@ impl OpenSkillRuntime {
             bundle: subject.bundle,
             grant: grant.clone(),
             powers: powers.clone(),
-            approved_at: Timestamp::now(),
+            approved_at: now,
             expires_at,
             session: subject.asks_each_session.then(|| self.session.id.clone()),
         };
@@ -130,28 +149,51 @@ impl OpenSkillRuntime {
         &self,
         skill: &Skill,
         frontmatter: &Frontmatter,
-        hash: &str,
     ) -> Result<(), RuntimeError> {
         let policy = &self.found.policy;
-        let (tier, _) = tier(skill, frontmatter);
-        let names = names(skill);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let digest: Vec<Digest> = hash.parse().into_iter().collect();
-        let reason = policy
-            .refuses_use(&names, &origin(skill), tier)
-            .or_else(|| policy.refuses_digests(&digest));
-        match reason {
-            None => Ok(()),
-            Some(reason) => Err(RuntimeError::PermissionDenied {
-                message: format!("`{}` may not be used: {reason}", skill.id),
-                hint: Some("ask whoever administers this machine".to_owned()),
-            }),
+        if *policy == OrgPolicy::default() {
+            return Ok(());
         }
+        let (tier, _) = tier(skill, frontmatter);
+        let (names, origin, claimed) = (names(skill), origin(skill), claimed(skill));
+        let used = Used { names: &names, origin: &origin, claimed: &claimed, tier };
+        let reason = policy.refuses_use(&used).or_else(|| self.refuses_content(skill));
+        reason.map_or(Ok(()), |reason| Err(denied(skill, &reason)))
+    }
+
+    /// Refuses to show anything of a content that the organisation denies.
+    pub(crate) fn check_content(&self, skill: &Skill) -> Result<(), RuntimeError> {
+        self.refuses_content(skill).map_or(Ok(()), |reason| Err(denied(skill, &reason)))
+    }
+
+    /// Looks at every digest of a skill, where the organisation denies any.
+    fn refuses_content(&self, skill: &Skill) -> Option<String> {
+        if self.found.policy.denied_digests.is_empty() {
+            return None;
+        }
+        let mut all: Vec<Digest> = match self.digests(skill) {
+            Ok(digests) => vec![digests.content, digests.bundle],
+            Err(error) => {
+                return Some(format!(
+                    "its content cannot be compared with what is denied: {error}"
+                ));
+            }
+        };
+        let snapshot = skill.provenance.as_deref().and_then(|from| from.bundle_sha256.as_deref());
+        all.extend(snapshot.and_then(|digest| digest.parse::<Digest>().ok()));
+        self.found.policy.refuses_digests(&all)
     }
 
     /// Returns what the organisation forbids.
     pub fn org_policy(&self) -> &OrgPolicy {
         &self.found.policy
+    }
+}
+
+fn denied(skill: &Skill, reason: &str) -> RuntimeError {
+    RuntimeError::PermissionDenied {
+        message: format!("`{}` may not be used: {reason}", skill.id),
+        hint: Some("ask whoever administers this machine".to_owned()),
     }
 }
 
@@ -172,8 +214,9 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
     let digests = digests_of(skill, loaded.root.as_ref())?;
     let from = skill.provenance.as_deref().filter(|from| from.has_receipt);
     let is_drifted = from.is_some_and(|from| from.is_drifted || !from.is_of(&digests));
-    // An untouched install stands for the whole snapshot that it was made from, commands included.
-    let installed = from.filter(|_| !is_drifted);
+    // An untouched install stands for the whole snapshot that it was made from, commands included. One of which not even the modes
+    // are known stands for itself alone.
+    let installed = from.filter(|from| !is_drifted && from.context.is_some());
     let bundle = installed.and_then(|from| from.bundle_sha256.as_deref()?.parse().ok());
     let (source, asks_each_session) = tier(skill, frontmatter);
     Ok(Subject {
@@ -182,6 +225,7 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
         names: names(skill),
         source,
         origin: origin(skill),
+        claimed: claimed(skill),
         content: digests.content,
         bundle: bundle.unwrap_or(digests.bundle),
         is_drifted,
@@ -202,6 +246,16 @@ pub(crate) fn origin(skill: &Skill) -> String {
         Some(from) => from.origin_url.clone().unwrap_or_else(|| format!("csk:{}", from.repository)),
         None => skill.path().to_owned(),
     }
+}
+
+/// Returns where a skill says that it comes from, whoever wrote that: enough to deny it, and nothing more.
+pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
+    let known = skill.provenance.as_deref().and_then(|from| from.origin_url.clone());
+    let found = match &skill.place {
+        Place::Folder { folder, .. } => claimed_origin(folder),
+        Place::Builtin(_) => None,
+    };
+    known.into_iter().chain(found).collect()
 }
 
 /// Returns the tier of a skill, which its own word can only lower, and whether every session asks anew.

@@ -110,6 +110,14 @@ fn a_skills_own_word_lowers_its_trust_and_never_raises_it() {
     let of = |session: &str| {
         discover(RuntimeConfig { session_id: Some(session.to_owned()), ..world.config() })
     };
+    let plan = world.discover().plan_run("pdf", None, Asked::default()).unwrap();
+    let mut nameless = world.discover();
+    let request = nameless.request(&plan).unwrap().unwrap();
+    assert_eq!(
+        nameless.approve(&request, None).unwrap_err().code(),
+        "setup",
+        "no session could be meant"
+    );
     approve(&mut of("one"), "pdf");
     assert_eq!(run(&mut of("one"), "pdf", None), "permit");
     assert_eq!(run(&mut of("two"), "pdf", None), "ask");
@@ -275,4 +283,75 @@ fn decisions_and_approvals_are_in_the_log() {
     assert_eq!(entries[0].text("input"), Some("scripts/a.py"));
     assert_eq!(entries[1].fields["granted"], serde_json::json!(["network: a.test"]));
     assert_eq!(entries[1].text("expiresAt"), Some("2100-01-01T00:00:00.000Z"));
+}
+
+#[test]
+fn a_users_word_loosens_nothing_that_the_organisation_says() {
+    let world = installed();
+    world.add(&skill("mine/own", "own"));
+    let with = |policy: &str| {
+        fs::write(world.path("org-policy.json"), policy).unwrap();
+        world.discover()
+    };
+    let refused = |mut runtime: OpenSkillRuntime, name: &str| {
+        runtime.activate_skill(name).map(|_| ()).unwrap_err().code().to_owned()
+    };
+    // A folder that the user calls the organisation's is the user's.
+    world.add(&format!(
+        "//- /home/.config/openskills/config.json\n{{\"schema_version\": 1, \"directories\": {{\"x\": {{\"path\": \"{}\", \"source\": \"org\"}}}}}}\n",
+        world.path("mine").display()
+    ));
+    assert_eq!(
+        world.discover().skill("x/own").unwrap().source,
+        SkillSource::Org,
+        "without a policy it is"
+    );
+    let runtime = with(r#"{"schema_version": 1, "required_tier": {"activate": "org"}}"#);
+    assert_eq!(refused(runtime, "x/own"), "permission-denied");
+    // What a skill claims of its origin is enough to deny it, changed, copied or without a receipt.
+    let evil = r#"{"schema_version": 1, "deny": {"origins": ["https://EXAMPLE.com/*"]}}"#;
+    assert_eq!(refused(with(evil), "pdf"), "permission-denied");
+    world.add("//- /work/.agents/skills/pdf/references/a.md\nAnother.\n");
+    assert_eq!(refused(with(evil), "pdf"), "permission-denied", "drifted");
+    fs::remove_dir_all(world.path("home/.cocoaskills")).unwrap();
+    fs::remove_file(world.path("work/.agents/skills/.csk-managed.json")).unwrap();
+    assert_eq!(refused(with(evil), "pdf"), "permission-denied", "without receipt and ledger");
+    // A denied content is neither activated nor read, by either digest.
+    let runtime = with(r#"{"schema_version": 1}"#);
+    let plan = runtime.plan_run("x/own", None, Asked::default()).unwrap();
+    for digest in [plan.subject.content, plan.subject.bundle] {
+        let policy = format!(r#"{{"schema_version": 1, "deny": {{"digests": ["{digest}"]}}}}"#);
+        assert_eq!(refused(with(&policy), "x/own"), "permission-denied");
+        let read = with(&policy).read_resource("x/own", "SKILL.md", &ReadOptions::default());
+        assert_eq!(read.map(|_| ()).unwrap_err().code(), "permission-denied");
+    }
+    for name in ["OWN", "x/Own", "ow*"] {
+        let policy = format!(r#"{{"schema_version": 1, "deny": {{"skills": ["{name}"]}}}}"#);
+        assert_eq!(refused(with(&policy), "own"), "permission-denied", "{name}");
+    }
+    // An approval lasts no longer than it may.
+    let mut runtime = with(r#"{"schema_version": 1, "max_approval_days": 1}"#);
+    let plan = runtime.plan_run("own", None, Asked::default()).unwrap();
+    let request = runtime.request(&plan).unwrap().unwrap();
+    let approval =
+        runtime.approve(&request, Some("2900-01-01T00:00:00Z".parse().unwrap())).unwrap();
+    assert!(approval.expires_at.unwrap() < "2899-01-01T00:00:00Z".parse().unwrap());
+    let mut runtime = with(r#"{"schema_version": 1, "max_approval_days": 0}"#);
+    assert_eq!(runtime.approve(&request, None).unwrap_err().code(), "permission-denied");
+    for wrong in [
+        r#"{"schema_version": 1, "deny": {"skills": [null]}}"#,
+        r#"{"schema_version": 1, "allowed_origins": null}"#,
+    ] {
+        fs::write(world.path("org-policy.json"), wrong).unwrap();
+        let mut runtime = OpenSkillRuntime::with_config(world.config());
+        assert_eq!(runtime.discover_skills().unwrap_err().code(), "invalid-config", "{wrong}");
+    }
+    fs::remove_file(world.path("org-policy.json")).unwrap();
+    std::os::unix::fs::symlink("nowhere", world.path("org-policy.json")).unwrap();
+    let mut runtime = OpenSkillRuntime::with_config(world.config());
+    assert_eq!(
+        runtime.discover_skills().unwrap_err().code(),
+        "setup",
+        "a link to nothing is no absence"
+    );
 }

@@ -146,7 +146,10 @@ fn a_rewritten_log_shows_only_with_a_key() {
     fs::remove_dir_all(world.path("log")).unwrap();
     log_of(&world, 5);
     assert_eq!(problems(&world, None), [] as [&str; 0], "a plain chain cannot show it");
-    assert!(problems(&world, Some(&key)).len() > 1);
+    assert_eq!(
+        problems(&world, Some(&key)),
+        ["the log is chained by sha256; it was made without a key"]
+    );
     // The tail is cut, and the head is put back as far as that can be done without the key.
     fs::remove_dir_all(world.path("log")).unwrap();
     keyed().append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
@@ -163,6 +166,87 @@ fn a_rewritten_log_shows_only_with_a_key() {
     fs::write(world.path("log/head.json"), head.to_string()).unwrap();
     fs::write(file(&world), old).unwrap();
     assert_eq!(problems(&world, Some(&key)), ["event 2 was changed, or head.json was"]);
+    // An empty head that nobody with the key made hides nothing.
+    fs::remove_dir_all(world.path("log")).unwrap();
+    for number in 0..3 {
+        keyed().append(&[event(number)], Timestamp::UNIX_EPOCH).unwrap();
+    }
+    let whole = fs::read_to_string(file(&world)).unwrap();
+    let head = fs::read(world.path("log/head.json")).unwrap();
+    let empty = r#"{"schema_version":1,"chain":"hmac-sha256","events":0,"first":1,"size":0,"last":0,"seal":"x"}"#;
+    fs::write(world.path("log/head.json"), empty).unwrap();
+    assert_eq!(problems(&world, Some(&key)), ["head.json was not written by this log"]);
+    // An old head with a new last event: the event is held by itself.
+    fs::write(world.path("log/head.json"), &head).unwrap();
+    keyed().append(&[event(3)], Timestamp::UNIX_EPOCH).unwrap();
+    let more = fs::read_to_string(file(&world)).unwrap();
+    fs::write(world.path("log/head.json"), &head).unwrap();
+    fs::write(file(&world), more.replace("skill-3", "skill-9")).unwrap();
+    assert_eq!(problems(&world, Some(&key)), ["event 5 was not written by one who has the key"]);
+    assert!(keyed().append(&[event(4)], Timestamp::UNIX_EPOCH).is_err(), "it is not taken over");
+    assert!(more.starts_with(&whole));
+}
+
+#[test]
+fn whatever_stands_in_place_of_a_log_neither_hangs_nor_is_written_through() {
+    use std::os::unix::fs::symlink;
+
+    let world = World::new("");
+    log_of(&world, 2);
+    // A copy that a stranger hands over.
+    for (name, make) in [
+        ("head.json", "fifo"),
+        ("head.json", "zero"),
+        ("audit-00000000000000000001.jsonl", "fifo"),
+        (".lock", "link"),
+        (".lock", "fifo"),
+    ] {
+        let folder = world.path("strange");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        for file in ["head.json", "audit-00000000000000000001.jsonl"] {
+            fs::copy(world.path("log").join(file), folder.join(file)).unwrap();
+        }
+        let _ = fs::remove_file(folder.join(name));
+        match make {
+            "fifo" => {
+                assert!(Command::new("mkfifo").arg(folder.join(name)).status().unwrap().success());
+            }
+            "zero" => symlink("/dev/zero", folder.join(name)).unwrap(),
+            _ => symlink(world.path("made"), folder.join(name)).unwrap(),
+        }
+        let source = Source::at(&AbsPath::new(&folder).unwrap()).unwrap();
+        let looked = verify(&source, None);
+        assert_eq!(looked.is_ok(), name == ".lock", "{name} {make}: {looked:?}");
+        assert!(!world.path("made").exists(), "nothing is written through a link");
+    }
+    // What is in the way of a log can be put aside, whatever it is.
+    for rubbish in [&b"\xff\xfe\x00"[..], b"", b"{}"] {
+        let log = log_of(&world, 1);
+        fs::write(world.path("log/head.json"), rubbish).unwrap();
+        assert!(log.append(&[event(1)], Timestamp::UNIX_EPOCH).is_err());
+        archive(&log, Timestamp::UNIX_EPOCH).unwrap().unwrap();
+        log.append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(problems(&world, None), [] as [&str; 0]);
+    }
+    fs::write(world.path("log/audit-1.jsonl"), "").unwrap();
+    let log = Log::new(folder(&world), LogOptions::default());
+    archive(&log, Timestamp::UNIX_EPOCH).unwrap().unwrap();
+    assert_eq!(
+        problems(&world, None),
+        [] as [&str; 0],
+        "what is not called so is no file of the log"
+    );
+    // A reader that follows sees the next log.
+    let source = Source::Folder(folder(&world));
+    let mut entries = source.entries(1).unwrap();
+    assert_eq!(entries.by_ref().count(), 1);
+    log.append(&[event(1), event(2)], Timestamp::UNIX_EPOCH).unwrap();
+    entries.more().unwrap();
+    assert_eq!(entries.by_ref().count(), 2);
+    archive(&log, Timestamp::UNIX_EPOCH).unwrap().unwrap();
+    entries.more().unwrap();
+    assert_eq!(entries.by_ref().count(), 1, "the first event of the new one");
 }
 
 #[test]

@@ -22,7 +22,7 @@ sandbox with what the skill declares. Hosts of a stranger's skill are granted on
 that declares nothing gets what you name; nothing goes beyond what a skill declares, or beyond the
 policy in /etc/openskills/policy.json.
 
-On a terminal it shows what it grants and asks; elsewhere, and with --yes, it does not.
+On a terminal it shows what it grants and asks. Elsewhere, and with --json, it needs --yes.
 
 Reads:  the whole skill, approvals.json, the policy of the organisation
 Writes: approvals.json, the log
@@ -33,13 +33,14 @@ Exit codes:
   2  the call or the configuration is wrong
   3  there is no such skill
   4  the policy or the skill itself stands against it, or the answer is no
+  5  nobody is there to be asked
   6  the log cannot be written
 
 Examples:
   openskills approve pdf
   openskills approve project/deploy --net api.example.com --expires 30d
   openskills approve pdf --no-net --yes
-  openskills approve pdf --direct-writes --deletions --json";
+  openskills approve pdf --direct-writes --deletions --yes --json";
 
 /// Let scripts of a skill run, as it is now
 #[derive(Debug, clap::Args)]
@@ -72,7 +73,7 @@ pub(crate) struct ApproveArgs {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Write it as JSON; does not ask
+    /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -97,13 +98,21 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     let asked = Asked { network, env: args.env.clone(), direct_writes, deletions };
     let plan = runtime.plan_run(&args.skill, None, asked)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refused(&refusal))?;
-    let asks = !args.yes && !args.json && is_somebody_there();
-    if asks && !ask(&mut context.ui, &request)? {
+    if args.yes {
+        if !args.json {
+            context.ui.error(&shown(&request))?;
+        }
+    } else if args.json || !is_somebody_there() {
+        // Whoever is not asked must say so: an agent must not approve by the way.
+        if !args.json {
+            context.ui.error(&shown(&request))?;
+        }
+        let message = "nobody is there to be asked".to_owned();
+        let hint = Some("in a script, add --yes".to_owned());
+        return Err(RuntimeError::NeedsApproval { message, hint }.into());
+    } else if !ask(&mut context.ui, &request)? {
         context.ui.error("nothing was approved\n")?;
         return Ok(ExitCode::from(REFUSED));
-    }
-    if !asks && !args.json {
-        context.ui.error(&shown(&request))?;
     }
     let expires_at = match args.expires {
         Some(span) => {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: standard input and the file system")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -90,6 +90,8 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
         std::panic::set_hook(Box::new(|_| std::process::exit(i32::from(USAGE))));
         std::thread::spawn(|| {
             std::thread::sleep(PATIENCE);
+            let told = b"error: the decision takes too long, so the call is stopped\n";
+            let _ = std::io::stderr().write_all(told);
             std::process::exit(i32::from(USAGE));
         });
         return match hook(context, args) {

@@ -62,6 +62,7 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
     context.ui.out(&format!("{}\n", safe_line(&head)))?;
     let row = |skill: &Arc<Skill>| {
         let state = match (&skill.shadowed_by, skill.is_enabled) {
+            _ if skill.denied.is_some() => "denied by the organisation".to_owned(),
             (_, false) => "switched off".to_owned(),
             (Some(by), true) => format!("shadowed by {by}"),
             (None, true) => "used".to_owned(),

@@ -68,7 +68,8 @@ fn a_terminal_is_asked_and_shown_what_is_new() {
 #[test]
 fn a_script_approves_lists_and_revokes() {
     let env = TestEnv::with(SKILL);
-    let run = openskills(&env, "approve pdf --dir s --net a.test --env TOKEN --expires 30d --json");
+    let run =
+        openskills(&env, "approve pdf --dir s --net a.test --env TOKEN --expires 30d --yes --json");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let approved: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
@@ -80,6 +81,7 @@ fn a_script_approves_lists_and_revokes() {
     assert_eq!(listed["approvals"][0], approved["approval"]);
     for (arguments, code, told) in [
         ("approve closed --dir s --net a.test", 4, "declares its network as `nothing`"),
+        ("approve pdf --dir s", 5, "add --yes"),
         ("approve nope --dir s", 3, "there is no skill `nope`"),
         ("approve pdf --dir s --net a/b", 2, "is no host"),
         ("approve pdf --dir s --expires soon", 2, "is no span of time"),

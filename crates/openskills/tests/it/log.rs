@@ -127,7 +127,9 @@ fn a_change_is_found_and_stops_what_follows() {
     let replay = openskills(&env, "replay --dir s");
     assert_eq!(replay.code, Some(6), "{}", replay.stderr);
     // The end is not what was written: nothing is done.
-    for command in ["activate pdf --dir s", "read pdf notes.md --dir s", "approve pdf --dir s"] {
+    for command in
+        ["activate pdf --dir s", "read pdf notes.md --dir s", "approve pdf --dir s --yes"]
+    {
         let run = openskills(&env, command);
         assert_eq!(run.code, Some(6), "{command}: {}", run.stderr);
         assert!(
@@ -355,5 +357,44 @@ fn a_real_collector_takes_the_events() {
         "openskills.decision: Str(deny)",
     ] {
         assert!(seen().contains(expected), "{expected} is not in\n{}", seen());
+    }
+}
+
+#[test]
+fn a_strangers_log_neither_panics_nor_steers() {
+    let env = TestEnv::with(SKILL);
+    // Events that lack what they should have, and text that would steer a terminal or a spreadsheet.
+    let lines = [
+        r#"{"seq":1,"prev":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","time":"t","event":"skill.script_executed","skillId":"x"}"#,
+        r#"{"seq":2,"prev":"x","time":"t","event":"log.recovered"}"#,
+        r#"{"seq":18446744073709551615,"prev":"x","time":"t","event":"skill.activated","skillId":"=1+1","hash":"\u001b[2J\u009b"}"#,
+    ];
+    env.write("strange.jsonl", (lines.join("\n") + "\n").as_bytes());
+    for arguments in [
+        "log show strange.jsonl",
+        "log show strange.jsonl --json",
+        "log tail strange.jsonl",
+        "log stats strange.jsonl",
+        "log export strange.jsonl --format csv",
+        "log export strange.jsonl --format otlp",
+        "log export strange.jsonl",
+    ] {
+        let run = openskills(&env, arguments);
+        assert_eq!(run.code, Some(0), "{arguments}: {}", run.stderr);
+        assert!(!run.stdout.contains(['\u{1b}', '\u{9b}']), "{arguments}: {:?}", run.stdout);
+    }
+    assert_eq!(openskills(&env, "log verify strange.jsonl").code, Some(6));
+    env.write("strange.jsonl", b"{}\n");
+    let bad = openskills(&env, "log show strange.jsonl");
+    assert!(bad.code == Some(6) && bad.stderr.contains("strange.jsonl:1: "), "{}", bad.stderr);
+    for (endpoint, told) in [
+        ("localhost:4318", "is no address of a collector"),
+        ("file:///etc/passwd", "is no address of a collector"),
+        ("http://me:s3cret@127.0.0.1:1", "cannot reach"),
+    ] {
+        let run = openskills(&env, &format!("log export --endpoint {endpoint} --from 1"));
+        let is_empty = run.stderr.contains("0 events were sent");
+        assert!(run.stderr.contains(told) || is_empty, "{endpoint}: {}", run.stderr);
+        assert!(!run.stderr.contains("s3cret"), "{}", run.stderr);
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn detail(entry: &Entry) -> String {
         }
         "skill.activation_failed" => field("reason").to_owned(),
         "skill.script_executed" => {
-            let record = &entry.fields["record"];
+            let record = entry.fields.get("record").cloned().unwrap_or_default();
             let status = record["exit_status"].as_str().unwrap_or_default();
             format!("{} {status} in {} ms", field("script"), record["duration_ms"])
         }
@@ -48,7 +48,10 @@ pub(super) fn detail(entry: &Entry) -> String {
         "approval.granted" | "approval.revoked" => {
             format!("{} {}", short(field("bundleSha256")), list("granted"))
         }
-        "log.recovered" => format!("{} bytes of a torn line are left out", entry.fields["bytes"]),
+        "log.recovered" => {
+            let bytes = entry.fields.get("bytes").and_then(Value::as_u64).unwrap_or_default();
+            format!("{bytes} bytes of a torn line are left out")
+        }
         "log.started" => entry.fields.get("before").map_or_else(String::new, |before| {
             format!("after {}", before["folder"].as_str().unwrap_or_default())
         }),

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use openskills_runtime::RuntimeError;
-use openskills_runtime::log::{Entry, LogError};
+use openskills_runtime::log::{Entry, LogError, redact};
 use serde_json::Value;
 
 use super::detail::detail;
 use super::{Filter, Which, otlp};
+use term::safe_text;
+
 use crate::context::Context;
 use crate::http;
 
@@ -87,13 +89,13 @@ fn json(
     context: &mut Context,
     entries: impl Iterator<Item = Result<Entry, RuntimeError>>,
 ) -> anyhow::Result<()> {
-    let mut start = "[\n";
+    let mut start = "[";
     for entry in entries {
         context.ui.out(start)?;
-        context.ui.out(&serde_json::to_string(&entry?)?)?;
-        start = ",\n";
+        context.ui.json_row(&entry?)?;
+        start = ",";
     }
-    Ok(context.ui.out(if start == "[\n" { "[]\n" } else { "\n]\n" })?)
+    Ok(context.ui.out(if start == "[" { "[]\n" } else { "]\n" })?)
 }
 
 /// The columns that have a name of their own; everything of an event is in the last one.
@@ -115,7 +117,7 @@ fn csv(
         });
         let rest = [detail(&entry), serde_json::to_string(&entry.fields)?];
         let cells: Vec<String> =
-            own.into_iter().chain(named).chain(rest).map(|text| cell(&text)).collect();
+            own.into_iter().chain(named).chain(rest).map(|text| cell(&safe_text(&text))).collect();
         context.ui.out(&format!("{}\n", cells.join(",")))?;
     }
     Ok(())
@@ -141,7 +143,13 @@ fn send(
         })
     });
     let headers: Vec<(&str, &str)> = headers.collect::<Result<_, _>>()?;
-    let url = format!("{}/v1/logs", endpoint.trim_end_matches('/'));
+    let base = endpoint.trim_end_matches('/');
+    if !["http://", "https://"].iter().any(|scheme| base.starts_with(scheme)) {
+        let message = format!("`{}` is no address of a collector", redact(endpoint));
+        let hint = Some("write it as http://localhost:4318".to_owned());
+        return Err(RuntimeError::Setup { message, hint }.into());
+    }
+    let url = format!("{}/v1/logs", base.trim_end_matches("/v1/logs"));
     let mut sent = 0;
     let mut batch = Vec::new();
     let mut flush = |batch: &mut Vec<Entry>| -> anyhow::Result<()> {
@@ -149,6 +157,7 @@ fn send(
         let body = serde_json::to_vec(&otlp::request(batch))?;
         let next = first.seq;
         http::post_json(&url, &headers, &body, TIMEOUT)
+            .map_err(|error| anyhow::anyhow!("{}", redact(&format!("{error:#}"))))
             .with_context(|| format!("{sent} events were sent; go on with `--from {next}`"))?;
         sent += batch.len();
         batch.clear();

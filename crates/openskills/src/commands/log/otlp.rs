@@ -46,7 +46,8 @@ fn record(entry: &Entry) -> Value {
 /// What somebody should look at.
 fn is_warning(entry: &Entry) -> bool {
     let is_denied = || entry.text("decision") == Some("deny");
-    let is_failed = || entry.fields["record"]["exit_status"] != "success";
+    let is_failed =
+        || entry.fields.get("record").is_none_or(|record| record["exit_status"] != "success");
     match entry.event.as_str() {
         "skill.activation_failed" | "log.recovered" => true,
         "policy.decided" => is_denied(),

@@ -44,7 +44,7 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     for entry in args.filter.entries(&source).map_err(openskills_runtime::RuntimeError::from)? {
         let entry = entry.map_err(openskills_runtime::RuntimeError::from)?;
         if args.json {
-            context.ui.out(&(serde_json::to_string(&entry)? + "\n"))?;
+            context.ui.json_row(&entry)?;
             continue;
         }
         rows.push(cells(&entry));

@@ -66,7 +66,7 @@ fn tell(context: &mut Context, args: &TailArgs, entries: &mut Entries) -> anyhow
     for entry in entries {
         let entry = entry.map_err(RuntimeError::from)?;
         if args.json {
-            context.ui.out(&(serde_json::to_string(&entry)? + "\n"))?;
+            context.ui.json_row(&entry)?;
         } else {
             rows.push(cells(&entry));
         }
