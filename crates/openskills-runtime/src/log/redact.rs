@@ -181,23 +181,25 @@ fn addresses(text: &str, ranges: &mut Ranges) {
     }
 }
 
-/// Tokens of a known form, wherever a word begins.
+/// Tokens of a known form, wherever a word begins, or right after an option of one letter.
 fn tokens(text: &str, ranges: &mut Ranges) {
-    for (start, length) in TOKENS {
-        for (at, _) in text.match_indices(start) {
-            let begins = !text[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
-            let rest = &text[at..];
-            let is_part = |c: char| {
-                c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/' | '=')
-            };
-            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-            let word = &rest[..end];
-            let is_random = word.chars().filter(char::is_ascii_digit).count() >= 2;
-            // After an option of one letter it may be attached.
-            let is_attached = at >= 2 && text.as_bytes()[at - 2] == b'-';
-            if (begins || is_attached) && word.len() >= *length && is_random {
-                ranges.push((at, at + end));
-            }
+    let bytes = text.as_bytes();
+    for at in 0..bytes.len() {
+        let begins = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+        let is_attached = at >= 2 && bytes[at - 2] == b'-';
+        if !begins && !is_attached {
+            continue;
+        }
+        let rest = &bytes[at..];
+        let known = TOKENS.iter().find(|(start, _)| {
+            start.as_bytes()[0] == rest[0] && rest.starts_with(start.as_bytes())
+        });
+        let Some((_, length)) = known else { continue };
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.+/=".contains(byte);
+        let end = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let is_random = rest[..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= 2;
+        if end >= *length && is_random {
+            ranges.push((at, at + end));
         }
     }
 }
@@ -207,6 +209,7 @@ fn named(text: &str, ranges: &mut Ranges) {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut at = 0;
     let mut before = "";
+    let mut plain = String::new();
     while at < text.len() {
         let rest = &text[at..];
         let Some(start) = rest.find(is_name) else { return };
@@ -216,11 +219,15 @@ fn named(text: &str, ranges: &mut Ranges) {
         let word = &rest[..end];
         let after = word_at + end;
         at = after;
-        let plain: String = word
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
+        // The shortest names have three letters.
+        if end < 3 {
+            before = word;
+            continue;
+        }
+        plain.clear();
+        plain.extend(
+            word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()),
+        );
         let is_secret = NAMES.iter().any(|name| plain.contains(name)) && !is_harmless(&plain);
         let is_bearer = plain == "bearer";
         if is_secret || is_bearer {
