@@ -1,0 +1,93 @@
+//! Runs a program under exactly the powers that it was given, or not at all.
+//!
+//! [`start`] takes a [`Spec`]: a program, what it may read, the folder it may change, whom it may talk to, how much of everything
+//! it may use. What holds is found out by doing; what must hold and does not, stops it before it starts. This crate knows no
+//! skills, no policy and no approvals.
+//!
+//! A program that uses it calls [`init`] first thing in `main`: it is started anew as a hidden stage, with one thread, that makes
+//! the sandbox and watches over it.
+
+mod error;
+mod guarantee;
+mod outcome;
+mod spec;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as sys;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+#[cfg(not(target_os = "linux"))]
+use unsupported as sys;
+
+pub use error::SandboxError;
+pub use guarantee::Guarantee;
+pub use outcome::{Captured, Ended, Outcome, Violation};
+pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
+
+/// Names in a workspace that run or steer something later; no run may write them.
+pub const PROTECTED: [&str; 20] = [
+    ".git",
+    ".husky",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".agents",
+    ".vscode",
+    ".idea",
+    ".envrc",
+    ".mcp.json",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".gitmodules",
+    ".gitattributes",
+];
+
+/// Becomes the hidden stage if this process was started as one; otherwise does nothing. Call it first thing in `main`.
+pub fn init() {
+    sys::init();
+}
+
+/// Names a program that calls [`init`] first thing in its `main`, to be the stage instead of this one.
+pub fn use_helper(program: impl Into<std::path::PathBuf>) {
+    sys::use_helper(program.into());
+}
+
+/// A program that runs. Dropping it ends it and everything that it started.
+#[derive(Debug)]
+pub struct Running(sys::Running);
+
+/// Starts a program.
+pub fn start(spec: &Spec) -> Result<Running, SandboxError> {
+    sys::start(spec).map(Running)
+}
+
+impl Running {
+    /// Waits for its end.
+    pub fn wait(self) -> Result<Outcome, SandboxError> {
+        self.0.wait()
+    }
+
+    /// Takes the folder that writes to the workspace are in, where they go to a layer. It outlives the run.
+    #[cfg(unix)]
+    pub fn take_layer(&mut self) -> Option<std::os::fd::OwnedFd> {
+        self.0.take_layer()
+    }
+
+    /// Takes the socket on which the program looks for its proxy.
+    pub fn take_proxy(&mut self) -> Option<std::net::TcpListener> {
+        self.0.take_proxy()
+    }
+
+    /// Ends it, and everything that it started. [`wait`](Self::wait) says how it ended.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}

@@ -1,0 +1,79 @@
+//! Landlock, below the view: what is granted to be read and written, again, by the kernel's own rules.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+};
+
+/// Returns the newest rules that this kernel has and that are known here.
+pub(super) fn newest() -> Option<ABI> {
+    // SAFETY: with this flag the call takes no pointer and only answers a number.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, 1) };
+    match answer {
+        ..=0 => None,
+        1 => Some(ABI::V1),
+        2 => Some(ABI::V2),
+        3 => Some(ABI::V3),
+        4 => Some(ABI::V4),
+        5 => Some(ABI::V5),
+        _ => Some(ABI::V6),
+    }
+}
+
+/// What the rules let.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+    /// The one port that may be connected to.
+    pub(super) port: Option<u16>,
+}
+
+/// Holds this process and all that it starts to the rules, all of them or none.
+pub(super) fn enforce(abi: ABI, rules: &Rules) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(abi))
+        .map_err(|error| told(&error))?;
+    let net = AccessNet::from_all(abi);
+    if !net.is_empty() {
+        ruleset = ruleset.handle_access(net).map_err(|error| told(&error))?;
+    }
+    let scope = Scope::from_all(abi);
+    if !scope.is_empty() {
+        ruleset = ruleset.scope(scope).map_err(|error| told(&error))?;
+    }
+    let mut created = ruleset.create().map_err(|error| told(&error))?;
+    let read = AccessFs::from_read(abi);
+    // Nothing that is a device, and nothing that turns one into another, can be made.
+    let write = AccessFs::from_all(abi) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    for (paths, access) in [(&rules.read, read), (&rules.write, write)] {
+        for path in paths {
+            let Ok(fd) = PathFd::new(path) else { continue };
+            let access = on(path, access, abi);
+            created = created
+                .add_rule(PathBeneath::new(fd.as_fd(), access))
+                .map_err(|error| told(&error))?;
+        }
+    }
+    if let Some(port) = rules.port.filter(|_| !net.is_empty()) {
+        let rule = NetPort::new(port, AccessNet::ConnectTcp);
+        created = created.add_rule(rule).map_err(|error| told(&error))?;
+    }
+    let status = created.restrict_self().map_err(|error| told(&error))?;
+    if status.ruleset == landlock::RulesetStatus::FullyEnforced {
+        Ok(())
+    } else {
+        Err(format!("the rules are not all enforced: {:?}", status.ruleset))
+    }
+}
+
+/// A file has fewer rights than a folder.
+fn on(path: &Path, access: BitFlags<AccessFs>, abi: ABI) -> BitFlags<AccessFs> {
+    if path.is_dir() { access } else { access & AccessFs::from_file(abi) }
+}

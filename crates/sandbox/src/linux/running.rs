@@ -1,0 +1,275 @@
+//! A program that runs, seen from outside.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+use super::spawn;
+use super::wire::{Report, receive, seal};
+use crate::error::{Failure, SandboxError};
+use crate::outcome::{Captured, Ended, Outcome, Violation};
+use crate::{Guarantee, Spec, Tier};
+
+/// Whether this program can be started anew as the stage.
+pub(super) static INITIALISED: AtomicBool = AtomicBool::new(false);
+/// The program that is the stage instead.
+pub(super) static HELPER: OnceLock<PathBuf> = OnceLock::new();
+
+/// A program that runs. Dropping it ends it and everything that it started.
+#[derive(Debug)]
+pub(crate) struct Running {
+    status: OwnedFd,
+    lifeline: Arc<Mutex<Option<OwnedFd>>>,
+    stage: Option<Pid>,
+    started: Instant,
+    enforced: Vec<Guarantee>,
+    layer: Option<OwnedFd>,
+    proxy: Option<TcpListener>,
+    stdout: Option<JoinHandle<Captured>>,
+    stderr: Option<JoinHandle<Captured>>,
+    is_flooded: Arc<AtomicBool>,
+    tier: Tier,
+}
+
+fn setup(step: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
+    move |source| SandboxError::Setup { step: step.to_owned(), source }
+}
+
+/// Starts a program, in the strongest sandbox that there is and that is strong enough.
+pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
+    if !INITIALISED.load(Ordering::Relaxed) && HELPER.get().is_none() {
+        return Err(SandboxError::NotInitialised);
+    }
+    match start_one(spec) {
+        Err(SandboxError::Unavailable { missing, why, fix }) if spec.strongest == Tier::A => {
+            let weaker = Spec { strongest: Tier::B, ..spec.clone() };
+            start_one(&weaker).map_err(|error| match error {
+                // Why the stronger one is not there says more.
+                SandboxError::Unavailable { missing: more, .. } => {
+                    let mut missing: Vec<Guarantee> = missing.into_iter().chain(more).collect();
+                    missing.sort_unstable();
+                    missing.dedup();
+                    missing.retain(|guarantee| spec.required.contains(guarantee));
+                    SandboxError::Unavailable { missing, why, fix }
+                }
+                other => other,
+            })
+        }
+        other => other,
+    }
+}
+
+fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
+    let memory = seal(spec).map_err(setup("cannot write the specification"))?;
+    let pipe =
+        || pipe_with(PipeFlags::CLOEXEC).map_err(|error| setup("cannot make a pipe")(error.into()));
+    let (status, status_of_stage) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(|error| setup("cannot make a socket")(error.into()))?;
+    let (lifeline_of_stage, lifeline) = pipe()?;
+    let (stdin_of_stage, stdin) = pipe()?;
+    let (stdout, stdout_of_stage) = pipe()?;
+    let (stderr, stderr_of_stage) = pipe()?;
+    let fds = [
+        &stdin_of_stage,
+        &stdout_of_stage,
+        &stderr_of_stage,
+        &memory,
+        &status_of_stage,
+        &lifeline_of_stage,
+    ];
+    let started = Instant::now();
+    let stage = spawn::stage(
+        HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path),
+        &fds.map(AsFd::as_fd),
+    )
+    .map_err(setup("cannot start the stage"))?;
+    drop((
+        stdin_of_stage,
+        stdout_of_stage,
+        stderr_of_stage,
+        memory,
+        status_of_stage,
+        lifeline_of_stage,
+    ));
+    let lifeline = Arc::new(Mutex::new(Some(lifeline)));
+    let is_flooded = Arc::new(AtomicBool::new(false));
+    let total = Arc::new(AtomicU64::new(0));
+    let reading = |stream: OwnedFd| {
+        let (limits, lifeline) = (spec.limits, Arc::clone(&lifeline));
+        let (is_flooded, total) = (Arc::clone(&is_flooded), Arc::clone(&total));
+        std::thread::spawn(move || {
+            let ended = || {
+                is_flooded.store(true, Ordering::Relaxed);
+                end(&lifeline);
+            };
+            capture(stream, limits.output_kept, limits.output_most, &total, ended)
+        })
+    };
+    let mut running = Running {
+        status,
+        stage: Some(stage),
+        started,
+        enforced: Vec::new(),
+        layer: None,
+        proxy: None,
+        stdout: Some(reading(stdout)),
+        stderr: Some(reading(stderr)),
+        is_flooded: Arc::clone(&is_flooded),
+        lifeline: Arc::clone(&lifeline),
+        tier: spec.strongest,
+    };
+    let input = spec.stdin.clone();
+    std::thread::spawn(move || {
+        // A program that reads no more has its reasons.
+        let _ = File::from(stdin).write_all(&input);
+    });
+    running.hear_of_start(spec)?;
+    Ok(running)
+}
+
+impl Running {
+    /// Waits until the program runs, or is known not to.
+    fn hear_of_start(&mut self, spec: &Spec) -> Result<(), SandboxError> {
+        match receive(&self.status).map_err(setup("cannot hear from the stage"))? {
+            Some((Report::Started { enforced, has_layer, proxy_port }, fds)) => {
+                let mut fds = fds.into_iter();
+                self.enforced = enforced;
+                self.layer = if has_layer { fds.next() } else { None };
+                self.proxy =
+                    if proxy_port.is_some() { fds.next().map(TcpListener::from) } else { None };
+                Ok(())
+            }
+            Some((Report::Failed(failure), _)) => Err(told(failure, spec)),
+            Some(_) | None => {
+                let source = io::Error::other("it ended without a word");
+                Err(setup("the stage failed")(source))
+            }
+        }
+    }
+
+    /// Takes the folder that writes to the workspace are in.
+    pub(crate) fn take_layer(&mut self) -> Option<OwnedFd> {
+        self.layer.take()
+    }
+
+    /// Takes the socket on which the program looks for the proxy.
+    pub(crate) fn take_proxy(&mut self) -> Option<TcpListener> {
+        self.proxy.take()
+    }
+
+    /// Ends the program and everything that it started.
+    pub(crate) fn cancel(&self) {
+        end(&self.lifeline);
+    }
+
+    /// Waits for the end.
+    pub(crate) fn wait(mut self) -> Result<Outcome, SandboxError> {
+        let mut violations: Vec<Violation> = Vec::new();
+        let (mut more_violations, mut ended) = (0, None);
+        while let Some((report, _)) =
+            receive(&self.status).map_err(setup("cannot hear from the stage"))?
+        {
+            match report {
+                Report::Tried(violation) => violations.push(violation),
+                Report::TriedMore(more) => more_violations = more,
+                // Why the supervisor ended it counts more than how it then ended.
+                Report::Ended(how) => ended = Some(how),
+                Report::Failed(_) | Report::Started { .. } => {}
+            }
+        }
+        let duration = self.started.elapsed();
+        self.reap();
+        let captured = |stream: Option<JoinHandle<Captured>>| {
+            stream.and_then(|stream| stream.join().ok()).unwrap_or_default()
+        };
+        let (stdout, stderr) = (captured(self.stdout.take()), captured(self.stderr.take()));
+        let ended = match ended {
+            Some(Ended::Cancelled) if self.is_flooded.load(Ordering::Relaxed) => Ended::Output,
+            Some(ended) => ended,
+            // Somebody killed the whole tree.
+            None => Ended::Signalled(libc::SIGKILL),
+        };
+        let (enforced, tier) = (std::mem::take(&mut self.enforced), self.tier);
+        Ok(Outcome { ended, stdout, stderr, violations, more_violations, duration, enforced, tier })
+    }
+
+    fn reap(&mut self) {
+        if let Some(stage) = self.stage.take() {
+            let _ = rustix::io::retry_on_intr(|| waitpid(Some(stage), WaitOptions::empty()));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancel();
+        self.reap();
+    }
+}
+
+/// Closes the line that keeps a program alive.
+fn end(lifeline: &Mutex<Option<OwnedFd>>) {
+    if let Ok(mut lifeline) = lifeline.lock() {
+        lifeline.take();
+    }
+}
+
+/// Reads a stream to its end. What is too much to be kept is counted; what is too much altogether ends the program.
+fn capture(stream: OwnedFd, kept: u64, most: u64, total: &AtomicU64, end: impl Fn()) -> Captured {
+    let mut stream = File::from(stream);
+    let mut captured = Captured::default();
+    let mut space = vec![0; 64 << 10];
+    while let Ok(read) = stream.read(&mut space) {
+        if read == 0 {
+            break;
+        }
+        let room = usize::try_from(kept).unwrap_or(usize::MAX) - captured.bytes.len();
+        captured.bytes.extend_from_slice(&space[..read.min(room)]);
+        captured.total += read as u64;
+        if total.fetch_add(read as u64, Ordering::Relaxed) + read as u64 > most {
+            end();
+        }
+    }
+    captured
+}
+
+/// Returns a failure of the stage as the caller's.
+fn told(failure: Failure, spec: &Spec) -> SandboxError {
+    let os = io::Error::from_raw_os_error;
+    match failure {
+        Failure::Unavailable { missing, why } => {
+            SandboxError::Unavailable { missing, fix: fix(&why), why }
+        }
+        Failure::BadSpec(what) => SandboxError::BadSpec(what),
+        Failure::Program { errno } => {
+            SandboxError::Program { program: spec.program.display().to_string(), source: os(errno) }
+        }
+        Failure::Setup { step, errno } => SandboxError::Setup { step, source: os(errno) },
+    }
+}
+
+/// Returns what would help.
+fn fix(why: &str) -> String {
+    if why.contains("user namespace") || why.contains("mapped") {
+        "allow user namespaces: sysctl -w user.max_user_namespaces=10000; on Ubuntu also \
+         kernel.apparmor_restrict_unprivileged_userns=0; in a container allow unshare"
+    } else if why.contains("Landlock") {
+        "use a kernel with Landlock (CONFIG_SECURITY_LANDLOCK, and `landlock` in lsm=)"
+    } else if why.contains("group of processes") {
+        "run as a user to whom systemd delegates a control group, or as root"
+    } else {
+        "run `openskills sandbox check`"
+    }
+    .to_owned()
+}

@@ -1,0 +1,68 @@
+//! Installs the filter, and answers what it reports.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use super::filter::{REPORTED, SOCKET, Sockets, program};
+use super::sys::{check, prctl};
+use crate::Violation;
+
+/// How many violations are told one by one.
+const MOST: u64 = 100;
+
+/// Installs the filter for this process and all it starts; returns where it reports to.
+pub(super) fn install(sockets: Sockets) -> io::Result<OwnedFd> {
+    prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
+    let mut code = program(sockets);
+    let filter = libc::sock_fprog {
+        len: u16::try_from(code.len()).map_err(io::Error::other)?,
+        filter: code.as_mut_ptr(),
+    };
+    // SAFETY: the program lives across the call, and its length is its own.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const filter,
+        )
+    };
+    let fd = check(fd)? as RawFd;
+    // SAFETY: the kernel has just made the descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// What was tried.
+#[derive(Debug, Default)]
+pub(super) struct Tried {
+    pub(super) told: u64,
+    pub(super) more: u64,
+}
+
+/// Answers one report with a refusal. Returns what was tried, unless enough was told already.
+pub(super) fn refuse(listener: BorrowedFd<'_>, tried: &mut Tried) -> io::Result<Option<Violation>> {
+    // SAFETY: all zeros is a valid value of this struct, and the kernel asks for it.
+    let mut seen: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the struct lives across the call and has the size that the kernel knows.
+    let answer =
+        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut seen) };
+    check(answer.into())?;
+    let process = std::fs::read_to_string(format!("/proc/{}/comm", seen.pid)).unwrap_or_default();
+    let error = if i64::from(seen.data.nr) == SOCKET.0 { libc::EACCES } else { libc::EPERM };
+    let mut response = libc::seccomp_notif_resp { id: seen.id, val: 0, error: -error, flags: 0 };
+    // SAFETY: as above.
+    let answer = unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut response)
+    };
+    // A caller that was killed meanwhile needs no answer.
+    let _ = check(answer.into());
+    if tried.told == MOST {
+        tried.more += 1;
+        return Ok(None);
+    }
+    tried.told += 1;
+    let number = i64::from(seen.data.nr);
+    let known = REPORTED.iter().chain([&SOCKET]).find(|(known, _)| *known == number);
+    let call = known.map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned());
+    Ok(Some(Violation { call, arguments: seen.data.args, process: process.trim_end().to_owned() }))
+}

@@ -1,0 +1,123 @@
+//! Starts the stage, without ever forking a process that may have threads.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::process::Pid;
+
+use super::sys::check;
+
+/// The word by which a program knows that it is the stage.
+pub(crate) const WORD: &str = "__sandbox";
+
+/// This program itself.
+pub(super) const SELF: &str = "/proc/self/exe";
+
+/// Starts a program as the stage, with these descriptors as 0, 1, 2 and so on, and no others.
+pub(super) fn stage(program: &Path, fds: &[BorrowedFd<'_>]) -> io::Result<Pid> {
+    // Out of the way of the numbers that they are to have.
+    let first = i32::try_from(fds.len()).map_err(io::Error::other)? + 8;
+    let moved = fds.iter().map(|fd| Ok(fcntl_dupfd_cloexec(fd, first)?));
+    let moved = moved.collect::<io::Result<Vec<OwnedFd>>>()?;
+    let mut actions = Actions::new()?;
+    for (number, fd) in moved.iter().enumerate() {
+        actions.put(fd, i32::try_from(number).map_err(io::Error::other)?)?;
+    }
+    let attributes = Attributes::new()?;
+    let program = CString::new(program.as_os_str().as_bytes()).map_err(io::Error::other)?;
+    let word = CString::new(WORD).map_err(io::Error::other)?;
+    let args = [program.as_ptr().cast_mut(), word.as_ptr().cast_mut(), std::ptr::null_mut()];
+    let env = [std::ptr::null_mut()];
+    let mut pid: libc::pid_t = 0;
+    // SAFETY: everything that is pointed at lives across the call, and both lists end with a null pointer.
+    let error = unsafe {
+        libc::posix_spawn(
+            &raw mut pid,
+            program.as_ptr(),
+            actions.0.as_ptr(),
+            attributes.0.as_ptr(),
+            args.as_ptr(),
+            env.as_ptr(),
+        )
+    };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))
+}
+
+/// What is done with descriptors on the way.
+struct Actions(MaybeUninit<libc::posix_spawn_file_actions_t>);
+
+impl Actions {
+    fn new() -> io::Result<Self> {
+        let mut actions = MaybeUninit::uninit();
+        // SAFETY: it makes a value of what is given.
+        let error = unsafe { libc::posix_spawn_file_actions_init(actions.as_mut_ptr()) };
+        if error == 0 { Ok(Self(actions)) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+
+    fn put(&mut self, fd: &OwnedFd, number: i32) -> io::Result<()> {
+        // SAFETY: the value was made by `new`.
+        let error = unsafe {
+            libc::posix_spawn_file_actions_adddup2(self.0.as_mut_ptr(), fd.as_raw_fd(), number)
+        };
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+}
+
+impl Drop for Actions {
+    fn drop(&mut self) {
+        // SAFETY: the value was made by `new` and is not used again.
+        unsafe { libc::posix_spawn_file_actions_destroy(self.0.as_mut_ptr()) };
+    }
+}
+
+/// How it starts: no signal blocked or ignored, and no signal of the terminal's.
+struct Attributes(MaybeUninit<libc::posix_spawnattr_t>);
+
+impl Attributes {
+    fn new() -> io::Result<Self> {
+        let mut attributes = MaybeUninit::uninit();
+        // SAFETY: it makes a value of what is given.
+        let error = unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) };
+        if error != 0 {
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        let mut made = Self(attributes);
+        // SAFETY: all zeros is a valid value, which the next calls set.
+        let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the set lives across the call.
+        check(unsafe { libc::sigemptyset(&raw mut none) }.into())?;
+        let mut all = none;
+        // SAFETY: as above.
+        check(unsafe { libc::sigfillset(&raw mut all) }.into())?;
+        let flags = libc::POSIX_SPAWN_SETSIGMASK
+            | libc::POSIX_SPAWN_SETSIGDEF
+            | libc::POSIX_SPAWN_SETPGROUP;
+        // SAFETY: the value was made above, and the sets live across the calls.
+        let error =
+            unsafe { libc::posix_spawnattr_setsigmask(made.0.as_mut_ptr(), &raw const none) };
+        // SAFETY: as above.
+        let error = error
+            | unsafe { libc::posix_spawnattr_setsigdefault(made.0.as_mut_ptr(), &raw const all) };
+        // SAFETY: as above.
+        let error = error
+            | unsafe {
+                libc::posix_spawnattr_setflags(made.0.as_mut_ptr(), flags as libc::c_short)
+            };
+        if error == 0 { Ok(made) } else { Err(io::Error::from_raw_os_error(error)) }
+    }
+}
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        // SAFETY: the value was made by `new` and is not used again.
+        unsafe { libc::posix_spawnattr_destroy(self.0.as_mut_ptr()) };
+    }
+}

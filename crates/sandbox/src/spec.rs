@@ -1,0 +1,122 @@
+//! What is to run, and with which powers. What is not here is not there.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Guarantee;
+
+/// A program and its powers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Its arguments, without its own name.
+    pub args: Vec<OsString>,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder that it starts in, absolute.
+    pub cwd: PathBuf,
+    /// Folders and files that it may read and run, absolute, beside those of the system.
+    pub read: Vec<PathBuf>,
+    /// The folder that it may change.
+    pub workspace: Option<Workspace>,
+    /// Whom it may talk to.
+    pub network: Network,
+    /// How much of everything it may use.
+    pub limits: Limits,
+    /// What it reads from standard input.
+    pub stdin: Vec<u8>,
+    /// What must hold, or it does not start.
+    pub required: BTreeSet<Guarantee>,
+    /// The strongest kind of sandbox to try.
+    pub strongest: Tier,
+}
+
+/// A folder that the program may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// The folder, absolute.
+    pub path: PathBuf,
+    /// Where its writes go.
+    pub writes: Writes,
+}
+
+/// Where writes to the workspace go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// Nowhere: it may be read alone.
+    Never,
+    /// To a layer above it, which the caller looks at and commits afterwards.
+    Layer,
+    /// Straight to the files. Protected names cannot be written.
+    Direct,
+}
+
+/// Whom a program may talk to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Network {
+    /// Nobody.
+    None,
+    /// The proxy that the caller listens with: streams to its port on the loopback alone.
+    Proxy,
+}
+
+/// How much of everything a program may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time, by the clock on the wall.
+    pub wall: Duration,
+    /// Memory of all its processes, in bytes.
+    pub memory: u64,
+    /// Processes and threads.
+    pub pids: u32,
+    /// What is kept of each stream of output.
+    pub output_kept: u64,
+    /// How much output ends it.
+    pub output_most: u64,
+    /// Its temporary files, in bytes.
+    pub temporary: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(30),
+            memory: 512 << 20,
+            pids: 256,
+            output_kept: 1 << 20,
+            output_most: 64 << 20,
+            temporary: 256 << 20,
+        }
+    }
+}
+
+/// Kinds of sandboxes, from the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// With namespaces: a view of its own of files, processes and the network.
+    A,
+    /// Without: what Landlock and seccomp can hold.
+    B,
+}
+
+impl Spec {
+    /// Returns a program without any power but to read itself.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: PathBuf::from("/"),
+            read: Vec::new(),
+            workspace: None,
+            network: Network::None,
+            limits: Limits::default(),
+            stdin: Vec::new(),
+            required: Guarantee::CORE.into_iter().collect(),
+            strongest: Tier::A,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Systems without a sandbox of ours: nothing runs.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use crate::{Guarantee, Outcome, SandboxError, Spec};
+
+/// No program ever runs here.
+#[derive(Debug)]
+pub(crate) enum Running {}
+
+pub(crate) fn init() {}
+
+pub(crate) fn use_helper(_: PathBuf) {}
+
+pub(crate) fn start(_: &Spec) -> Result<Running, SandboxError> {
+    Err(SandboxError::Unavailable {
+        missing: Guarantee::CORE.to_vec(),
+        why: "this system has no sandbox that openskills can use".to_owned(),
+        fix: "run it on Linux; WASM skills run everywhere".to_owned(),
+    })
+}
+
+impl Running {
+    #[cfg(unix)]
+    pub(crate) fn take_layer(&mut self) -> Option<std::os::fd::OwnedFd> {
+        match *self {}
+    }
+
+    pub(crate) fn take_proxy(&mut self) -> Option<TcpListener> {
+        match *self {}
+    }
+
+    pub(crate) fn cancel(&self) {
+        match *self {}
+    }
+
+    pub(crate) fn wait(self) -> Result<Outcome, SandboxError> {
+        match self {}
+    }
+}

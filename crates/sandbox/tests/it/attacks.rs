@@ -1,0 +1,340 @@
+//! What a script tries. Each attack works without a sandbox, in the same test, or it would prove nothing.
+
+use std::fs;
+use std::io::Read;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::process::{Command, Stdio};
+
+use sandbox::Tier;
+
+use crate::world::{CANARY, World, output};
+
+const BOTH: [Tier; 2] = [Tier::A, Tier::B];
+
+/// Tries to see the canary: without a sandbox it is seen, with one it is not.
+fn cannot_read(world: &World, script: &str) {
+    let seen = world.free(script);
+    assert!(seen.contains(CANARY), "the attack does not even work: {script}: {seen}");
+    for tier in BOTH {
+        let seen = output(&world.held(tier, script));
+        assert!(!seen.contains(CANARY), "{tier:?}: {script}: {seen}");
+    }
+}
+
+#[test]
+fn files_that_were_not_granted_cannot_be_read() {
+    let world = World::new();
+    let root = world.path("").display().to_string();
+    symlink(world.path("home/.ssh/id"), world.path("work/link")).unwrap();
+    fs::write("/tmp/sandbox-canary", CANARY).unwrap();
+    for script in [
+        format!("cat {root}home/.ssh/id"),
+        format!("cat {root}home/.aws/credentials"),
+        format!("cat {root}other-skill/SKILL.md"),
+        "cat ../.env".to_owned(),
+        "cat link".to_owned(),
+        "cat /tmp/sandbox-canary".to_owned(),
+        format!("python3 -c \"print(open('{root}home/.ssh/id').read())\""),
+        format!("exec 9<{root}.env; cat <&9"),
+        format!("ln {root}.env here 2>/dev/null || cp {root}.env here; cat here; rm -f here"),
+    ] {
+        cannot_read(&world, &script);
+    }
+    fs::remove_file("/tmp/sandbox-canary").unwrap();
+    for tier in BOTH {
+        let seen =
+            output(&world.held(tier, "cat /etc/shadow; head -c1 /dev/sda /dev/vda 2>&1; ls /root"));
+        assert!(!seen.contains("root:") && !seen.contains(".bashrc"), "{tier:?}: {seen}");
+    }
+    // The stronger sandbox hides even that they are there.
+    let listed = format!("ls -la {root}home; stat -c %s {root}home/.ssh/id");
+    assert!(world.free(&listed).contains(".ssh"));
+    let seen = output(&world.held(Tier::A, &listed));
+    assert!(seen.contains("No such file"), "{seen}");
+}
+
+#[test]
+fn processes_of_others_cannot_be_looked_at_or_signalled() {
+    let world = World::new();
+    let mut victim = Command::new("sleep").arg("600").env("SECRET", CANARY).spawn().unwrap();
+    let pid = victim.id();
+    cannot_read(&world, &format!("tr '\\\\0' '\\\\n' < /proc/{pid}/environ"));
+    for tier in BOTH {
+        for script in [
+            format!("kill -9 {pid}"),
+            "kill -9 -1".to_owned(),
+            format!("python3 -c \"import os; os.kill({pid}, 9)\""),
+            format!(
+                "python3 -c \"import os, signal; f = os.pidfd_open({pid}); signal.pidfd_send_signal(f, 9)\""
+            ),
+        ] {
+            world.held(tier, &script);
+            assert!(victim.try_wait().unwrap().is_none(), "{tier:?}: {script}");
+        }
+    }
+    // The attack works without a sandbox.
+    world.free(&format!("kill -9 {pid}"));
+    assert!(victim.wait().unwrap().code().is_none());
+}
+
+#[test]
+fn nothing_outside_is_written() {
+    let world = World::new();
+    let root = world.path("").display().to_string();
+    fs::write(world.path("skill/run.sh"), "original\n").unwrap();
+    fs::create_dir_all(world.path("work/.git/hooks")).unwrap();
+    fs::write(world.path("work/.git/hooks/pre-commit"), "original\n").unwrap();
+    let victims = ["skill/run.sh", "home/.bashrc", "home/.ssh/id"];
+    let before = |name: &str| {
+        let metadata = fs::symlink_metadata(world.path(name)).unwrap();
+        (
+            fs::read(world.path(name)).unwrap(),
+            metadata.mode(),
+            metadata.mtime_nsec(),
+            metadata.mtime(),
+        )
+    };
+    for name in victims {
+        let path = format!("{root}{name}");
+        for script in [
+            format!("echo evil >> {path}"),
+            format!("chmod 777 {path}"),
+            format!("touch -d 2001-01-01 {path}"),
+            format!("rm -f {path}"),
+            format!("mv {path} {path}.gone"),
+            format!("chmod u+s {path}"),
+            format!(
+                "setfattr -n user.x -v y {path} || python3 -c \"import os; os.setxattr('{path}', 'user.x', b'y')\""
+            ),
+        ] {
+            let kept = before(name);
+            // Below the stronger sandbox such files are not even there; the weaker one cannot hold modes, times and attributes.
+            world.held(Tier::A, &script);
+            assert_eq!(before(name), kept, "A: {script}");
+            if script.starts_with("echo") || script.starts_with("rm") || script.starts_with("mv") {
+                world.held(Tier::B, &script);
+                assert_eq!(before(name), kept, "B: {script}");
+            }
+        }
+    }
+    let path = format!("{root}home/.bashrc");
+    world.free(&format!("echo evil >> {path}; chmod 777 {path}"));
+    assert!(
+        fs::read_to_string(world.path("home/.bashrc")).unwrap().contains("evil"),
+        "the attack works"
+    );
+    for tier in BOTH {
+        for script in [
+            "echo x > /etc/sandbox-evil",
+            "echo x > /usr/bin/sandbox-evil",
+            "echo x > /sandbox-evil",
+            "mkdir /usr/evil",
+        ] {
+            world.held(tier, script);
+        }
+    }
+    for path in ["/etc/sandbox-evil", "/usr/bin/sandbox-evil", "/sandbox-evil", "/usr/evil"] {
+        assert!(!std::path::Path::new(path).exists(), "{path}");
+    }
+    // A file for all programs in memory is the sandbox's own.
+    world.held(Tier::A, "echo evil > /dev/shm/sandbox-evil; echo evil > /tmp/sandbox-evil");
+    assert!(
+        !std::path::Path::new("/dev/shm/sandbox-evil").exists()
+            && !std::path::Path::new("/tmp/sandbox-evil").exists()
+    );
+}
+
+#[test]
+fn the_workspace_is_untouched_until_somebody_commits() {
+    let world = World::new();
+    world.write("work/kept", "original\n");
+    world.held(
+        Tier::A,
+        "echo evil > kept; echo new > new; mkdir d; rm -f kept; ln -s /etc/passwd l",
+    );
+    assert_eq!(fs::read_to_string(world.path("work/kept")).unwrap(), "original\n");
+    assert_eq!(fs::read_dir(world.path("work")).unwrap().count(), 1);
+}
+
+#[test]
+fn protected_names_of_a_workspace_that_is_written_directly_stay() {
+    use sandbox::{Workspace, Writes};
+
+    let world = World::new();
+    fs::create_dir_all(world.path("work/.git/hooks")).unwrap();
+    world.write("work/.git/hooks/pre-commit", "original\n");
+    world.write("work/.envrc", "original\n");
+    let attacks = "echo evil > .git/hooks/pre-commit; echo evil > .envrc; mv .git moved; rm -rf .git; mv .envrc away; \
+                   echo evil > plain";
+    let mut spec = world.spec("/bin/bash", &["-c", attacks]);
+    spec.workspace = Some(Workspace { path: world.path("work"), writes: Writes::Direct });
+    let outcome = crate::world::run(&spec);
+    assert_eq!(
+        fs::read_to_string(world.path("work/plain")).unwrap(),
+        "evil\n",
+        "{}",
+        output(&outcome)
+    );
+    assert_eq!(fs::read_to_string(world.path("work/.git/hooks/pre-commit")).unwrap(), "original\n");
+    assert_eq!(fs::read_to_string(world.path("work/.envrc")).unwrap(), "original\n");
+    world.free(attacks);
+    assert!(world.path("work/moved").exists(), "the attack works");
+}
+
+#[test]
+fn there_is_no_network() {
+    let world = World::new();
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    tcp.set_nonblocking(true).unwrap();
+    udp.set_nonblocking(true).unwrap();
+    let (tcp_port, udp_port) = (tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port());
+    let attacks = [
+        format!("echo {CANARY} > /dev/tcp/127.0.0.1/{tcp_port}"),
+        format!(
+            "python3 -c \"import socket; s = socket.create_connection(('127.0.0.1', {tcp_port})); s.send(b'x'); s.close()\""
+        ),
+        format!("echo {CANARY} > /dev/udp/127.0.0.1/{udp_port}"),
+        format!("node -e \"fetch('http://127.0.0.1:{tcp_port}').catch(() => 0)\""),
+    ];
+    let received = || {
+        let mut space = [0; 64];
+        let by_tcp = tcp.accept().is_ok();
+        by_tcp || udp.recv(&mut space).is_ok()
+    };
+    for script in &attacks {
+        for tier in BOTH {
+            world.held(tier, &format!("timeout 5 bash -c '{}'", script.replace('\'', "'\\''")));
+            assert!(!received(), "{tier:?}: {script}");
+        }
+        world.free(&format!("timeout 5 bash -c '{}'", script.replace('\'', "'\\''")));
+        assert!(received(), "the attack does not even work: {script}");
+        while received() {}
+    }
+    // Sockets of every other kind, and listening.
+    for family in ["AF_INET", "AF_INET6", "AF_NETLINK", "AF_PACKET", "AF_ALG", "AF_VSOCK"] {
+        let script = format!(
+            "python3 -c \"import socket; socket.socket(socket.{family}, socket.SOCK_DGRAM if '{family}' != 'AF_ALG' else socket.SOCK_SEQPACKET); print('made')\""
+        );
+        for tier in BOTH {
+            let outcome = world.held(tier, &script);
+            assert!(!output(&outcome).contains("made"), "{tier:?}: {family}");
+            let reported = outcome.violations.iter().any(|violation| violation.call == "socket");
+            assert!(reported, "{tier:?}: {family}: {:?}", outcome.violations);
+        }
+    }
+}
+
+#[test]
+fn sockets_of_other_programs_cannot_be_reached() {
+    let world = World::new();
+    let path = world.path("work/socket");
+    let stream = UnixListener::bind(&path).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let datagram = UnixDatagram::bind(world.path("work/datagram")).unwrap();
+    datagram.set_nonblocking(true).unwrap();
+    let connect = format!(
+        "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{}'); s.send(b'x')\"",
+        path.display()
+    );
+    let send = format!(
+        "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b'x', '{}')\"",
+        world.path("work/datagram").display()
+    );
+    let abstract_name = format!("sandbox-{}", std::process::id());
+    for (script, received) in [
+        (connect, (&|| stream.accept().is_ok()) as &dyn Fn() -> bool),
+        (send, &|| datagram.recv(&mut [0; 8]).is_ok()),
+    ] {
+        // A layer over the workspace shows the name of a socket, and not the socket.
+        for tier in BOTH {
+            world.held(tier, &script);
+            assert!(!received(), "{tier:?}: {script}");
+        }
+        world.free(&script);
+        assert!(received(), "the attack does not even work: {script}");
+    }
+    let mut server = Command::new("python3")
+        .args(["-c", &format!("import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0{abstract_name}'); s.listen(); print('up', flush=True); c, _ = s.accept(); print(c.recv(9).decode(), flush=True)")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut up = [0; 3];
+    server.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
+    let script = format!(
+        "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0{abstract_name}'); s.send(b'reached')\""
+    );
+    for tier in BOTH {
+        world.held(tier, &script);
+        assert!(server.try_wait().unwrap().is_none(), "{tier:?}");
+    }
+    world.free(&script);
+    let mut told = String::new();
+    server.stdout.take().unwrap().read_to_string(&mut told).unwrap();
+    server.wait().unwrap();
+    assert!(told.contains("reached"), "the attack does not even work");
+}
+
+#[test]
+fn the_kernel_is_not_reached() {
+    let world = World::new();
+    let status = "grep -E 'CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status";
+    for tier in BOTH {
+        let seen = output(&world.held(tier, status));
+        for expected in [
+            "CapEff:\t0000000000000000",
+            "CapPrm:\t0000000000000000",
+            "NoNewPrivs:\t1",
+            "Seccomp:\t2",
+        ] {
+            assert!(seen.contains(expected), "{tier:?}: {seen}");
+        }
+        for (script, call) in [
+            ("unshare -Ur true", "unshare"),
+            ("mount -t tmpfs x /tmp", "mount"),
+            (
+                "strace -f true || python3 -c 'import ctypes; ctypes.CDLL(None).ptrace(0, 0, 0, 0)'",
+                "ptrace",
+            ),
+            ("python3 -c 'import ctypes; ctypes.CDLL(None).syscall(425, 8, 0)'", "io_uring_setup"),
+            ("python3 -c 'import ctypes; ctypes.CDLL(None).syscall(321, 0, 0, 0)'", "bpf"),
+            (
+                "python3 -c 'import ctypes; ctypes.CDLL(None).syscall(298, 0, 0, 0, 0, 0)'",
+                "perf_event_open",
+            ),
+            ("python3 -c 'import ctypes; ctypes.CDLL(None).syscall(323, 0)'", "userfaultfd"),
+            ("python3 -c 'import ctypes; ctypes.CDLL(None).syscall(250, 0, 0)'", "keyctl"),
+            (
+                "python3 -c 'import ctypes; ctypes.CDLL(None).syscall(304, 0, 0, 0)'",
+                "open_by_handle_at",
+            ),
+            ("python3 -c 'import ctypes; ctypes.CDLL(None).setns(0, 0)'", "setns"),
+        ] {
+            let outcome = world.held(tier, script);
+            let reported = outcome.violations.iter().any(|violation| violation.call == call);
+            assert!(reported, "{tier:?}: {script}: {:?} {}", outcome.violations, output(&outcome));
+        }
+    }
+    // A program that would make others root makes nobody anything.
+    fs::copy("/usr/bin/id", world.path("skill/id")).unwrap();
+    fs::set_permissions(world.path("skill/id"), fs::Permissions::from_mode(0o4755)).unwrap();
+    let seen = output(&world.held(Tier::A, &format!("{}/id -u", world.path("skill").display())));
+    assert_eq!(seen.trim(), "1000");
+}
+
+#[test]
+fn nothing_of_the_caller_is_inherited() {
+    let world = World::new();
+    // What this process has in its environment and among its descriptors.
+    let file = fs::File::open(world.path("home/.ssh/id")).unwrap();
+    let script = "env; cat /proc/self/environ; ls -l /proc/self/fd; for fd in 3 4 5 6 7 8 9 10 11 12; do cat <&$fd; done 2>/dev/null; tty; head -c1 < /dev/stdin | wc -c";
+    for tier in BOTH {
+        let seen = output(&world.held(tier, script));
+        assert!(!seen.contains(CANARY) && !seen.contains("CARGO"), "{tier:?}: {seen}");
+        assert!(seen.contains("not a tty"), "{tier:?}: {seen}");
+        assert!(!seen.contains("/home/.ssh"), "{tier:?}: {seen}");
+    }
+    drop(file);
+}
