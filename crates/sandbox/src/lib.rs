@@ -9,7 +9,9 @@
 
 mod error;
 mod guarantee;
+mod layer;
 mod outcome;
+pub mod proxy;
 mod spec;
 
 #[cfg(target_os = "linux")]
@@ -23,7 +25,9 @@ use unsupported as sys;
 
 pub use error::SandboxError;
 pub use guarantee::Guarantee;
+pub use layer::{Change, ChangeKind, CommitError, Layer};
 pub use outcome::{Captured, Ended, Outcome, Violation};
+pub use spec::PROXY;
 pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
 
 /// Names in a workspace that run or steer something later; no run may write them.
@@ -75,10 +79,9 @@ impl Running {
         self.0.wait()
     }
 
-    /// Takes the folder that writes to the workspace are in, where they go to a layer. It outlives the run.
-    #[cfg(unix)]
-    pub fn take_layer(&mut self) -> Option<std::os::fd::OwnedFd> {
-        self.0.take_layer()
+    /// Takes what the program writes to its workspace, where that goes to a layer. It outlives the run.
+    pub fn take_layer(&mut self) -> Option<Layer> {
+        self.0.take_layer().map(Layer)
     }
 
     /// Takes the socket on which the program looks for its proxy.

@@ -6,6 +6,7 @@ mod caps;
 mod cgroup;
 mod filter;
 mod grants;
+mod layer;
 mod net;
 mod pid1;
 mod rules;
@@ -18,6 +19,7 @@ mod tier_b;
 mod view;
 mod wire;
 
+pub(crate) use layer::Layer;
 pub(crate) use running::{Running, start};
 
 /// Names the program that is the stage.

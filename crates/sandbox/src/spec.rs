@@ -54,6 +54,9 @@ pub enum Writes {
     Direct,
 }
 
+/// What stands for the address of the proxy in a variable: the port is known only inside.
+pub const PROXY: &str = "http://127.0.0.1:0";
+
 /// Whom a program may talk to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {

@@ -83,7 +83,7 @@ pub(super) fn run(known: &Known<'_>) -> Result<std::convert::Infallible, Failure
     let sockets = if port.is_some() { Sockets::UnixAndStreams } else { Sockets::Unix };
     let reports = install(sockets).map_err(unavailable("no seccomp filter"))?;
     let children = sys::watch_children().map_err(setup("cannot watch processes"))?;
-    let child = start(known)?;
+    let child = start(known, port)?;
     let has_layer = viewed.layer.is_some();
     let fds: Vec<BorrowedFd<'_>> = viewed
         .layer
@@ -168,8 +168,12 @@ pub(super) fn exec(program: &CString, args: &[CString], env: &[CString]) -> io::
 }
 
 /// Starts the program; an error if it cannot be.
-fn start(known: &Known<'_>) -> Result<libc::pid_t, Failure> {
-    let (program, args, env) = program_of(known.spec, OsString::clone)?;
+fn start(known: &Known<'_>, port: Option<u16>) -> Result<libc::pid_t, Failure> {
+    let proxy = port.map(|port| OsString::from(format!("http://127.0.0.1:{port}")));
+    let change = |value: &OsString| {
+        proxy.clone().filter(|_| value == crate::PROXY).unwrap_or_else(|| value.clone())
+    };
+    let (program, args, env) = program_of(known.spec, change)?;
     let (done, failed) =
         pipe_with(PipeFlags::CLOEXEC).map_err(|error| setup("cannot make a pipe")(error.into()))?;
     let child = sys::fork().map_err(setup("cannot make a process"))?;

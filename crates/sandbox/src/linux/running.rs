@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
+use super::layer::Layer;
 use super::spawn;
 use super::wire::{Report, receive, seal};
 use crate::error::{Failure, SandboxError};
@@ -32,8 +33,10 @@ pub(crate) struct Running {
     lifeline: Arc<Mutex<Option<OwnedFd>>>,
     stage: Option<Pid>,
     started: Instant,
+    /// The same, by the clock that files are dated by.
+    begun: SystemTime,
     enforced: Vec<Guarantee>,
-    layer: Option<OwnedFd>,
+    layer: Option<Layer>,
     proxy: Option<TcpListener>,
     stdout: Option<JoinHandle<Captured>>,
     stderr: Option<JoinHandle<Captured>>,
@@ -88,7 +91,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
         &status_of_stage,
         &lifeline_of_stage,
     ];
-    let started = Instant::now();
+    let (started, begun) = (Instant::now(), SystemTime::now());
     let stage = spawn::stage(
         HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path),
         &fds.map(AsFd::as_fd),
@@ -120,6 +123,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
         status,
         stage: Some(stage),
         started,
+        begun,
         enforced: Vec::new(),
         layer: None,
         proxy: None,
@@ -145,7 +149,14 @@ impl Running {
             Some((Report::Started { enforced, has_layer, proxy_port }, fds)) => {
                 let mut fds = fds.into_iter();
                 self.enforced = enforced;
-                self.layer = if has_layer { fds.next() } else { None };
+                let upper = if has_layer { fds.next() } else { None };
+                let place = spec.workspace.as_ref().map(|workspace| workspace.path.clone());
+                let begun = self.begun;
+                self.layer = upper.zip(place).map(|(upper, workspace)| Layer {
+                    upper,
+                    workspace,
+                    started: begun,
+                });
                 self.proxy =
                     if proxy_port.is_some() { fds.next().map(TcpListener::from) } else { None };
                 Ok(())
@@ -159,7 +170,7 @@ impl Running {
     }
 
     /// Takes the folder that writes to the workspace are in.
-    pub(crate) fn take_layer(&mut self) -> Option<OwnedFd> {
+    pub(crate) fn take_layer(&mut self) -> Option<Layer> {
         self.layer.take()
     }
 

@@ -5,5 +5,7 @@
 
 mod attacks;
 mod bounds;
+mod commits;
 mod must_work;
+mod network;
 mod world;

@@ -1,0 +1,99 @@
+//! What a run changed in its workspace.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One change of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where, seen from the workspace.
+    pub path: PathBuf,
+    /// What.
+    pub kind: ChangeKind,
+    /// Why it cannot be committed.
+    pub refused: Option<String>,
+}
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A file that was not there.
+    Added,
+    /// A file with another content or mode.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// A folder that was not there.
+    Folder,
+    /// A link to this.
+    Link(PathBuf),
+}
+
+impl ChangeKind {
+    /// Returns the word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Folder => "folder",
+            Self::Link(_) => "link",
+        }
+    }
+}
+
+/// Why nothing was committed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// A change that no run may make.
+    #[error("{} is not committed: {reason}", path.display())]
+    Refused {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Somebody else changed the same file.
+    #[error("{} is not committed: {what}", path.display())]
+    Conflict {
+        /// The path.
+        path: PathBuf,
+        /// What happened.
+        what: String,
+    },
+    /// There are more changes than can be looked at.
+    #[error("there are more than {most} changes")]
+    TooMany {
+        /// How many there may be.
+        most: usize,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What a run wrote, above a workspace that is as it was.
+#[derive(Debug)]
+pub struct Layer(pub(crate) crate::sys::Layer);
+
+impl Layer {
+    /// Returns every change, sorted by path.
+    pub fn changes(&self) -> Result<Vec<Change>, CommitError> {
+        self.0.changes()
+    }
+
+    /// Carries out changes, all of them or none. A file that somebody else changed since the run began is a conflict.
+    pub fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
+        self.0.commit(changes)
+    }
+
+    /// Reads what a changed file holds now, at most so many bytes.
+    pub fn read(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        self.0.read(path, most)
+    }
+}

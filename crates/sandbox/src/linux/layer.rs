@@ -1,0 +1,357 @@
+//! What a run changed in its workspace: looked at after its end, and committed by this side alone.
+//!
+//! Everything in the layer was written by the run. It is read below the layer's own folder, no link is followed, and nothing is written to
+//! the workspace but below its folder, through no link.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fchmod, fgetxattr, fstat, mkdirat,
+    openat2, readlinkat, renameat, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::PROTECTED;
+use crate::layer::{Change, ChangeKind, CommitError};
+
+/// The most entries that a layer may have.
+const MOST: usize = 100_000;
+
+/// The layer that writes to a workspace went to.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    pub(crate) upper: OwnedFd,
+    pub(crate) workspace: PathBuf,
+    pub(crate) started: SystemTime,
+}
+
+impl Layer {
+    /// Returns every change, sorted by path.
+    pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
+        let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
+        let mut walk = Walk { upper: &self.upper, host: &host, changes: Vec::new() };
+        walk.folder(Path::new(""))?;
+        walk.changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(walk.changes)
+    }
+
+    /// Carries out changes, all of them or none: whatever stands against one is found first.
+    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
+        let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
+        for change in changes {
+            if let Some(reason) = &change.refused {
+                return Err(CommitError::Refused {
+                    path: change.path.clone(),
+                    reason: reason.clone(),
+                });
+            }
+            self.check(&host, change)?;
+        }
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Deleted) {
+            self.apply(&host, change).map_err(failed(&change.path))?;
+        }
+        // The deepest first, so that folders are empty.
+        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Deleted) {
+            remove(&host, &change.path).map_err(failed(&change.path))?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that nobody else changed what is about to be replaced.
+    fn check(&self, host: &OwnedFd, change: &Change) -> Result<(), CommitError> {
+        let conflict = |what: &str| {
+            Err(CommitError::Conflict { path: change.path.clone(), what: what.to_owned() })
+        };
+        let now = match stat_below(host, &change.path) {
+            Ok(now) => Some(now),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&change.path)(error)),
+        };
+        match (&change.kind, now) {
+            (ChangeKind::Added | ChangeKind::Link(_), Some(_)) => conflict("it was made meanwhile"),
+            (ChangeKind::Modified | ChangeKind::Deleted, None) => conflict("it is gone meanwhile"),
+            (ChangeKind::Modified | ChangeKind::Deleted, Some(now))
+                if !is_folder(&now) && changed_at(&now) >= self.started =>
+            {
+                conflict("it was changed meanwhile")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn apply(&self, host: &OwnedFd, change: &Change) -> io::Result<()> {
+        let (folder, name) = folder_of(host, &change.path)?;
+        match &change.kind {
+            ChangeKind::Folder => match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            ChangeKind::Link(target) => Ok(symlinkat(target, &folder, name)?),
+            ChangeKind::Added | ChangeKind::Modified => {
+                let mut from = open_file(&self.upper, &change.path)?;
+                let mode = fstat(&from)?.st_mode & 0o777;
+                let temporary = format!(".openskills-{}.tmp", std::process::id());
+                let flags = OFlags::WRONLY
+                    | OFlags::CREATE
+                    | OFlags::EXCL
+                    | OFlags::CLOEXEC
+                    | OFlags::NOFOLLOW;
+                let to =
+                    rustix::fs::openat(&folder, &temporary, flags, Mode::from_raw_mode(0o600))?;
+                let mut to = File::from(to);
+                let written = io::copy(&mut from, &mut to)
+                    .and_then(|_| to.flush())
+                    .and_then(|()| Ok(fchmod(&to, Mode::from_raw_mode(mode))?))
+                    .and_then(|()| Ok(renameat(&folder, &temporary, &folder, name)?));
+                if written.is_err() {
+                    let _ = unlinkat(&folder, &temporary, AtFlags::empty());
+                }
+                written
+            }
+            ChangeKind::Deleted => Ok(()),
+        }
+    }
+
+    /// Reads what a changed file holds now, at most so many bytes.
+    pub(crate) fn read(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        open_file(&self.upper, path)?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+struct Walk<'a> {
+    upper: &'a OwnedFd,
+    host: &'a OwnedFd,
+    changes: Vec<Change>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, path: &Path) -> Result<(), CommitError> {
+        let open = open_below(self.upper, path, OFlags::DIRECTORY).map_err(failed(path))?;
+        let entries = Dir::read_from(&open).map_err(|error| failed(path)(error.into()))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(path)(error.into()))?;
+            let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            if self.changes.len() >= MOST {
+                return Err(CommitError::TooMany { most: MOST });
+            }
+            let stat = statat(&open, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_err(|error| failed(path)(error.into()))?;
+            self.entry(&path.join(name), &stat)?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &Path, stat: &Stat) -> Result<(), CommitError> {
+        let before = stat_below(self.host, path).ok();
+        let was_folder = before.as_ref().is_some_and(is_folder);
+        match FileType::from_raw_mode(stat.st_mode) {
+            // This is how a layer says that something below it is gone.
+            FileType::CharacterDevice if stat.st_rdev == 0 => self.gone(path)?,
+            FileType::Directory => {
+                let is_new = is_opaque(self.upper, path);
+                if was_folder && is_new {
+                    self.gone_in(path)?;
+                } else if before.is_some() && !was_folder {
+                    self.add(path, ChangeKind::Deleted);
+                }
+                if !was_folder {
+                    self.add(path, ChangeKind::Folder);
+                }
+                self.folder(path)?;
+            }
+            FileType::RegularFile => {
+                if was_folder {
+                    self.gone(path)?;
+                }
+                let is_file = before.as_ref().is_some_and(|before| {
+                    FileType::from_raw_mode(before.st_mode) == FileType::RegularFile
+                });
+                if !is_file || !self.is_same(path, stat, before.as_ref()) {
+                    self.add(path, if is_file { ChangeKind::Modified } else { ChangeKind::Added });
+                }
+                if stat.st_mode & 0o6000 != 0 {
+                    self.refuse("it would run as its owner");
+                }
+            }
+            FileType::Symlink => {
+                let target = readlinkat(self.upper, path, Vec::new())
+                    .map_err(|error| failed(path)(error.into()))?;
+                let target = PathBuf::from(std::ffi::OsStr::from_bytes(target.to_bytes()));
+                let leads_out = leads_out(path, &target);
+                if before.is_some() {
+                    self.gone(path)?;
+                }
+                self.add(path, ChangeKind::Link(target));
+                if leads_out {
+                    self.refuse("it is a link out of the workspace");
+                }
+            }
+            _ => {
+                self.add(path, ChangeKind::Added);
+                self.refuse("it is neither a file, a folder nor a link");
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything below a folder of the workspace is gone, and so is it.
+    fn gone(&mut self, path: &Path) -> Result<(), CommitError> {
+        self.add(path, ChangeKind::Deleted);
+        if stat_below(self.host, path).is_ok_and(|stat| is_folder(&stat)) {
+            self.gone_in(path)?;
+        }
+        Ok(())
+    }
+
+    fn gone_in(&mut self, path: &Path) -> Result<(), CommitError> {
+        let open = open_below(self.host, path, OFlags::DIRECTORY).map_err(failed(path))?;
+        let entries = Dir::read_from(&open).map_err(|error| failed(path)(error.into()))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(path)(error.into()))?;
+            let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                if self.changes.len() >= MOST {
+                    return Err(CommitError::TooMany { most: MOST });
+                }
+                let path = path.join(name);
+                // What the layer has again is not gone.
+                if stat_below(self.upper, &path).is_err() {
+                    self.gone(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, kind: ChangeKind) {
+        let is_protected = path.components().any(|part| {
+            matches!(part, Component::Normal(name) if PROTECTED.iter().any(|known| name.eq_ignore_ascii_case(known)))
+        });
+        let refused = is_protected
+            .then(|| "it is protected: it could run or steer something later".to_owned());
+        self.changes.push(Change { path: path.to_owned(), kind, refused });
+    }
+
+    fn refuse(&mut self, reason: &str) {
+        if let Some(last) = self.changes.last_mut() {
+            last.refused = Some(reason.to_owned());
+        }
+    }
+
+    /// Returns true if a file was only touched.
+    fn is_same(&self, path: &Path, stat: &Stat, before: Option<&Stat>) -> bool {
+        let is_like = before.is_some_and(|before| {
+            before.st_size == stat.st_size && before.st_mode & 0o777 == stat.st_mode & 0o777
+        });
+        is_like && same_bytes(self.upper, self.host, path).unwrap_or(false)
+    }
+}
+
+fn same_bytes(one: &OwnedFd, other: &OwnedFd, path: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (open_file(one, path)?, open_file(other, path)?);
+    let (mut ours, mut theirs) = (vec![0; 64 << 10], vec![0; 64 << 10]);
+    loop {
+        let read = one.read(&mut ours)?;
+        if read == 0 {
+            return Ok(other.read(&mut theirs)? == 0);
+        }
+        other.read_exact(&mut theirs[..read])?;
+        if ours[..read] != theirs[..read] {
+            return Ok(false);
+        }
+    }
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> CommitError + '_ {
+    |source| CommitError::Io { path: path.to_owned(), source }
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+fn changed_at(stat: &Stat) -> SystemTime {
+    let seconds = u64::try_from(stat.st_ctime).unwrap_or(0);
+    UNIX_EPOCH + Duration::new(seconds, u32::try_from(stat.st_ctime_nsec).unwrap_or(0))
+}
+
+/// Returns true if a link leads out of the workspace, by its text.
+fn leads_out(path: &Path, target: &Path) -> bool {
+    let mut depth = path.components().count() - 1;
+    for part in target.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+const STRICT: ResolveFlags = ResolveFlags::from_bits_retain(
+    ResolveFlags::BENEATH.bits()
+        | ResolveFlags::NO_SYMLINKS.bits()
+        | ResolveFlags::NO_MAGICLINKS.bits(),
+);
+
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(openat2(rustix::fs::CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?)
+}
+
+fn open_below(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(openat2(root, path, flags, Mode::empty(), STRICT)?)
+}
+
+fn open_file(root: &OwnedFd, path: &Path) -> io::Result<File> {
+    let file = File::from(open_below(root, path, OFlags::NOFOLLOW)?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+/// Looks at what stands at a path, through no link on the way.
+fn stat_below(root: &OwnedFd, path: &Path) -> io::Result<Stat> {
+    let (folder, name) = folder_of(root, path)?;
+    Ok(statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Opens the folder that an entry is in.
+fn folder_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a std::ffi::OsStr)> {
+    let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
+    let folder = open_below(root, path.parent().unwrap_or(Path::new("")), OFlags::DIRECTORY)?;
+    Ok((folder, name))
+}
+
+fn is_opaque(root: &OwnedFd, path: &Path) -> bool {
+    let Ok(folder) = open_below(root, path, OFlags::DIRECTORY) else { return false };
+    let mut value = [0; 4];
+    fgetxattr(folder.as_fd(), "user.overlay.opaque", &mut value)
+        .is_ok_and(|length| value[..length] == *b"y")
+}
+
+fn remove(host: &OwnedFd, path: &Path) -> io::Result<()> {
+    let (folder, name) = folder_of(host, path)?;
+    let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let flags = if is_folder(&stat) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    Ok(unlinkat(&folder, name, flags)?)
+}

@@ -1,0 +1,116 @@
+//! What a run changed is looked at, and committed by the trusted side alone.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use sandbox::{CommitError, Layer, Limits};
+
+use crate::world::World;
+
+/// Runs a script and returns its layer, with the changes as lines.
+fn changed(world: &World, script: &str) -> (Layer, String) {
+    let mut spec = world.spec("/bin/bash", &["-c", script]);
+    spec.limits = Limits::default();
+    let mut running = sandbox::start(&spec).unwrap();
+    let layer = running.take_layer().unwrap();
+    let outcome = running.wait().unwrap();
+    let changes = layer.changes().unwrap();
+    let lines = changes.iter().map(|change| {
+        let refused = change.refused.as_ref().map(|_| " refused").unwrap_or_default();
+        format!("{} {}{refused}\n", change.kind.as_str(), change.path.display())
+    });
+    let lines = lines.collect();
+    assert_eq!(crate::world::output(&outcome), "");
+    (layer, lines)
+}
+
+#[test]
+fn changes_are_seen_and_committed() {
+    let world = World::new();
+    for folder in ["work/old/deep", "work/replaced"] {
+        fs::create_dir_all(world.path(folder)).unwrap();
+    }
+    for (name, text) in [
+        ("work/kept", "kept"),
+        ("work/edited", "before"),
+        ("work/gone", "x"),
+        ("work/old/deep/a", "x"),
+        ("work/replaced/a", "x"),
+        ("work/touched", "same"),
+    ] {
+        world.write(name, text);
+    }
+    let script = "printf after > edited; rm gone; rm -rf old; mkdir -p new/folder; printf x > 'new/folder/ü b'; chmod 755 'new/folder/ü b'; \
+                  ln -s folder new/link; touch touched; rm -rf replaced; mkdir replaced; printf y > replaced/b";
+    let (layer, lines) = changed(&world, script);
+    assert_eq!(
+        lines,
+        "modified edited\ndeleted gone\nfolder new\nfolder new/folder\nadded new/folder/ü b\nlink new/link\ndeleted old\ndeleted old/deep\ndeleted old/deep/a\ndeleted replaced/a\nadded replaced/b\n"
+    );
+    assert_eq!(
+        fs::read_to_string(world.path("work/edited")).unwrap(),
+        "before",
+        "nothing is done yet"
+    );
+    assert_eq!(layer.read("edited".as_ref(), 3).unwrap(), b"aft");
+    layer.commit(&layer.changes().unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(world.path("work/edited")).unwrap(), "after");
+    assert!(!world.path("work/gone").exists() && !world.path("work/old").exists());
+    assert_eq!(fs::read_to_string(world.path("work/replaced/b")).unwrap(), "y");
+    assert!(!world.path("work/replaced/a").exists());
+    let mode = fs::metadata(world.path("work/new/folder/ü b")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    assert_eq!(fs::read_link(world.path("work/new/link")).unwrap().to_str(), Some("folder"));
+    assert_eq!(fs::read_dir(world.path("work")).unwrap().count(), 5, "nothing else is left");
+}
+
+#[test]
+fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
+    let world = World::new();
+    for (script, refused) in [
+        ("echo x > plain; ln -s /etc/passwd l", "link l refused"),
+        ("echo x > plain; ln -s ../../x l", "link l refused"),
+        ("echo x > plain; mkdir d; ln -s ../.. d/l", "link d/l refused"),
+        ("echo x > plain; echo y > s; chmod u+s s", "added s refused"),
+        ("echo x > plain; mkfifo f", "added f refused"),
+        (
+            "echo x > plain; mkdir -p sub/.git/hooks; echo e > sub/.git/hooks/pre-commit",
+            "sub/.git/hooks/pre-commit refused",
+        ),
+        ("echo x > plain; echo e > .envrc", "added .envrc refused"),
+        (
+            "echo x > plain; mkdir .VSCODE; echo e > .VSCODE/tasks.json",
+            ".VSCODE/tasks.json refused",
+        ),
+    ] {
+        let (layer, lines) = changed(&world, script);
+        assert!(lines.contains(refused), "{script}: {lines}");
+        let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
+        assert!(matches!(error, CommitError::Refused { .. }), "{error}");
+        assert_eq!(fs::read_dir(world.path("work")).unwrap().count(), 0, "{script}");
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_is_a_conflict_and_no_link_is_followed() {
+    let world = World::new();
+    world.write("work/a", "before");
+    world.write("work/b", "before");
+    let (layer, _) = changed(&world, "echo run > a; echo run > b; echo run > c");
+    world.write("work/b", "user");
+    let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
+    assert!(matches!(error, CommitError::Conflict { .. }), "{error}");
+    assert_eq!(fs::read_to_string(world.path("work/a")).unwrap(), "before", "nothing is committed");
+    world.write("work/b", "before");
+    let (layer, _) = changed(&world, "echo run > c");
+    world.write("work/c", "user");
+    assert!(layer.commit(&layer.changes().unwrap()).is_err(), "it was made meanwhile");
+    // A folder that became a link after the run looked at it.
+    fs::create_dir(world.path("work/d")).unwrap();
+    let (layer, _) = changed(&world, "echo evil > d/authorized_keys");
+    let changes = layer.changes().unwrap();
+    fs::remove_dir(world.path("work/d")).unwrap();
+    symlink(world.path("home/.ssh"), world.path("work/d")).unwrap();
+    assert!(layer.commit(&changes).is_err());
+    assert!(!world.path("home/.ssh/authorized_keys").exists());
+}

@@ -1,0 +1,89 @@
+//! A sandbox with a network: through the proxy, to hosts that were granted, and nowhere else.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use sandbox::{Network, PROXY, proxy};
+
+use crate::world::{World, output};
+
+/// Runs a script that may reach `granted` alone.
+fn through_proxy(
+    world: &World,
+    granted: &'static str,
+    script: &str,
+) -> (String, Vec<proxy::Reached>) {
+    let mut spec = world.spec("/bin/bash", &["-c", script]);
+    spec.network = Network::Proxy;
+    for name in ["http_proxy", "https_proxy", "HTTPS_PROXY"] {
+        spec.env.push((name.into(), PROXY.into()));
+    }
+    let mut running = sandbox::start(&spec).unwrap();
+    let listener = running.take_proxy().unwrap();
+    let reachings = proxy::serve(listener, Arc::new(move |host, _| host == granted));
+    let outcome = running.wait().unwrap();
+    (output(&outcome), reachings.all())
+}
+
+#[test]
+fn only_granted_hosts_are_asked_for_and_this_machine_never() {
+    let world = World::new();
+    let decoy = TcpListener::bind("127.0.0.1:0").unwrap();
+    decoy.set_nonblocking(true).unwrap();
+    let port = decoy.local_addr().unwrap().port();
+    let fetch = |url: &str| {
+        format!(
+            "python3 -c \"import urllib.request as u\ntry: print(u.urlopen('{url}', timeout=5).status)\nexcept Exception as e: print(repr(e))\""
+        )
+    };
+    // Another host: the proxy says no, and the script hears it.
+    let (seen, reached) = through_proxy(&world, "granted.test", &fetch("http://other.test/"));
+    assert!(seen.contains("403"), "{seen}");
+    assert_eq!((reached[0].host.as_str(), reached[0].allowed), ("other.test", false));
+    // A name that is this machine: granted, and yet never connected to.
+    let (seen, reached) =
+        through_proxy(&world, "localhost", &fetch(&format!("http://localhost:{port}/")));
+    assert!(seen.contains("502") && reached[0].allowed, "{seen}");
+    assert!(decoy.accept().is_err());
+    // Around the proxy there is nothing: not by address, not by another port, not by another kind of socket.
+    for script in [
+        format!("echo x > /dev/tcp/127.0.0.1/{port}"),
+        format!("timeout 3 python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}))\""),
+        "timeout 3 python3 -c \"import socket; socket.create_connection(('93.184.216.34', 80), 2)\"".to_owned(),
+        "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\"".to_owned(),
+        "python3 -c \"import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); print('listens')\"".to_owned(),
+    ] {
+        let (seen, reached) = through_proxy(&world, "granted.test", &script);
+        assert!(!seen.contains("listens") && !seen.is_empty(), "{script}: {seen}");
+        assert!(reached.is_empty() && decoy.accept().is_err(), "{script}");
+    }
+}
+
+#[test]
+fn a_proxy_passes_on_what_was_granted() {
+    // Outside of a sandbox and by an address that is no machine's own: the proxy's own work is looked at here.
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let reachings =
+        proxy::serve(listener, Arc::new(|host, port| host == "granted.test" && port == 443));
+    let ask = |text: &str| {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(
+        ask("CONNECT granted.test:80 HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 403"),
+        "another port"
+    );
+    assert!(ask("rubbish\r\n\r\n").starts_with("HTTP/1.1 400"));
+    assert!(
+        ask("CONNECT granted.test:443 HTTP/1.1\r\nX: y\r\n\r\n").starts_with("HTTP/1.1 502"),
+        "it is not there"
+    );
+    assert_eq!(reachings.all().len(), 2);
+    drop(server);
+}
