@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use skill::Strictness;
 
-use crate::{Places, SkillSource};
+use crate::{Approver, Places, SkillSource};
 
 /// What the runtime writes to its log, in the state folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct RuntimeConfig {
     pub keep_index: bool,
     /// What is written to the log.
     pub logging: Logging,
+    /// Who is asked where a run needs a word of the user's; without one it is refused.
+    pub approver: Option<Approver>,
     /// Where things are on this machine; read from the environment by default.
     pub places: Option<Places>,
 }
@@ -70,6 +72,7 @@ impl Default for RuntimeConfig {
             session_id: None,
             keep_index: true,
             logging: Logging::All,
+            approver: None,
             places: None,
         }
     }

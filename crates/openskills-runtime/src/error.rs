@@ -92,6 +92,32 @@ pub enum RuntimeError {
         /// What was asked for.
         name: String,
     },
+    /// The sandbox cannot give what the skill must be held to, so nothing was started.
+    #[error("this machine cannot guarantee {}: {why}", missing.join(", "))]
+    SandboxUnavailable {
+        /// The guarantees that are missing.
+        missing: Vec<String>,
+        /// Why.
+        why: String,
+        /// What would help.
+        fix: String,
+    },
+    /// A script cannot be run as it is.
+    #[error("`{skill}` cannot be run: {message}")]
+    Script {
+        /// The skill.
+        skill: String,
+        /// Why.
+        message: String,
+    },
+    /// What a run wrote was not committed; the workspace is as it was.
+    #[error("what `{skill}` wrote is not committed: {message}")]
+    Commit {
+        /// The skill.
+        skill: String,
+        /// Why.
+        message: String,
+    },
     /// The surroundings are not as the runtime needs them.
     #[error("{message}")]
     Setup {
@@ -140,6 +166,9 @@ impl RuntimeError {
             Self::SkillChanged { .. } => "skill-changed",
             Self::ResourceNotFound { .. } => "resource-not-found",
             Self::NeedsApproval { .. } => "needs-approval",
+            Self::SandboxUnavailable { .. } => "sandbox-unavailable",
+            Self::Script { .. } => "script",
+            Self::Commit { .. } => "commit",
             Self::ApprovalNotFound { .. } => "approval-not-found",
             Self::Setup { .. } => "setup",
             Self::InvalidConfig { .. } => "invalid-config",
@@ -178,7 +207,10 @@ impl RuntimeError {
             }
             Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
             Self::Log(error) => error.hint(),
-            Self::WasmError { .. } | Self::Files(_) => None,
+            Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
+            Self::WasmError { .. } | Self::Script { .. } | Self::Commit { .. } | Self::Files(_) => {
+                None
+            }
         }
     }
 }

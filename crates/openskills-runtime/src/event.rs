@@ -166,6 +166,14 @@ pub struct ScriptExecution {
     pub hash: String,
     /// The digest of everything that may have run.
     pub bundle_sha256: String,
+    /// What held while it ran.
+    pub enforced: Vec<String>,
+    /// System calls that it tried and was not let.
+    pub violations: Vec<String>,
+    /// Hosts that it asked for, and whether it was let.
+    pub reached: Vec<String>,
+    /// What it changed in its workspace, before any of it was committed.
+    pub changes: Vec<String>,
     /// What it did.
     pub record: ExecutionRecord,
 }

@@ -69,6 +69,7 @@ mod config;
 mod discover;
 mod error;
 mod event;
+pub mod exec;
 mod hash;
 mod index;
 mod load;
@@ -109,6 +110,7 @@ pub use event::{
     LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution, SkillActivation,
     rfc3339,
 };
+pub use exec::{Answer, Approver, Execution, ExecutionOptions};
 pub use index::{RefusedSkill, Skill};
 pub use load::codex;
 pub use places::Places;
@@ -123,6 +125,7 @@ pub use replay::{Fate, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
 pub use runtime::{Disclosure, OpenSkillRuntime, ToolContext, change_lines};
+pub use sandbox;
 pub use scan::file_name;
 pub use schema::schemas;
 pub use search::SearchHit;

@@ -8,9 +8,9 @@ use skill::Digest;
 use skill::capabilities::{Capabilities, Declared, Host, PowerChange, Powers, Reach};
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
-use crate::SkillSource;
 use crate::policy::Decision;
 use crate::quote::shell_word;
+use crate::{RuntimeError, SkillSource};
 
 /// The skill that something is planned with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Subject {
     pub content: Digest,
     /// The digest of everything that may run.
     pub bundle: Digest,
+    /// The digest of its folder as it is.
+    pub folder: Digest,
     /// Whether it is not any more what csk installed.
     pub is_drifted: bool,
     /// Whether every session asks anew: the skill calls itself local.
@@ -69,6 +71,8 @@ pub struct Plan {
     pub subject: Subject,
     /// What of it runs; absent for all of it.
     pub script: Option<String>,
+    /// The version that the skill declares; empty if it declares none.
+    pub version: String,
     /// What the skill declares.
     pub declared: Declared,
     /// What is asked for.
@@ -157,6 +161,14 @@ pub struct Refusal {
     pub reasons: Vec<String>,
     /// What would allow it.
     pub how_to_allow: Vec<String>,
+}
+
+impl Refusal {
+    /// Returns it as an error.
+    pub fn error(&self) -> RuntimeError {
+        let hint = (!self.how_to_allow.is_empty()).then(|| self.how_to_allow.join("; "));
+        RuntimeError::PermissionDenied { message: self.reasons.join("; "), hint }
+    }
 }
 
 impl Authorization {

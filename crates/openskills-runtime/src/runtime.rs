@@ -4,6 +4,7 @@
 
 mod approvals;
 mod decisions;
+mod execute;
 mod recorded;
 mod tools;
 mod watched;

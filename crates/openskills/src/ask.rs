@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use openskills_runtime::permit::Request;
-use openskills_runtime::{change_lines, rfc3339};
+use openskills_runtime::{Answer, change_lines, rfc3339};
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.
@@ -19,6 +19,19 @@ pub(crate) fn ask(ui: &mut Ui, request: &Request) -> io::Result<bool> {
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Shows a request of a run and asks how long the yes is for.
+pub(crate) fn ask_for_run(ui: &mut Ui, request: &Request) -> io::Result<Answer> {
+    ui.error(&shown(request))?;
+    ui.error("Run it? [o]nce, [a]lways as it is now, [N]o: ")?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(match answer.trim().to_lowercase().as_str() {
+        "o" | "once" | "y" | "yes" => Answer::Once(request.grant.clone()),
+        "a" | "always" => Answer::Always,
+        _ => Answer::No,
+    })
 }
 
 /// Returns a request as people read it.

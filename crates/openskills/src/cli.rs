@@ -12,7 +12,7 @@ use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
     activate, approvals, approve, check_tool, discover, files, list, log, prompt, read, replay,
-    search, show, switch, trust, validate, where_,
+    run, sandbox_, search, show, switch, trust, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -72,6 +72,7 @@ Exit codes:
   4  it is not allowed
   5  the user has to be asked
   6  the log cannot be used, or is not what was written
+  `run` has the script's own codes, and 78, 124, 125, 137
 
 Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples."
 )]
@@ -104,6 +105,8 @@ enum Command {
     Read(read::ReadArgs),
     Files(files::FilesArgs),
     CheckTool(check_tool::CheckToolArgs),
+    Run(Box<run::RunArgs>),
+    Sandbox(sandbox_::SandboxArgs),
     Approve(approve::ApproveArgs),
     Approvals(approvals::ApprovalsArgs),
     Enable(switch::EnableArgs),
@@ -135,6 +138,8 @@ impl Command {
             Self::Files(args) => args.json,
             Self::CheckTool(args) => args.json,
             Self::Trust(args) => args.json,
+            Self::Run(args) => args.json,
+            Self::Sandbox(args) => args.is_json(),
             Self::Approve(args) => args.json,
             Self::Approvals(args) => args.is_json(),
             Self::Log(args) => args.is_json(),
@@ -149,19 +154,21 @@ impl Command {
 
 /// Reads the arguments, runs the command and returns the exit code.
 pub fn main() -> ExitCode {
+    // Before anything else: this process may be the stage of a sandbox.
+    openskills_runtime::sandbox::init();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };
     let color = cli.color;
-    match run(&cli.command, Ui::new(color)) {
+    match dispatch(&cli.command, Ui::new(color)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
         Err(error) => ExitCode::from(tell(&mut Ui::new(color), &error, cli.command.form())),
     }
 }
 
-fn run(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
+fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
     let cwd = std::env::current_dir().context("cannot find the current folder")?;
     let mut context = Context { cwd: AbsPath::new(cwd)?, ui };
     let code = match command {
@@ -173,6 +180,8 @@ fn run(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Read(args) => read::read(&mut context, args)?,
         Command::Files(args) => files::files(&mut context, args)?,
         Command::CheckTool(args) => check_tool::check_tool(&mut context, args)?,
+        Command::Run(args) => run::run(&mut context, args)?,
+        Command::Sandbox(args) => sandbox_::sandbox_check(&mut context, args)?,
         Command::Approve(args) => approve::approve(&mut context, args)?,
         Command::Approvals(args) => approvals::approvals(&mut context, args)?,
         Command::Enable(args) => switch::enable(&mut context, args)?,

@@ -11,6 +11,8 @@ pub(crate) mod log;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod sandbox_;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod switch;

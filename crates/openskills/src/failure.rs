@@ -34,6 +34,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
         RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
         RuntimeError::NeedsApproval { .. } => ASK,
+        RuntimeError::SandboxUnavailable { .. } => 78,
         RuntimeError::Log(_) => LOG,
         RuntimeError::Setup { .. } | RuntimeError::InvalidConfig { .. } => USAGE,
         _ => INVALID,

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod log;
+mod run;
 
 use openskills_runtime::policy::Decision;
 use openskills_runtime::{
@@ -15,6 +16,7 @@ use term::{DiagnosticJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
 pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, ReplayJson};
+pub use run::{ChangeJson, RunJson, SandboxJson, ViolationJson};
 
 /// The version of all outputs here; it grows when something is removed or changes its meaning.
 pub(crate) const VERSION: u32 = 1;
@@ -428,6 +430,8 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-check-tool", schema_for!(CheckToolJson)),
         ("openskills-approve", schema_for!(ApproveJson)),
         ("openskills-approvals", schema_for!(ApprovalsJson)),
+        ("openskills-run", schema_for!(RunJson)),
+        ("openskills-sandbox-check", schema_for!(SandboxJson)),
         ("openskills-log-verify", schema_for!(LogVerifyJson)),
         ("openskills-log-stats", schema_for!(LogStatsJson)),
         ("openskills-replay", schema_for!(ReplayJson)),

@@ -73,6 +73,17 @@ pub fn start(spec: &Spec) -> Result<Running, SandboxError> {
     sys::start(spec).map(Running)
 }
 
+/// Finds out what one kind of sandbox guarantees on this machine, by running a program that does nothing.
+pub fn probe(tier: Tier) -> Result<Vec<Guarantee>, SandboxError> {
+    let mut spec = Spec::new("/bin/true");
+    spec.strongest = tier;
+    if tier == Tier::A {
+        // Only the stronger kind has it, so the weaker one does not stand in for it.
+        spec.required.insert(Guarantee::MetadataHidden);
+    }
+    Ok(sys::start(&spec)?.wait()?.enforced)
+}
+
 impl Running {
     /// Waits for its end.
     pub fn wait(self) -> Result<Outcome, SandboxError> {

@@ -242,9 +242,8 @@ fn is_forbidden(address: IpAddr) -> bool {
 /// The address of IPv4 that a translator would make of one of IPv6.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = address.segments();
-    let [high, low] = match segments {
-        [0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => [high, low],
-        _ => return None,
+    let ([0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..]) = segments else {
+        return None;
     };
     let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
     Some(Ipv4Addr::new(a, b, c, d))

@@ -214,6 +214,16 @@ impl Frontmatter {
             && self.claude.user_invocable != Some(false)
     }
 
+    /// Returns a text of `metadata`; empty if there is none.
+    pub fn metadata_text(&self, key: &str) -> String {
+        let value = self.metadata.iter().find(|(name, _)| name == key);
+        match value.map(|(_, value)| value.to_json()) {
+            Some(serde_json::Value::String(text)) => text,
+            Some(serde_json::Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    }
+
     /// Returns the description as listings show it: one line, `when_to_use` appended.
     pub fn listing(&self) -> String {
         let parts =

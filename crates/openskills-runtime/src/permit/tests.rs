@@ -20,6 +20,7 @@ fn subject(source: SkillSource) -> Subject {
         claimed: Vec::new(),
         content: Digest::of(b"content"),
         bundle: Digest::of(b"bundle"),
+        folder: Digest::of(b"bundle"),
         is_drifted: false,
         asks_each_session: false,
         is_off: false,
@@ -30,6 +31,7 @@ fn plan(source: SkillSource) -> Plan {
     Plan {
         subject: subject(source),
         script: None,
+        version: String::new(),
         declared: Declared::default(),
         asked: Asked::default(),
     }

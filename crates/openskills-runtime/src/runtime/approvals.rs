@@ -38,7 +38,8 @@ impl OpenSkillRuntime {
         let declared = declared(skill, &loaded)?;
         // What was read is the skill that the digest is of only if nothing changed meanwhile.
         open(skill)?;
-        Ok(Plan { subject, script: script.map(str::to_owned), declared, asked })
+        let version = loaded.document.frontmatter.metadata_text("version");
+        Ok(Plan { subject, script: script.map(str::to_owned), version, declared, asked })
     }
 
     /// Decides whether a plan may be carried out. The decision is in the log before it is returned.
@@ -228,6 +229,7 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
         claimed: claimed(skill),
         content: digests.content,
         bundle: bundle.unwrap_or(digests.bundle),
+        folder: digests.bundle,
         is_drifted,
         asks_each_session,
         is_off: !frontmatter.model_may_invoke() && !frontmatter.user_may_invoke(),

@@ -498,6 +498,10 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
         script: "a.py".to_owned(),
         hash: plan.subject.content.to_string(),
         bundle_sha256: plan.subject.bundle.to_string(),
+        enforced: Vec::new(),
+        violations: Vec::new(),
+        reached: Vec::new(),
+        changes: Vec::new(),
         record,
     };
     let event = Event::ScriptExecuted(Box::new(executed));

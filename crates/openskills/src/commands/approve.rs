@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
-use openskills_runtime::permit::{Asked, AskedNetwork, Refusal};
+use openskills_runtime::permit::{Asked, AskedNetwork};
 use openskills_runtime::{RuntimeConfig, RuntimeError, rfc3339};
 use skill::capabilities::Host;
 use term::safe_line;
@@ -97,7 +97,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     let (direct_writes, deletions) = (args.direct_writes, args.deletions);
     let asked = Asked { network, env: args.env.clone(), direct_writes, deletions };
     let plan = runtime.plan_run(&args.skill, None, asked)?;
-    let request = runtime.request(&plan)?.map_err(|refusal| refused(&refusal))?;
+    let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
     if args.yes {
         if !args.json {
             context.ui.error(&shown(&request))?;
@@ -138,10 +138,4 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         context.ui.out(&format!("{}\n", safe_line(&told)))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns a refusal as an error.
-pub(crate) fn refused(refusal: &Refusal) -> RuntimeError {
-    let hint = (!refusal.how_to_allow.is_empty()).then(|| refusal.how_to_allow.join("; "));
-    RuntimeError::PermissionDenied { message: refusal.reasons.join("; "), hint }
 }

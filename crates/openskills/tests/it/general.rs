@@ -33,6 +33,8 @@ fn help_lists_every_command() {
         stdout:   read         Print a file of a skill
         stdout:   files        List the files of a skill
         stdout:   check-tool   Decide whether a tool may be called
+        stdout:   run          Run a script of a skill in the sandbox [alias: execute]
+        stdout:   sandbox      Look at the sandbox of this machine
         stdout:   approve      Let scripts of a skill run, as it is now
         stdout:   approvals    Show what was approved, and take it back
         stdout:   enable       Switch skills on again
@@ -76,6 +78,7 @@ fn help_lists_every_command() {
         stdout:   4  it is not allowed
         stdout:   5  the user has to be asked
         stdout:   6  the log cannot be used, or is not what was written
+        stdout:   `run` has the script's own codes, and 78, 124, 125, 137
         stdout:
         stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());

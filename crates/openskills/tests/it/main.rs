@@ -11,6 +11,7 @@ mod hostile;
 mod log;
 mod parity;
 mod prompt;
+mod run;
 mod runtime;
 mod schemas;
 mod show;

@@ -57,6 +57,14 @@ pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Vi
     let root = memory(64 << 20, "0755")?;
     step("cannot mount the root", attach(&root, Path::new(STAGE)))?;
     let at = |path: &Path| Path::new(STAGE).join(path.strip_prefix("/").unwrap_or(path));
+    // First, so that what is granted below them is seen.
+    for name in ["/tmp", "/dev/shm"] {
+        let place = at(Path::new(name));
+        step("cannot make a folder", fs::create_dir_all(&place))?;
+        let files = memory(limits.temporary, "1777")?;
+        step("cannot close a mount", set(&files, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
+        step("cannot mount temporary files", attach(&files, &place))?;
+    }
     for opened in &grants.read {
         if let Kind::Link(target) = &opened.kind {
             let place = at(&opened.path);
@@ -70,13 +78,6 @@ pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Vi
         put(tree, opened, &at(&opened.path))?;
     }
     system_files(&at)?;
-    for name in ["/tmp", "/dev/shm"] {
-        let place = at(Path::new(name));
-        step("cannot make a folder", fs::create_dir_all(&place))?;
-        let files = memory(limits.temporary, "1777")?;
-        step("cannot close a mount", set(&files, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
-        step("cannot mount temporary files", attach(&files, &place))?;
-    }
     for (opened, tree) in &devices {
         step("cannot close a mount", set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC))?;
         put(tree, opened, &at(&opened.path))?;

@@ -1,0 +1,120 @@
+//! Runs scripts of skills: chosen purely, permitted by [`authorize`](crate::permit::authorize), run from a copy of what was permitted, in
+//! the sandbox, and written to the log before the result is returned.
+
+mod choose;
+mod copy;
+mod interpreter;
+mod spec;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::{Change, Ended, Guarantee, Violation};
+use serde_json::Value;
+
+use crate::permit::{Asked, Request};
+use crate::{ExecutionRecord, Grant};
+
+pub(crate) use choose::{Candidate, Runs, choose};
+pub(crate) use copy::PrivateCopy;
+pub(crate) use interpreter::interpreter;
+pub(crate) use spec::{Around, is_reached, spec};
+
+/// How a script is to run. The default runs the only script of a skill with nothing but its own files.
+#[derive(Debug, Clone, Default)]
+pub struct ExecutionOptions {
+    /// The script, seen from the skill; the only one there is by default.
+    pub script: Option<String>,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// What it is given as JSON: in `SKILL_INPUT`, and on standard input.
+    pub input: Option<Value>,
+    /// The folder that it may work in; a new empty one by default, which is gone afterwards.
+    pub workspace: Option<PathBuf>,
+    /// How long it may take; 30 seconds by default.
+    pub timeout: Option<Duration>,
+    /// How much memory it may use, in bytes; 512 MiB by default.
+    pub memory: Option<u64>,
+    /// What it asks for beyond that.
+    pub asked: Asked,
+    /// What the user approves for this once.
+    pub once: bool,
+    /// Whether to show what it would change, and change nothing.
+    pub dry_run: bool,
+    /// Guarantees that the user does without.
+    pub allow_degraded: BTreeSet<Guarantee>,
+    /// The task, if the host names one.
+    pub task_id: Option<String>,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub struct Execution {
+    /// What it wrote to standard output, as text.
+    pub output: String,
+    /// The same as data, where it is JSON.
+    pub json: Option<Value>,
+    /// The bytes of standard output, as far as they are kept.
+    pub stdout: Vec<u8>,
+    /// The bytes of standard error, as far as they are kept.
+    pub stderr: Vec<u8>,
+    /// How it ended.
+    pub ended: Ended,
+    /// The record that is in the log.
+    pub record: ExecutionRecord,
+    /// What it tried and was not let.
+    pub violations: Vec<Violation>,
+    /// What it changed in its workspace.
+    pub changes: Vec<Change>,
+    /// Whether those changes were made.
+    pub committed: bool,
+    /// What held while it ran.
+    pub enforced: Vec<Guarantee>,
+    /// What it asked the proxy for, and whether it was let.
+    pub reached: Vec<sandbox::proxy::Reached>,
+}
+
+/// What the user says to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// No.
+    No,
+    /// For this once.
+    Once(Grant),
+    /// For this content, from now on.
+    Always,
+}
+
+/// Asks the user where a run needs a word of theirs.
+#[derive(Clone)]
+pub struct Approver(Arc<dyn Fn(&Request) -> Answer + Send + Sync>);
+
+impl Approver {
+    /// Returns one that asks by `ask`.
+    pub fn new(ask: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    /// Asks.
+    pub fn ask(&self, request: &Request) -> Answer {
+        (self.0)(request)
+    }
+}
+
+impl fmt::Debug for Approver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Approver")
+    }
+}
+
+impl PartialEq for Approver {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Approver {}

@@ -1,0 +1,175 @@
+//! Which file of a skill runs, and by which interpreter. Nothing here touches the disk.
+
+use skill::nearest;
+
+/// A file of a skill that may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Where it is, seen from the skill.
+    pub(crate) path: String,
+    pub(crate) is_executable: bool,
+    /// How it begins.
+    pub(crate) start: Vec<u8>,
+}
+
+/// How a file is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// By itself: it is a program for this machine.
+    Itself,
+    /// By an interpreter of this name, with these options before the file.
+    By { interpreter: String, options: Vec<String> },
+}
+
+/// A file and how it is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) path: String,
+    pub(crate) runs: Runs,
+}
+
+/// Interpreters by the end of a name.
+const ENDINGS: [(&str, &str); 9] = [
+    ("py", "python3"),
+    ("sh", "sh"),
+    ("bash", "bash"),
+    ("js", "node"),
+    ("mjs", "node"),
+    ("cjs", "node"),
+    ("ts", "node"),
+    ("rb", "ruby"),
+    ("pl", "perl"),
+];
+
+/// Chooses the file: the one that is named, or the only script there is. An error says what there is.
+pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Chosen, String> {
+    let scripts: Vec<&Candidate> = candidates.iter().filter(|file| is_script(file)).collect();
+    let list = || scripts.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ");
+    let file = match named {
+        Some(name) => candidates
+            .iter()
+            .find(|file| file.path == name)
+            .or_else(|| {
+                candidates.iter().find(|file| file.path.strip_prefix("scripts/") == Some(name))
+            })
+            .ok_or_else(|| {
+                let meant = nearest(name, scripts.iter().map(|file| file.path.as_str()));
+                match meant {
+                    Some(meant) => format!("it has no file `{name}`; did you mean `{meant}`?"),
+                    None => format!("it has no file `{name}`; its scripts are: {}", list()),
+                }
+            })?,
+        None => match scripts.as_slice() {
+            [] if candidates.iter().any(|file| file.path.starts_with("wasm/")) => {
+                return Err("its module in `wasm/` cannot be run yet".to_owned());
+            }
+            [] => return Err("it has no script to run".to_owned()),
+            [one] => one,
+            _ => return Err(format!("it has several scripts, name one of them: {}", list())),
+        },
+    };
+    let runs = how(file).ok_or_else(|| {
+        let path = &file.path;
+        format!("`{path}` says by nothing how it is run: it has no `#!` line and no ending that is known")
+    })?;
+    Ok(Chosen { path: file.path.clone(), runs })
+}
+
+/// Scripts stand in `scripts/`, and can be run.
+fn is_script(file: &Candidate) -> bool {
+    file.path.starts_with("scripts/")
+        && (file.is_executable || ending(&file.path).is_some())
+        && how(file).is_some()
+}
+
+fn ending(path: &str) -> Option<&'static str> {
+    let end = path.rsplit('/').next()?.rsplit_once('.')?.1;
+    ENDINGS.iter().find(|(known, _)| *known == end).map(|(_, interpreter)| *interpreter)
+}
+
+/// Finds out how a file is run: by what it is, by its first line, by its name.
+fn how(file: &Candidate) -> Option<Runs> {
+    if file.start.starts_with(b"\x7fELF") {
+        return Some(Runs::Itself);
+    }
+    if let Some(line) = file.start.strip_prefix(b"#!") {
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
+        return shebang(std::str::from_utf8(line).ok()?.trim());
+    }
+    let interpreter = ending(&file.path)?.to_owned();
+    Some(Runs::By { interpreter, options: Vec::new() })
+}
+
+/// Reads `/usr/bin/env python3 -u`: the interpreter by its name, since where it stands there says nothing here.
+fn shebang(line: &str) -> Option<Runs> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut rest: Vec<&str> = words.collect();
+    let interpreter = if name(first) == "env" {
+        rest.retain(|word| *word != "-S");
+        if rest.is_empty() || rest[0].starts_with('-') || rest[0].contains('=') {
+            return None;
+        }
+        rest.remove(0)
+    } else {
+        first
+    };
+    let interpreter = name(interpreter);
+    let is_name = !interpreter.is_empty()
+        && interpreter.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+".contains(&b));
+    is_name
+        .then(|| Runs::By { interpreter, options: rest.into_iter().map(str::to_owned).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, start: &str, is_executable: bool) -> Candidate {
+        Candidate { path: path.to_owned(), is_executable, start: start.as_bytes().to_vec() }
+    }
+
+    fn by(interpreter: &str, options: &[&str]) -> Runs {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        Runs::By { interpreter: interpreter.to_owned(), options }
+    }
+
+    #[test]
+    fn an_interpreter_is_chosen_by_what_a_file_says() {
+        for (path, start, expected) in [
+            ("scripts/a.py", "print(1)", Some(by("python3", &[]))),
+            ("scripts/a.sh", "", Some(by("sh", &[]))),
+            ("scripts/a.mjs", "", Some(by("node", &[]))),
+            ("scripts/a", "#!/usr/bin/env python3\n", Some(by("python3", &[]))),
+            ("scripts/a", "#!/usr/bin/env -S python3 -u\n", Some(by("python3", &["-u"]))),
+            ("scripts/a.py", "#! /opt/odd/bin/pypy3 -O\nx", Some(by("pypy3", &["-O"]))),
+            ("scripts/a", "#!/usr/bin/env FOO=1 python3\n", None),
+            ("scripts/a", "#!/usr/bin/env\n", None),
+            ("scripts/a", "#!\n", None),
+            ("scripts/a", "plain", None),
+            ("scripts/a.txt", "plain", None),
+            ("scripts/a", "\u{7f}ELF", Some(Runs::Itself)),
+        ] {
+            assert_eq!(how(&file(path, start, true)), expected, "{path} {start}");
+        }
+    }
+
+    #[test]
+    fn a_named_file_wins_else_the_only_script() {
+        let one = [
+            file("SKILL.md", "", false),
+            file("scripts/a.py", "", false),
+            file("scripts/notes.txt", "", false),
+        ];
+        assert_eq!(choose(&one, None).unwrap().path, "scripts/a.py");
+        assert_eq!(choose(&one, Some("a.py")).unwrap().path, "scripts/a.py");
+        assert!(
+            choose(&one, Some("scripts/b.py")).unwrap_err().contains("did you mean `scripts/a.py`")
+        );
+        assert!(choose(&one, Some("SKILL.md")).unwrap_err().contains("says by nothing"));
+        let two = [file("scripts/a.py", "", false), file("scripts/b.sh", "", false)];
+        assert!(choose(&two, None).unwrap_err().ends_with("scripts/a.py, scripts/b.sh"));
+        assert!(choose(&[], None).unwrap_err().contains("no script"));
+    }
+}

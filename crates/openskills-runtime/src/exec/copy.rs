@@ -1,0 +1,94 @@
+//! A copy of a skill that nobody else writes to: what runs is what was permitted, whatever happens to the folder meanwhile.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use skill::Digest;
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
+
+use crate::RuntimeError;
+use crate::state::make_private_folder;
+
+/// The copy; it goes when it is dropped.
+#[derive(Debug)]
+pub(crate) struct PrivateCopy {
+    _folder: tempfile::TempDir,
+    pub(crate) root: AbsPath,
+}
+
+impl PrivateCopy {
+    /// Copies a skill below `base`, and makes sure that the copy is what has the digest.
+    pub(crate) fn new(
+        skill: &Root,
+        base: &AbsPath,
+        expected: Digest,
+    ) -> Result<Self, RuntimeError> {
+        make_private_folder(base)?;
+        let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
+        let folder = tempfile::Builder::new()
+            .prefix("run-")
+            .tempdir_in(base.as_path())
+            .map_err(|source| failed(base.as_path(), source))?;
+        let name = skill.path().file_name().unwrap_or("skill").to_owned();
+        let place = folder.path().join(&name);
+        copy(skill, &place)?;
+        let real = fs::canonicalize(&place).map_err(|source| failed(&place, source))?;
+        let root = AbsPath::new(real)
+            .map_err(|error| failed(&place, io::Error::other(error.to_string())))?;
+        let copied = Root::open(&root)?;
+        if digests(&copied, &walk(&copied, &WalkLimits::SKILL)?)?.bundle != expected {
+            return Err(RuntimeError::SkillChanged {
+                skill: name,
+                what: "a file of it was written after it was looked at".to_owned(),
+            });
+        }
+        Ok(Self { _folder: folder, root })
+    }
+}
+
+fn copy(skill: &Root, place: &Path) -> Result<(), RuntimeError> {
+    let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
+    fs::create_dir(place).map_err(|source| failed(place, source))?;
+    for entry in walk(skill, &WalkLimits::SKILL)? {
+        let to = place.join(entry.path.as_str());
+        let made = match &entry.kind {
+            Kind::Folder => fs::create_dir(&to),
+            Kind::File { executable, .. } => {
+                let mut from = skill.file(&entry.path)?;
+                fs::File::create_new(&to)
+                    .and_then(|mut file| io::copy(&mut from, &mut file))
+                    .and_then(|_| set_mode(&to, if *executable { 0o555 } else { 0o444 }))
+            }
+            Kind::Link(target) => link(target, &to),
+            Kind::Other(kind) => {
+                let path = entry.path.to_string();
+                return Err(FsError::NotRegular { path, kind }.into());
+            }
+        };
+        made.map_err(|source| failed(&to, source))?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(unix)]
+fn link(target: &str, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, to)
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn link(_: &str, _: &Path) -> io::Result<()> {
+    Err(io::Error::other("links are not made here"))
+}

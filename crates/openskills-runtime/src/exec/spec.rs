@@ -1,0 +1,199 @@
+//! From a permit to what the sandbox takes. Whatever is not in the permit is not in there.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use sandbox::{Guarantee, Limits, Network, PROXY, Spec, Workspace, Writes};
+use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
+
+use super::ExecutionOptions;
+use super::choose::Runs;
+use super::interpreter::Interpreter;
+use crate::SkillSource;
+use crate::permit::Permit;
+
+/// What is around a run.
+pub(crate) struct Around<'a> {
+    /// The copy of the skill that runs.
+    pub(crate) skill: &'a Path,
+    /// The script in it.
+    pub(crate) script: &'a Path,
+    pub(crate) runs: &'a Runs,
+    pub(crate) interpreter: Option<&'a Interpreter>,
+    pub(crate) workspace: &'a Path,
+    pub(crate) home: Option<&'a Path>,
+    /// The environment of the caller, of which only what is named is given on.
+    pub(crate) env: &'a [(OsString, OsString)],
+}
+
+/// Variables that would change what runs, or how.
+const NEVER: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "IFS",
+    "ENV",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PERL5LIB",
+    "RUBYOPT",
+];
+
+/// Returns what the sandbox is to run, and with which powers.
+pub(crate) fn spec(
+    permit: &Permit,
+    options: &ExecutionOptions,
+    around: &Around<'_>,
+) -> Result<Spec, String> {
+    let powers = permit.powers();
+    let (program, mut args) = match (around.runs, around.interpreter) {
+        (Runs::Itself, _) | (Runs::By { .. }, None) => (around.script.to_owned(), Vec::new()),
+        (Runs::By { options, .. }, Some(interpreter)) => {
+            let mut args: Vec<OsString> = options.iter().map(OsString::from).collect();
+            args.push(around.script.into());
+            (interpreter.program.clone(), args)
+        }
+    };
+    args.extend(options.args.iter().cloned());
+    let may_write = powers.write.has(&Place::at(Anchor::Workspace));
+    let writes = match (may_write, permit.may_write_directly()) {
+        (false, _) => Writes::Never,
+        (true, true) => Writes::Direct,
+        (true, false) => Writes::Layer,
+    };
+    let mut read = vec![around.skill.to_owned()];
+    read.extend(
+        around.interpreter.iter().flat_map(|interpreter| interpreter.folders.iter().cloned()),
+    );
+    read.extend(declared_places(&powers.read, around));
+    let network = if powers.network.is_nothing() { Network::None } else { Network::Proxy };
+    let usual = Limits::default();
+    let limits = Limits {
+        wall: options.timeout.unwrap_or(usual.wall),
+        memory: options.memory.unwrap_or(usual.memory),
+        ..usual
+    };
+    let source = permit.plan().subject.source;
+    Ok(Spec {
+        program,
+        args,
+        env: environment(permit, options, around, &network)?,
+        cwd: around.workspace.to_owned(),
+        read,
+        workspace: Some(Workspace { path: around.workspace.to_owned(), writes }),
+        network,
+        limits,
+        stdin: options
+            .input
+            .as_ref()
+            .map(|input| input.to_string().into_bytes())
+            .unwrap_or_default(),
+        required: required(source, &options.allow_degraded),
+        strongest: sandbox::Tier::A,
+    })
+}
+
+/// Returns what must hold: for a stranger's skill everything but a bound on memory, for others the core.
+pub(crate) fn required(source: SkillSource, without: &BTreeSet<Guarantee>) -> BTreeSet<Guarantee> {
+    let all: Vec<Guarantee> = match source {
+        SkillSource::Builtin | SkillSource::Org | SkillSource::User => Guarantee::CORE.to_vec(),
+        SkillSource::ThirdParty => {
+            Guarantee::ALL.into_iter().filter(|guarantee| *guarantee != Guarantee::Mem).collect()
+        }
+    };
+    all.into_iter().filter(|guarantee| !without.contains(guarantee)).collect()
+}
+
+/// Places beyond the skill and the workspace that a skill declares one by one. To declare everything declares nothing in particular.
+fn declared_places(read: &Reach<Place>, around: &Around<'_>) -> Vec<PathBuf> {
+    let Reach::Only(places) = read else { return Vec::new() };
+    let base = |anchor: Anchor| match anchor {
+        Anchor::Skill | Anchor::Workspace => None,
+        Anchor::HomeConfig => around.home.map(|home| home.join(".config")),
+        Anchor::Home => around.home.map(Path::to_owned),
+        Anchor::Root => Some(PathBuf::from("/")),
+    };
+    let path = |place: &Place| {
+        let path = place.parts().iter().fold(base(place.anchor())?, |path, part| path.join(part));
+        // Everything of somebody is never one place.
+        let is_whole =
+            around.home.is_some_and(|home| home.starts_with(&path)) || path.parent().is_none();
+        (!is_whole && path.exists()).then_some(path)
+    };
+    places.iter().filter_map(path).collect()
+}
+
+fn environment(
+    permit: &Permit,
+    options: &ExecutionOptions,
+    around: &Around<'_>,
+    network: &Network,
+) -> Result<Vec<(OsString, OsString)>, String> {
+    let subject = &permit.plan().subject;
+    let input = options.input.as_ref().map(ToString::to_string).unwrap_or_default();
+    let wall = options.timeout.unwrap_or(Limits::default().wall).as_millis().to_string();
+    let folder = around.interpreter.and_then(|interpreter| interpreter.program.parent());
+    let path = match folder {
+        Some(folder) => format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()),
+        None => "/usr/local/bin:/usr/bin:/bin".to_owned(),
+    };
+    let mut env: Vec<(OsString, OsString)> = [
+        ("PATH", path.as_str()),
+        ("HOME", "/tmp/home"),
+        ("TMPDIR", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("PYTHONNOUSERSITE", "1"),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+        ("SKILL_ID", &subject.skill_id),
+        ("SKILL_NAME", &subject.name),
+        ("TIMEOUT_MS", &wall),
+    ]
+    .map(|(name, value)| (name.into(), value.into()))
+    .to_vec();
+    env.push(("SKILL_DIR".into(), around.skill.into()));
+    // A string of the environment has a size limit; what is larger is on standard input alone.
+    if input.len() < 100_000 {
+        env.push(("SKILL_INPUT".into(), input.into()));
+    }
+    if *network == Network::Proxy {
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"] {
+            env.push((name.into(), PROXY.into()));
+        }
+    }
+    let Reach::Only(names) = &permit.powers().env else { return Ok(env) };
+    for name in names {
+        if NEVER.contains(&name.as_str())
+            || name.starts_with("LD_")
+            || name.starts_with("DYLD_")
+            || name.contains('=')
+        {
+            return Err(format!(
+                "the variable `{name}` would change what runs; it is never given on"
+            ));
+        }
+        if let Some((_, value)) = around.env.iter().find(|(known, _)| known == name.as_str()) {
+            env.push((name.into(), value.clone()));
+        }
+    }
+    for (name, value) in around.env.iter().filter(|(name, _)| {
+        name.to_str().is_some_and(|name| name == "TZ" || name.starts_with("LC_"))
+    }) {
+        env.push((name.clone(), value.clone()));
+    }
+    Ok(env)
+}
+
+/// Returns true if a host may be reached.
+pub(crate) fn is_reached(network: &Reach<Host>, host: &str) -> bool {
+    match (network, Host::parse(host)) {
+        (_, None) => false,
+        (Reach::Everything, Some(_)) => true,
+        (Reach::Only(hosts), Some(host)) => hosts.iter().any(|known| known.covers(&host)),
+    }
+}

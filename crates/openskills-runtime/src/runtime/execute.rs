@@ -1,0 +1,331 @@
+//! Runs a script of a skill.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the environment, the clock and files")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sandbox::proxy::Reached;
+use sandbox::{Change, ChangeKind, Ended, Outcome, SandboxError, Spec};
+use skill::Digest;
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+
+use super::OpenSkillRuntime;
+use crate::exec::{
+    Answer, Around, Candidate, Execution, ExecutionOptions, PrivateCopy, Runs, choose, interpreter,
+    is_reached, spec,
+};
+use crate::log::redact;
+use crate::permit::{Authorization, Permit, Request};
+use crate::state::nowhere;
+use crate::{Event, ExecutionRecord, ExitStatus, RuntimeError, ScriptExecution};
+
+/// How much of a file is read to know how it is run.
+const START: u64 = 256;
+/// How much of each stream is written to the log.
+const LOGGED: usize = 4096;
+
+impl OpenSkillRuntime {
+    /// Runs a script of a skill in the sandbox, if that is permitted. It is in the log before its result is returned, and before what it
+    /// wrote is committed to the workspace.
+    #[expect(clippy::needless_pass_by_value, reason = "hosts write `ExecutionOptions::default()`")]
+    pub fn execute_skill(
+        &mut self,
+        name: &str,
+        options: ExecutionOptions,
+    ) -> Result<Execution, RuntimeError> {
+        let permit = self.permit(name, &options)?;
+        self.carry_out(&permit, &options)
+    }
+
+    /// Plans a run and gets leave for it: by what was approved, for once, or by asking.
+    pub fn permit(
+        &mut self,
+        name: &str,
+        options: &ExecutionOptions,
+    ) -> Result<Permit, RuntimeError> {
+        let plan = self.plan_run(name, options.script.as_deref(), options.asked.clone())?;
+        let once = if options.once {
+            Some(self.request(&plan)?.map_err(|refusal| refusal.error())?.grant)
+        } else {
+            None
+        };
+        let request = match self.authorize(plan.clone(), once)? {
+            Authorization::Permit(permit) => return Ok(*permit),
+            Authorization::Refusal(refusal) => return Err(refusal.error()),
+            Authorization::Ask(request) => request,
+        };
+        let Some(approver) = self.config.approver.clone() else {
+            return Err(needs_approval(&request));
+        };
+        let once = match approver.ask(&request) {
+            Answer::No => return Err(needs_approval(&request)),
+            Answer::Once(grant) => Some(grant),
+            Answer::Always => {
+                self.approve(&request, None)?;
+                None
+            }
+        };
+        match self.authorize(plan, once)? {
+            Authorization::Permit(permit) => Ok(*permit),
+            Authorization::Refusal(refusal) => Err(refusal.error()),
+            Authorization::Ask(request) => Err(needs_approval(&request)),
+        }
+    }
+
+    /// Runs what a permit lets run.
+    fn carry_out(
+        &mut self,
+        permit: &Permit,
+        options: &ExecutionOptions,
+    ) -> Result<Execution, RuntimeError> {
+        let Prepared { spec, script, _held } = self.prepare(permit, options)?;
+        let id = permit.plan().subject.skill_id.clone();
+        let started = SystemTime::now();
+        let mut running = sandbox::start(&spec).map_err(|error| unavailable(&id, error))?;
+        let layer = running.take_layer();
+        let network = permit.powers().network.clone();
+        let reachings = running.take_proxy().map(|listener| {
+            let allow = move |host: &str, _: u16| is_reached(&network, host);
+            sandbox::proxy::serve(listener, Arc::new(allow))
+        });
+        let outcome = running.wait().map_err(|error| unavailable(&id, error))?;
+        let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
+        let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
+        let changes = match &layer {
+            Some(layer) => layer.changes().map_err(|error| not_committed(error.to_string()))?,
+            None => Vec::new(),
+        };
+        let record = record(permit, options, &outcome, started);
+        let mut done = Execution::new(outcome, record, changes, reached);
+        // It is in the log before anything of it stays.
+        self.record(&Event::ScriptExecuted(Box::new(self.event(permit, options, &script, &done))))?;
+        let is_good = done.ended == Ended::Exited(0) && !done.changes.is_empty();
+        if let Some(layer) = layer.filter(|_| is_good && !options.dry_run) {
+            may_commit(permit, &done.changes).map_err(not_committed)?;
+            layer.commit(&done.changes).map_err(|error| not_committed(error.to_string()))?;
+            done.committed = true;
+        }
+        Ok(done)
+    }
+
+    /// Copies what was permitted, chooses what of it runs, and says with which powers.
+    fn prepare(
+        &self,
+        permit: &Permit,
+        options: &ExecutionOptions,
+    ) -> Result<Prepared, RuntimeError> {
+        let subject = &permit.plan().subject;
+        let skill = self.skill(&subject.skill_id)?;
+        let wrong =
+            |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
+        let places = self.places()?;
+        let root =
+            crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run".to_owned()))?;
+        let base =
+            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
+        let copy = PrivateCopy::new(&root, &base, subject.folder)?;
+        let copied = Root::open(&copy.root)?;
+        let chosen = choose(&candidates(&copied)?, options.script.as_deref()).map_err(wrong)?;
+        let failed = |source| FsError::Io { path: base.to_string(), source };
+        let scratch =
+            tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
+        let home = places.home.as_ref().map(AbsPath::as_path);
+        let workspace = match &options.workspace {
+            Some(path) => real_workspace(&places.cwd.as_path().join(path), home)?,
+            None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
+        };
+        let avoid = [Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
+        let found = match &chosen.runs {
+            Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
+            Runs::Itself => None,
+        };
+        let script = copy.root.join(&chosen.path);
+        let around = Around {
+            skill: copy.root.as_path(),
+            script: script.as_path(),
+            runs: &chosen.runs,
+            interpreter: found.as_ref(),
+            workspace: &workspace,
+            home,
+            env: &std::env::vars_os().collect::<Vec<_>>(),
+        };
+        let spec = spec(permit, options, &around).map_err(wrong)?;
+        Ok(Prepared { spec, script: chosen.path, _held: (copy, scratch) })
+    }
+
+    fn event(
+        &self,
+        permit: &Permit,
+        options: &ExecutionOptions,
+        script: &str,
+        done: &Execution,
+    ) -> ScriptExecution {
+        let subject = &permit.plan().subject;
+        let reached = |one: &Reached| {
+            let let_through = if one.allowed { "allowed" } else { "denied" };
+            format!("{}:{} {let_through}", one.host, one.port)
+        };
+        let change =
+            |change: &Change| format!("{} {}", change.kind.as_str(), change.path.display());
+        ScriptExecution {
+            skill_id: subject.skill_id.clone(),
+            source: subject.source,
+            session_id: self.session.id.clone(),
+            task_id: options.task_id.clone(),
+            script: script.to_owned(),
+            hash: subject.content.to_string(),
+            bundle_sha256: subject.bundle.to_string(),
+            enforced: done.enforced.iter().map(ToString::to_string).collect(),
+            violations: done.violations.iter().map(|violation| violation.call.clone()).collect(),
+            reached: done.reached.iter().map(reached).collect(),
+            changes: done.changes.iter().map(change).collect(),
+            record: done.record.clone(),
+        }
+    }
+}
+
+/// Everything that a run needs.
+struct Prepared {
+    spec: Spec,
+    /// What runs, seen from the skill.
+    script: String,
+    /// The copy of the skill, and an empty workspace: they are there as long as this is.
+    _held: (PrivateCopy, tempfile::TempDir),
+}
+
+impl Execution {
+    fn new(
+        outcome: Outcome,
+        record: ExecutionRecord,
+        changes: Vec<Change>,
+        reached: Vec<Reached>,
+    ) -> Self {
+        let output = String::from_utf8_lossy(&outcome.stdout.bytes).into_owned();
+        Self {
+            json: serde_json::from_str(output.trim()).ok(),
+            output,
+            stdout: outcome.stdout.bytes,
+            stderr: outcome.stderr.bytes,
+            ended: outcome.ended,
+            record,
+            violations: outcome.violations,
+            changes,
+            committed: false,
+            enforced: outcome.enforced,
+            reached,
+        }
+    }
+}
+
+/// Deletions need the user's word, in every tier.
+fn may_commit(permit: &Permit, changes: &[Change]) -> Result<(), String> {
+    let gone = changes.iter().find(|change| change.kind == ChangeKind::Deleted);
+    match gone.filter(|_| !permit.may_delete()) {
+        Some(change) => Err(format!(
+            "{} would be deleted, which was not approved; add --deletions to the approval",
+            change.path.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+fn needs_approval(request: &Request) -> RuntimeError {
+    RuntimeError::NeedsApproval {
+        message: format!(
+            "`{}` does not run yet: {}",
+            request.subject.skill_id,
+            request.reasons.join("; ")
+        ),
+        hint: Some(format!("approve it: {}", request.command(""))),
+    }
+}
+
+/// Lists the files of a skill with how each begins.
+fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
+    let mut all = Vec::new();
+    for entry in walk(root, &WalkLimits::SKILL)? {
+        if let Kind::File { executable, .. } = entry.kind {
+            use std::io::Read;
+
+            let mut start = Vec::new();
+            let read = root.file(&entry.path)?.take(START).read_to_end(&mut start);
+            read.map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+            all.push(Candidate { path: entry.path.to_string(), is_executable: executable, start });
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the real path of a workspace, unless it is more than anybody means.
+fn real_workspace(path: &Path, home: Option<&Path>) -> Result<PathBuf, RuntimeError> {
+    let setup = |message: String| RuntimeError::Setup {
+        message,
+        hint: Some("name the folder of a project: --workspace DIR".to_owned()),
+    };
+    let real = std::fs::canonicalize(path)
+        .map_err(|error| setup(format!("{}: {error}", path.display())))?;
+    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
+    let is_too_much = real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real));
+    if !real.is_dir() {
+        return Err(setup(format!("{} is not a folder", path.display())));
+    }
+    if is_too_much {
+        Err(setup(format!("{} holds more than a project", path.display())))
+    } else {
+        Ok(real)
+    }
+}
+
+fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
+    match error {
+        SandboxError::Unavailable { missing, why, fix } => RuntimeError::SandboxUnavailable {
+            missing: missing.iter().map(ToString::to_string).collect(),
+            why,
+            fix,
+        },
+        other => RuntimeError::Script { skill: skill.to_owned(), message: other.to_string() },
+    }
+}
+
+/// Returns the record for the audit.
+fn record(
+    permit: &Permit,
+    options: &ExecutionOptions,
+    outcome: &Outcome,
+    started: SystemTime,
+) -> ExecutionRecord {
+    let milliseconds =
+        |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let input = options.input.as_ref().map(ToString::to_string).unwrap_or_default();
+    let output = [outcome.stdout.bytes.as_slice(), b"\0", &outcome.stderr.bytes].concat();
+    let cut = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LOGGED)]).into_owned();
+        redact(&text).into_owned()
+    };
+    let mut used = vec!["read: the skill's folder".to_owned(), "write: the workspace".to_owned()];
+    if !permit.powers().network.is_nothing() {
+        used.push("network: by the proxy".to_owned());
+    }
+    ExecutionRecord {
+        skill_id: permit.plan().subject.skill_id.clone(),
+        version: permit.plan().version.clone(),
+        input_hash: Digest::of(input.as_bytes()).to_string(),
+        output_hash: Digest::of(&output).to_string(),
+        start_time_ms: milliseconds(started.duration_since(UNIX_EPOCH).unwrap_or_default()),
+        duration_ms: milliseconds(outcome.duration),
+        permissions_used: used,
+        exit_status: match outcome.ended {
+            Ended::Exited(0) => ExitStatus::Success,
+            Ended::Timeout => ExitStatus::Timeout,
+            Ended::Exited(_)
+            | Ended::Signalled(_)
+            | Ended::Memory
+            | Ended::Output
+            | Ended::Cancelled => ExitStatus::Failed,
+        },
+        stdout: cut(&outcome.stdout.bytes),
+        stderr: cut(&outcome.stderr.bytes),
+    }
+}

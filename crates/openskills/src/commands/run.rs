@@ -1,0 +1,311 @@
+//! `openskills run` and `execute`: a script of a skill, in the sandbox.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: standard input and files")]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use openskills_runtime::permit::{Asked, AskedNetwork};
+use openskills_runtime::sandbox::{Ended, Guarantee};
+use openskills_runtime::{
+    Answer, Approver, Execution, ExecutionOptions, RuntimeConfig, RuntimeError,
+};
+use serde_json::Value;
+use skill::capabilities::Host;
+use term::{Ui, safe_line};
+
+use crate::ask::{ask_for_run, is_somebody_there};
+use crate::commands::approve::host;
+use crate::context::Context;
+use crate::look::{Look, discover};
+use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson};
+use crate::when::span;
+
+const AFTER: &str = "\
+The script runs from a private copy of exactly what was approved, in a sandbox: it reads the skill, the
+system and the workspace, and writes to a layer above the workspace. What it wrote is committed after it
+ended well: never through a link, never over what somebody else changed meanwhile, never to names such
+as .git or .envrc. Its standard output is ours; so is its exit code.
+
+Without a script the only one in scripts/ runs. The interpreter follows from its `#!` line or its ending.
+What needs your word is asked on a terminal; elsewhere it is refused with the command that approves it.
+
+Reads:  the skill, approvals.json, the policy of the organisation
+Writes: the workspace, the log
+
+Exit codes:
+  the script's own, and
+   78  the sandbox cannot give what the skill must be held to; nothing was started
+  124  it took too long
+  125  it was not started: not approved, not allowed, not there, or wrong; or what it wrote was not committed
+  137  it took too much memory, or was killed
+
+Examples:
+  openskills run pdf
+  openskills run pdf extract.py -- report.pdf --pages 3
+  openskills run pdf --workspace . --dry-run
+  openskills run pdf --input '{\"query\": \"hello\"}' --json
+  openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once";
+
+/// Run a script of a skill in the sandbox
+#[derive(Debug, clap::Args)]
+#[command(visible_alias = "execute", after_help = AFTER)]
+pub(crate) struct RunArgs {
+    /// A name or an id
+    #[arg(value_name = "SKILL")]
+    skill: String,
+    /// The script, seen from the skill or from its scripts/; the only one by default
+    #[arg(value_name = "SCRIPT")]
+    script: Option<String>,
+    /// Arguments of the script
+    #[arg(value_name = "ARGS", last = true)]
+    args: Vec<OsString>,
+    /// What it is given: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// The folder that it may work in; by default an empty one, which is gone afterwards
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// How long it may take, such as 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    timeout: Option<jiff::SignedDuration>,
+    /// How much memory it may use, in MiB
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u64>,
+    /// A host that it may reach; may be given several times
+    #[arg(long, value_name = "HOST", value_parser = host)]
+    net: Vec<Host>,
+    /// A variable that it may read; may be given several times
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+    /// Show what it would change in the workspace, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Write straight to the workspace, protected names apart
+    #[arg(long)]
+    direct_writes: bool,
+    /// Let it delete files of the workspace
+    #[arg(long)]
+    deletions: bool,
+    /// Approve it for this once
+    #[arg(long)]
+    approve_once: bool,
+    /// A guarantee to do without, such as mem; may be given several times
+    #[arg(long, value_name = "GUARANTEE", value_parser = guarantee)]
+    allow_degraded: Vec<Guarantee>,
+    /// The session that this belongs to
+    #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
+    session: Option<String>,
+    /// Write the record, what was tried and what changed as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+/// Nothing was started.
+const UNAVAILABLE: u8 = 78;
+const TIMEOUT: u8 = 124;
+const REFUSED: u8 = 125;
+const KILLED: u8 = 137;
+
+fn guarantee(text: &str) -> Result<Guarantee, String> {
+    let all = Guarantee::ALL.map(Guarantee::as_str).join(", ");
+    Guarantee::parse(text).ok_or_else(|| format!("`{text}` is no guarantee; there are: {all}"))
+}
+
+/// Returns the code of a run that did not start.
+pub(crate) fn exit_code(error: &RuntimeError) -> u8 {
+    match error {
+        RuntimeError::SandboxUnavailable { .. } => UNAVAILABLE,
+        _ => REFUSED,
+    }
+}
+
+pub(crate) fn run(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
+    match execute(context, args) {
+        Ok(code) => Ok(code),
+        Err(error) => match error.downcast_ref::<RuntimeError>() {
+            Some(known) => {
+                let code = exit_code(known);
+                let form = if args.json {
+                    crate::failure::Form::Json
+                } else {
+                    crate::failure::Form::Words
+                };
+                crate::failure::tell(&mut context.ui, &error, form);
+                Ok(ExitCode::from(code))
+            }
+            None => Err(error),
+        },
+    }
+}
+
+fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let approver = (is_somebody_there() && !args.json).then(|| {
+        Approver::new(|request| {
+            ask_for_run(&mut Ui::new(term::ColorChoice::Auto), request).unwrap_or(Answer::No)
+        })
+    });
+    let config =
+        RuntimeConfig { session_id: args.session.clone(), approver, ..args.look.config(context)? };
+    let options = options(args)?;
+    let runtime = discover(config)?;
+    let done = runtime
+        .execute_skill(&args.skill, options)
+        .map_err(|error| with_look(error, &args.look))?;
+    if args.json {
+        context.ui.json(&RunJson::new(&done))?;
+    } else {
+        context.ui.out_bytes(&done.stdout)?;
+        context.ui.flush()?;
+        std::io::stderr().write_all(&done.stderr)?;
+        tell(context, args, &done)?;
+    }
+    Ok(ExitCode::from(code(done.ended)))
+}
+
+/// The command that approves looks where this one did.
+fn with_look(error: RuntimeError, look: &Look) -> RuntimeError {
+    match error {
+        RuntimeError::NeedsApproval { message, hint } if !look.dir.is_empty() => {
+            let dirs: String =
+                look.dir.iter().map(|dir| format!(" --dir {}", dir.display())).collect();
+            RuntimeError::NeedsApproval { message, hint: hint.map(|hint| hint + &dirs) }
+        }
+        other => other,
+    }
+}
+
+fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
+    let network = if args.net.is_empty() {
+        AskedNetwork::AsDeclared
+    } else {
+        AskedNetwork::Named(args.net.clone())
+    };
+    Ok(ExecutionOptions {
+        script: args.script.clone(),
+        args: args.args.clone(),
+        input: args.input.as_deref().map(input).transpose()?,
+        workspace: args.workspace.clone(),
+        timeout: args.timeout.and_then(|time| Duration::try_from(time).ok()),
+        memory: args.memory.map(|mib| mib.saturating_mul(1 << 20)),
+        asked: Asked {
+            network,
+            env: args.env.clone(),
+            direct_writes: args.direct_writes,
+            deletions: args.deletions,
+        },
+        once: args.approve_once,
+        dry_run: args.dry_run,
+        allow_degraded: args.allow_degraded.iter().copied().collect::<BTreeSet<_>>(),
+        task_id: None,
+    })
+}
+
+/// Reads JSON as it is given: itself, from a file, or from standard input.
+fn input(text: &str) -> Result<Value, RuntimeError> {
+    let wrong = |message: String| RuntimeError::Setup {
+        message,
+        hint: Some("--input takes JSON, @FILE, or - for standard input".to_owned()),
+    };
+    let text = match text.strip_prefix('@') {
+        Some(file) => {
+            std::fs::read_to_string(file).map_err(|error| wrong(format!("{file}: {error}")))?
+        }
+        None if text == "-" => {
+            let mut all = String::new();
+            std::io::stdin()
+                .take(16 << 20)
+                .read_to_string(&mut all)
+                .map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
+            all
+        }
+        None => text.to_owned(),
+    };
+    serde_json::from_str(&text).map_err(|error| wrong(format!("--input is not JSON: {error}")))
+}
+
+fn code(ended: Ended) -> u8 {
+    match ended {
+        Ended::Exited(code) => u8::try_from(code).unwrap_or(1),
+        Ended::Timeout => TIMEOUT,
+        Ended::Memory | Ended::Output => KILLED,
+        Ended::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(KILLED),
+        Ended::Cancelled => 130,
+    }
+}
+
+/// Tells people what else there is to know.
+fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
+    let mut notes = Vec::new();
+    match done.ended {
+        Ended::Timeout => notes.push("it took too long, and was ended".to_owned()),
+        Ended::Memory => notes.push("it took too much memory, and was ended".to_owned()),
+        Ended::Output => notes.push("it wrote too much, and was ended".to_owned()),
+        Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
+    }
+    let calls: BTreeSet<&str> =
+        done.violations.iter().map(|violation| violation.call.as_str()).collect();
+    if !calls.is_empty() {
+        let calls = calls.into_iter().collect::<Vec<_>>().join(", ");
+        notes.push(format!("it tried what it is not let: {calls}"));
+    }
+    let denied: Vec<&str> =
+        done.reached.iter().filter(|one| !one.allowed).map(|one| one.host.as_str()).collect();
+    if !denied.is_empty() {
+        notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
+    }
+    for note in notes {
+        context.ui.error(&format!("note: {}\n", safe_line(&note)))?;
+    }
+    if !done.changes.is_empty() && args.workspace.is_some() {
+        let what = if done.committed { "changed" } else { "would change" };
+        context.ui.error(&format!("it {what} in the workspace:\n"))?;
+        for change in &done.changes {
+            let refused = change
+                .refused
+                .as_ref()
+                .map(|reason| format!(" (not allowed: {reason})"))
+                .unwrap_or_default();
+            let line = format!("  {} {}{refused}", change.kind.as_str(), change.path.display());
+            context.ui.error(&format!("{}\n", safe_line(&line)))?;
+        }
+    }
+    Ok(())
+}
+
+impl RunJson {
+    fn new(done: &Execution) -> Self {
+        Self {
+            version: VERSION,
+            record: done.record.clone(),
+            exit_code: code(done.ended),
+            output: done.json.clone(),
+            violations: done
+                .violations
+                .iter()
+                .map(|violation| ViolationJson {
+                    call: violation.call.clone(),
+                    process: violation.process.clone(),
+                })
+                .collect(),
+            changes: done
+                .changes
+                .iter()
+                .map(|change| ChangeJson {
+                    path: change.path.display().to_string(),
+                    change: change.kind.as_str().to_owned(),
+                    refused: change.refused.clone(),
+                })
+                .collect(),
+            committed: done.committed,
+            enforced: done.enforced.iter().map(ToString::to_string).collect(),
+            reached: done.reached.iter().map(|one| (one.host.clone(), one.allowed)).collect(),
+        }
+    }
+}

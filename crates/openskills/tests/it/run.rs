@@ -1,0 +1,292 @@
+//! Scripts of skills run in the sandbox: with leave, from what was approved, and with nothing else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use testkit::{Run, TestEnv};
+
+use crate::openskills;
+
+const SKILLS: &str = "\
+//- /s/hello/SKILL.md
+---
+name: hello
+description: d
+metadata:
+  version: '1.2'
+---
+Body.
+//- /s/hello/scripts/hi.py
+import os, sys
+print(os.environ['SKILL_NAME'], *sys.argv[1:])
+open('made', 'w').write('x')
+//- /s/many/SKILL.md
+---
+name: many
+description: d
+allowed-tools: Bash, WebFetch, Read, Write
+allow-degraded: all
+---
+Body.
+//- /s/many/scripts/code.sh
+exit ${1:-42}
+//- /s/many/scripts/spin.sh
+while :; do :; done
+//- /s/many/scripts/hungry.py
+x = bytearray()
+while True: x += b'y' * (1 << 20)
+//- /s/many/scripts/delete.sh
+rm -f kept; echo new > new
+//- /s/many/scripts/secret.sh
+cat \"$1\"; env; ls \"$HOME/..\"
+//- /s/many/scripts/which.sh
+command -v python3; python3 -c 'print(1)'
+//- /s/many/scripts/hook.sh
+mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo x > plain
+//- /s/many/scripts/plain
+echo plain
+//- /s/many/scripts/odd.lua
+print(1)
+//- /s/many/scripts/input.py
+import sys; print(sys.stdin.read())
+//- /work/kept
+original
+";
+
+/// A machine with skills, approved where `names` says so.
+fn machine(names: &[&str]) -> TestEnv {
+    let env = TestEnv::with(SKILLS);
+    for name in names {
+        let run = openskills(&env, &format!("approve {name} --dir s --yes"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    env
+}
+
+fn run(env: &TestEnv, arguments: &str) -> Run {
+    openskills(env, &format!("run {arguments} --dir s"))
+}
+
+#[test]
+fn nothing_runs_without_leave_and_then_only_what_was_approved() {
+    let env = machine(&[]);
+    let refused = run(&env, "hello --workspace work");
+    assert_eq!(refused.code, Some(125), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("hint: approve it: openskills approve s/hello --dir s"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!env.path("work/made").exists());
+    let once = run(&env, "hello --workspace work --approve-once");
+    assert_eq!((once.code, once.stdout.as_str()), (Some(0), "hello\n"), "{}", once.stderr);
+    assert!(env.path("work/made").exists());
+    assert_eq!(run(&env, "hello").code, Some(125), "once is once");
+    assert_eq!(openskills(&env, "approve hello --dir s --yes").code, Some(0));
+    let done = env.run_args(
+        env!("CARGO_BIN_EXE_openskills"),
+        &["execute", "hello", "hi.py", "--dir", "s", "--", "a b", "--json"],
+    );
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(0), "hello a b --json\n"),
+        "{}",
+        done.stderr
+    );
+    // A script that changed is not what was approved.
+    env.write("s/hello/scripts/hi.py", b"print('evil')\n");
+    assert_eq!(run(&env, "hello").code, Some(125));
+    let events = openskills(&env, "log show --json --event skill.script_executed").stdout;
+    let events: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[0]["record"]["exit_status"], "success");
+    assert_eq!(events[0]["record"]["version"], "1.2");
+    assert_eq!(events[0]["changes"], serde_json::json!(["added made"]));
+    assert!(events[0]["enforced"].as_array().unwrap().contains(&"fs_read".into()));
+    assert_eq!(openskills(&env, "log verify").code, Some(0));
+}
+
+#[test]
+fn a_terminal_is_asked() {
+    let env = machine(&[]);
+    if env.run_args("sh", &["-c", "command -v script"]).code != Some(0) {
+        testkit::skip("a run on a terminal", "`script` is not there");
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let typed = |answer: &str| {
+        let line = format!(
+            "printf '{answer}\\n' | script -qec '{program} run hello --dir s' /dev/null; exit $?"
+        );
+        env.run_args("bash", &["-c", &line])
+    };
+    let no = typed("n");
+    assert!(no.code == Some(125) && no.stdout.contains("Run it? [o]nce"), "{}", no.stdout);
+    let once = typed("o");
+    assert!(once.code == Some(0) && once.stdout.contains("hello"), "{}", once.stdout);
+    assert_eq!(openskills(&env, "approvals list").stdout, "");
+    assert_eq!(typed("a").code, Some(0));
+    assert_eq!(run(&env, "hello").code, Some(0), "from now on");
+}
+
+#[test]
+fn codes_limits_and_bad_input() {
+    let env = machine(&["many"]);
+    fs::set_permissions(env.path("s/many/scripts/plain"), fs::Permissions::from_mode(0o755))
+        .unwrap();
+    openskills(&env, "approve many --dir s --yes");
+    for (arguments, code, told) in [
+        ("many code.sh", 42, ""),
+        ("many spin.sh --timeout 1s", 124, "it took too long"),
+        ("many hungry.py --memory 60", 137, "it took too much memory"),
+        ("many", 125, "it has several scripts, name one of them"),
+        ("many nope.sh", 125, "its scripts are"),
+        ("many scripts/code.shh", 125, "did you mean `scripts/code.sh`"),
+        ("many plain", 125, "says by nothing how it is run"),
+        ("many SKILL.md", 125, "says by nothing how it is run"),
+        ("many code.sh --workspace /", 125, "holds more than a project"),
+        ("many code.sh --workspace nowhere", 125, "nowhere"),
+        ("many code.sh --input {", 125, "--input is not JSON"),
+        ("many code.sh --env LD_PRELOAD", 125, "LD_PRELOAD"),
+        ("many code.sh --net a/b", 2, "is no host"),
+        ("many code.sh --allow-degraded all", 2, "is no guarantee"),
+        ("nobody", 125, "there is no skill `nobody`"),
+    ] {
+        let done = run(&env, arguments);
+        assert_eq!(done.code, Some(code), "{arguments}: {}{}", done.stdout, done.stderr);
+        assert!(done.stderr.contains(told), "{arguments}: {}", done.stderr);
+    }
+    let home = env.path("../home");
+    let done = run(&env, &format!("many code.sh --workspace {}", home.display()));
+    assert!(
+        done.code == Some(125) && done.stderr.contains("holds more than a project"),
+        "{}",
+        done.stderr
+    );
+    let done = run(&env, "many input.py --input {\"a\":1}");
+    assert_eq!(done.stdout, "{\"a\":1}\n", "{}", done.stderr);
+    let done = run(&env, "many code.sh --json");
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!((done.code, &report["exitCode"]), (Some(42), &42.into()));
+    assert_eq!(report["record"]["exit_status"], "failed");
+    env.write("s/many/scripts/odd.rb", b"puts 1");
+    let failed: Value = serde_json::from_str(&run(&env, "nobody --json").stdout).unwrap();
+    assert_eq!(failed["error"]["code"], "skill-not-found");
+}
+
+#[test]
+fn writes_are_committed_after_the_end_and_only_what_may_be() {
+    let env = machine(&["many", "hello"]);
+    let dry = run(&env, "hello --workspace work --dry-run");
+    assert!(
+        dry.code == Some(0) && dry.stderr.contains("would change in the workspace:\n  added made"),
+        "{}",
+        dry.stderr
+    );
+    assert!(!env.path("work/made").exists());
+    let refused = run(&env, "many delete.sh --workspace work");
+    assert_eq!(refused.code, Some(125), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("kept would be deleted, which was not approved"),
+        "{}",
+        refused.stderr
+    );
+    assert!(env.path("work/kept").exists() && !env.path("work/new").exists(), "all or nothing");
+    let asked = run(&env, "many delete.sh --workspace work --deletions");
+    assert!(asked.code == Some(125) && asked.stderr.contains("--deletions"), "{}", asked.stderr);
+    openskills(&env, "approve many --dir s --deletions --yes");
+    let done = run(&env, "many delete.sh --workspace work --deletions");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(!env.path("work/kept").exists() && env.path("work/new").exists());
+    let hook = run(&env, "many hook.sh --workspace work");
+    assert!(hook.code == Some(125) && hook.stderr.contains("it is protected"), "{}", hook.stderr);
+    assert!(!env.path("work/.git").exists() && !env.path("work/plain").exists());
+    openskills(&env, "approve many --dir s --direct-writes --yes");
+    let direct = run(&env, "many hook.sh --workspace work --direct-writes");
+    assert!(env.path("work/plain").exists(), "{}", direct.stderr);
+}
+
+#[test]
+fn what_a_skill_asks_for_changes_nothing() {
+    let env = machine(&["many"]).var("SECRET_TOKEN", "canary-in-env").var("LD_PRELOAD", "");
+    env.write("../home/secret", b"canary-in-home\n");
+    let secret = env.path("../home/secret");
+    let done = env.run_args(
+        env!("CARGO_BIN_EXE_openskills"),
+        &[
+            "run",
+            "many",
+            "secret.sh",
+            "--dir",
+            "s",
+            "--workspace",
+            "work",
+            "--",
+            secret.to_str().unwrap(),
+        ],
+    );
+    assert!(!done.stdout.contains("canary"), "{}", done.stdout);
+    // A variable that the user names is given on, and no other.
+    openskills(&env, "approve many --dir s --env SECRET_TOKEN --yes");
+    let done = run(&env, "many secret.sh --env SECRET_TOKEN");
+    assert!(
+        done.stdout.contains("SECRET_TOKEN=canary-in-env")
+            && !done.stdout.contains("canary-in-home"),
+        "{}",
+        done.stdout
+    );
+    // An interpreter in the workspace is not chosen.
+    env.write("work/python3", b"#!/bin/sh\necho evil\n");
+    fs::set_permissions(env.path("work/python3"), fs::Permissions::from_mode(0o755)).unwrap();
+    openskills(&env, "approve hello --dir s --yes");
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let line = format!(
+        "PATH={}:$PATH {program} run hello --dir s --workspace work",
+        env.path("work").display()
+    );
+    let done = env.run_args("bash", &["-c", &line]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "hello\n"), "{}", done.stderr);
+}
+
+#[test]
+fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
+    let env = TestEnv::with(SKILLS);
+    // The same machine, in a namespace in which no other one can be made.
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let without = |arguments: &str| {
+        let line = format!(
+            "unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec {program} {arguments}'"
+        );
+        env.run_args("bash", &["-c", &line])
+    };
+    if without("--version").code != Some(0) {
+        testkit::skip("a machine without user namespaces", "`unshare -Ur` does not work here");
+        return;
+    }
+    let check = without("sandbox check");
+    assert_eq!(check.code, Some(78), "{}", check.stderr);
+    assert!(
+        check.stdout.contains("a stranger's cannot")
+            && check.stderr.contains("hint: allow user namespaces"),
+        "{}",
+        check.stderr
+    );
+    let own = without("run hello --dir s --workspace work --approve-once");
+    assert_eq!((own.code, own.stdout.as_str()), (Some(0), "hello\n"), "{}", own.stderr);
+    assert!(env.path("work/made").exists());
+    fs::remove_file(env.path("work/made")).unwrap();
+    // A project that nobody trusts.
+    fs::create_dir_all(env.path("work/.claude")).unwrap();
+    fs::rename(env.path("s"), env.path("work/.claude/skills")).unwrap();
+    let theirs = without("run hello --project work --workspace work --approve-once");
+    assert_eq!(theirs.code, Some(78), "{}{}", theirs.stdout, theirs.stderr);
+    assert!(
+        theirs.stderr.contains("this machine cannot guarantee")
+            && theirs.stderr.contains("metadata_hidden"),
+        "{}",
+        theirs.stderr
+    );
+    assert!(!env.path("work/made").exists(), "it never started");
+}
