@@ -126,7 +126,8 @@ fn shebang(line: &str) -> Option<Runs> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, start: &str, is_executable: bool) -> Candidate {
+    fn file(path: &str, start: &str) -> Candidate {
+        let is_executable = !path.contains('.');
         Candidate { path: path.to_owned(), is_executable, start: start.as_bytes().to_vec() }
     }
 
@@ -151,24 +152,20 @@ mod tests {
             ("scripts/a.txt", "plain", None),
             ("scripts/a", "\u{7f}ELF", Some(Runs::Itself)),
         ] {
-            assert_eq!(how(&file(path, start, true)), expected, "{path} {start}");
+            assert_eq!(how(&file(path, start)), expected, "{path} {start}");
         }
     }
 
     #[test]
     fn a_named_file_wins_else_the_only_script() {
-        let one = [
-            file("SKILL.md", "", false),
-            file("scripts/a.py", "", false),
-            file("scripts/notes.txt", "", false),
-        ];
+        let one = [file("SKILL.md", ""), file("scripts/a.py", ""), file("scripts/notes.txt", "")];
         assert_eq!(choose(&one, None).unwrap().path, "scripts/a.py");
         assert_eq!(choose(&one, Some("a.py")).unwrap().path, "scripts/a.py");
         assert!(
             choose(&one, Some("scripts/b.py")).unwrap_err().contains("did you mean `scripts/a.py`")
         );
         assert!(choose(&one, Some("SKILL.md")).unwrap_err().contains("says by nothing"));
-        let two = [file("scripts/a.py", "", false), file("scripts/b.sh", "", false)];
+        let two = [file("scripts/a.py", ""), file("scripts/b.sh", "")];
         assert!(choose(&two, None).unwrap_err().ends_with("scripts/a.py, scripts/b.sh"));
         assert!(choose(&[], None).unwrap_err().contains("no script"));
     }
