@@ -2,6 +2,7 @@
 
 use std::io;
 
+#[cfg(target_os = "linux")]
 use serde::{Deserialize, Serialize};
 
 use crate::Guarantee;
@@ -48,6 +49,7 @@ fn words(missing: &[Guarantee]) -> String {
 }
 
 /// A failure as it travels from the stage to the caller.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Failure {
     Unavailable { missing: Vec<Guarantee>, why: String },

@@ -290,3 +290,40 @@ fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
     );
     assert!(!env.path("work/made").exists(), "it never started");
 }
+
+#[test]
+fn without_landlock_nothing_starts() {
+    let env = TestEnv::with(SKILLS);
+    // A filter around the program answers that the kernel has no such call.
+    let script = "import ctypes, os, struct, sys\n\
+libc = ctypes.CDLL(None, use_errno=True)\n\
+code = b''.join(struct.pack('HBBI', *part) for part in [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x50026), (0x06, 0, 0, 0x7fff0000)])\n\
+buffer = ctypes.create_string_buffer(code)\n\
+program = struct.pack('HxxxxxxP', 4, ctypes.addressof(buffer))\n\
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0\n\
+os.execv(sys.argv[1], sys.argv[1:])\n";
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let words = [
+        "-c",
+        script,
+        program,
+        "run",
+        "hello",
+        "--dir",
+        "s",
+        "--workspace",
+        "work",
+        "--approve-once",
+    ];
+    if env.run_args("python3", &["-c", "1"]).code != Some(0) || std::env::consts::ARCH != "x86_64" {
+        testkit::skip(
+            "a machine without Landlock",
+            "`python3` is not there, or it is another processor",
+        );
+        return;
+    }
+    let refused = env.run_args("python3", &words);
+    assert_eq!(refused.code, Some(78), "{}{}", refused.stdout, refused.stderr);
+    assert!(refused.stderr.contains("Landlock"), "{}", refused.stderr);
+    assert!(!env.path("work/made").exists(), "it never started");
+}

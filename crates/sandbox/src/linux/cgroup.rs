@@ -103,6 +103,11 @@ impl Groups {
             .any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))
     }
 
+    /// Returns the folders of the groups, for somebody outside of them to remove.
+    pub(super) fn folders(self) -> Vec<PathBuf> {
+        self.folders
+    }
+
     /// Leaves the groups and removes them. The processes in them are gone.
     pub(super) fn remove(self) {
         for folder in self.folders {

@@ -13,22 +13,14 @@ use crate::{Spec, Writes};
 /// Folders of the system that every program may read and run.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// What programs look up, and nothing of the user's.
-const ETC: [&str; 16] = [
+const ETC: [&str; 8] = [
     "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
     "/etc/alternatives",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
-    "/etc/ca-certificates",
     "/etc/pki/tls/certs",
     "/etc/localtime",
-    "/etc/timezone",
     "/etc/mime.types",
-    "/etc/protocols",
-    "/etc/services",
-    "/etc/locale.alias",
-    "/etc/python3",
     "/etc/fonts",
 ];
 /// Devices that are nobody's.

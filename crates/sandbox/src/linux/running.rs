@@ -1,9 +1,11 @@
 //! A program that runs, seen from outside.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -42,6 +44,8 @@ pub(crate) struct Running {
     stderr: Option<JoinHandle<Captured>>,
     is_flooded: Arc<AtomicBool>,
     tier: Tier,
+    /// Folders of the system that are to be removed when the stage has ended.
+    left: Vec<PathBuf>,
 }
 
 fn setup(step: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
@@ -132,6 +136,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
         is_flooded: Arc::clone(&is_flooded),
         lifeline: Arc::clone(&lifeline),
         tier: spec.strongest,
+        left: Vec::new(),
     };
     let input = spec.stdin.clone();
     std::thread::spawn(move || {
@@ -196,6 +201,9 @@ impl Running {
                 Report::TriedMore(more) => more_violations = more,
                 // Why the supervisor ended it counts more than how it then ended.
                 Report::Ended(how) => ended = Some(how),
+                Report::LeftBehind(folders) => self.left.extend(
+                    folders.into_iter().map(|folder| PathBuf::from(OsString::from_vec(folder))),
+                ),
                 Report::Failed(_) | Report::Started { .. } => {}
             }
         }
@@ -218,6 +226,9 @@ impl Running {
     fn reap(&mut self) {
         if let Some(stage) = self.stage.take() {
             let _ = rustix::io::retry_on_intr(|| waitpid(Some(stage), WaitOptions::empty()));
+            for folder in self.left.drain(..) {
+                let _ = std::fs::remove_dir(folder);
+            }
         }
     }
 }

@@ -63,12 +63,24 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
         Tier::B => tier_b::run(&watched, &known),
     };
     let is_memory = groups.ran_out_of_memory();
-    groups.remove();
-    let ended = match ended? {
-        // What memory ended may look like any other end.
-        Some(_) | None if is_memory => Some(Ended::Memory),
-        ended => ended,
+    let ended = match ended {
+        // Nobody is there to remove what is left.
+        Ok(Some(Ended::Cancelled)) | Err(_) => {
+            groups.remove();
+            ended?
+        }
+        Ok(ended) => {
+            let folders = groups
+                .folders()
+                .into_iter()
+                .map(|folder| folder.into_os_string().into_encoded_bytes());
+            let left = Report::LeftBehind(folders.collect());
+            send(status, &left, &[]).map_err(setup("cannot report"))?;
+            ended
+        }
     };
+    // What memory ended may look like any other end.
+    let ended = if is_memory { Some(Ended::Memory) } else { ended };
     if let Some(ended) = ended {
         send(status, &Report::Ended(ended), &[]).map_err(setup("cannot report"))?;
     }

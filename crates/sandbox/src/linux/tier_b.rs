@@ -141,13 +141,16 @@ fn watch(
 /// Ends every process that is left. Whoever loses its parent becomes a child of this process, so in the end all are.
 fn end_all() {
     loop {
+        // Most runs leave nobody behind, and to look for them takes long.
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return,
+            Ok(None) => {}
+        }
         for child in children() {
             let _ = sys::kill(child, libc::SIGKILL);
         }
-        match wait(WaitOptions::empty()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-        }
+        let _ = wait(WaitOptions::empty());
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) enum Report {
     Tried(Violation),
     /// How many more of those there were.
     TriedMore(u64),
+    /// Folders that can be removed when the stage has ended: to leave them first would take longer than the run.
+    LeftBehind(Vec<Vec<u8>>),
     /// It is over.
     Ended(Ended),
 }

@@ -20,7 +20,12 @@ static HELPER: Once = Once::new();
 
 impl World {
     pub(crate) fn new() -> Self {
-        HELPER.call_once(|| sandbox::use_helper(env!("CARGO_BIN_EXE_sandbox-stage")));
+        HELPER.call_once(|| {
+            let stage = std::env::var_os("SANDBOX_TEST_STAGE").map(PathBuf::from);
+            sandbox::use_helper(
+                stage.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_sandbox-stage"))),
+            );
+        });
         // Another user, whom the suite is run as too, has a folder of its own.
         let base = std::env::var_os("SANDBOX_TEST_FOLDER").map(PathBuf::from);
         let base = base.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
