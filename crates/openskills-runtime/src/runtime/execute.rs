@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
-use sandbox::{Change, ChangeKind, Ended, Outcome, SandboxError, Spec};
+use sandbox::{Change, ChangeKind, Ended, Outcome, PROTECTED, SandboxError, Spec, Writes};
 use skill::Digest;
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 
@@ -19,7 +19,7 @@ use crate::exec::{
 use crate::log::redact;
 use crate::permit::{Authorization, Permit, Request};
 use crate::state::nowhere;
-use crate::{Event, ExecutionRecord, ExitStatus, RuntimeError, ScriptExecution};
+use crate::{Event, ExecutionRecord, ExitStatus, Places, RuntimeError, ScriptExecution};
 
 /// How much of a file is read to know how it is run.
 const START: u64 = 256;
@@ -82,6 +82,7 @@ impl OpenSkillRuntime {
     ) -> Result<Execution, RuntimeError> {
         let Prepared { spec, script, _held } = self.prepare(permit, options)?;
         let id = permit.plan().subject.skill_id.clone();
+        let guarded = Guarded::new(&spec);
         let started = SystemTime::now();
         let mut running = sandbox::start(&spec).map_err(|error| unavailable(&id, error))?;
         let layer = running.take_layer();
@@ -101,6 +102,7 @@ impl OpenSkillRuntime {
         let mut done = Execution::new(outcome, record, changes, reached);
         // It is in the log before anything of it stays.
         self.record(&Event::ScriptExecuted(Box::new(self.event(permit, options, &script, &done))))?;
+        guarded.check().map_err(not_committed)?;
         let is_good = done.ended == Ended::Exited(0) && !done.changes.is_empty();
         if let Some(layer) = layer.filter(|_| is_good && !options.dry_run) {
             may_commit(permit, &done.changes).map_err(not_committed)?;
@@ -132,15 +134,22 @@ impl OpenSkillRuntime {
         let scratch =
             tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
         let home = places.home.as_ref().map(AbsPath::as_path);
+        let own = own_places(places);
         let workspace = match &options.workspace {
-            Some(path) => real_workspace(&places.cwd.as_path().join(path), home)?,
+            Some(path) => real_workspace(&places.cwd.as_path().join(path), home, &own)?,
             None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
         };
         let avoid = [Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
-        let found = match &chosen.runs {
+        let mut found = match &chosen.runs {
             Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
             Runs::Itself => None,
         };
+        // An interpreter may live in a folder with much else; never are our own files granted with it.
+        if let Some(found) = &mut found {
+            found.folders.retain(|folder| {
+                !touches(folder, &own) && home.is_none_or(|home| !home.starts_with(folder))
+            });
+        }
         let script = copy.root.join(&chosen.path);
         let around = Around {
             skill: copy.root.as_path(),
@@ -151,7 +160,8 @@ impl OpenSkillRuntime {
             home,
             env: &std::env::vars_os().collect::<Vec<_>>(),
         };
-        let spec = spec(permit, options, &around).map_err(wrong)?;
+        let mut spec = spec(permit, options, &around).map_err(wrong)?;
+        spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
         Ok(Prepared { spec, script: chosen.path, _held: (copy, scratch) })
     }
 
@@ -182,6 +192,39 @@ impl OpenSkillRuntime {
             reached: done.reached.iter().map(reached).collect(),
             changes: done.changes.iter().map(change).collect(),
             record: done.record.clone(),
+        }
+    }
+}
+
+/// Protected names that a workspace does not have. One that is written directly may get them; they do not stay.
+struct Guarded {
+    absent: Vec<PathBuf>,
+}
+
+impl Guarded {
+    fn new(spec: &Spec) -> Self {
+        let direct = spec.workspace.iter().filter(|workspace| workspace.writes == Writes::Direct);
+        let names = direct.flat_map(|workspace| PROTECTED.map(|name| workspace.path.join(name)));
+        Self { absent: names.filter(|path| path.symlink_metadata().is_err()).collect() }
+    }
+
+    /// Moves what came to stand under such a name out of the way, where nothing looks for it.
+    fn check(&self) -> Result<(), String> {
+        let made: Vec<&PathBuf> =
+            self.absent.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
+        for path in &made {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let aside =
+                path.with_file_name(format!("not-allowed-{}", name.trim_start_matches('.')));
+            std::fs::rename(path, &aside)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        match made.first() {
+            Some(path) => Err(format!(
+                "it made {}, which is protected; it is renamed to `not-allowed-…`",
+                path.display()
+            )),
+            None => Ok(()),
         }
     }
 }
@@ -258,8 +301,25 @@ fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
     Ok(all)
 }
 
+/// Returns the folders in which openskills and csk keep what no script may touch.
+fn own_places(places: &Places) -> Vec<PathBuf> {
+    let all = [&places.config, &places.state, &places.cache, &places.data, &places.csk_home];
+    let all = all.into_iter().flatten().map(|place| place.as_path().to_owned());
+    all.flat_map(|place| [std::fs::canonicalize(&place).unwrap_or_else(|_| place.clone()), place])
+        .collect()
+}
+
+/// Returns true if a folder is one of those, or in one, or holds one.
+fn touches(folder: &Path, own: &[PathBuf]) -> bool {
+    own.iter().any(|own| own.starts_with(folder) || folder.starts_with(own))
+}
+
 /// Returns the real path of a workspace, unless it is more than anybody means.
-fn real_workspace(path: &Path, home: Option<&Path>) -> Result<PathBuf, RuntimeError> {
+fn real_workspace(
+    path: &Path,
+    home: Option<&Path>,
+    own: &[PathBuf],
+) -> Result<PathBuf, RuntimeError> {
     let setup = |message: String| RuntimeError::Setup {
         message,
         hint: Some("name the folder of a project: --workspace DIR".to_owned()),
@@ -270,6 +330,12 @@ fn real_workspace(path: &Path, home: Option<&Path>) -> Result<PathBuf, RuntimeEr
     let is_too_much = real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real));
     if !real.is_dir() {
         return Err(setup(format!("{} is not a folder", path.display())));
+    }
+    if touches(&real, own) {
+        return Err(setup(format!(
+            "{} holds files of openskills or csk, or is one of their folders",
+            path.display()
+        )));
     }
     if is_too_much {
         Err(setup(format!("{} holds more than a project", path.display())))

@@ -206,6 +206,21 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
     openskills(&env, "approve many --dir s --direct-writes --yes");
     let direct = run(&env, "many hook.sh --workspace work --direct-writes");
     assert!(env.path("work/plain").exists(), "{}", direct.stderr);
+    assert!(
+        direct.code == Some(125) && direct.stderr.contains("which is protected"),
+        "{}",
+        direct.stderr
+    );
+    assert!(!env.path("work/.git").exists(), "a new one does not stay");
+    let state = env.path("../home/.local/state/openskills");
+    let own = run(&env, &format!("hello --workspace {}", state.display()));
+    assert!(
+        own.code == Some(125) && own.stderr.contains("holds files of openskills"),
+        "{}",
+        own.stderr
+    );
+    let own = run(&env, &format!("hello --workspace {}", env.path("../home/.local").display()));
+    assert_eq!(own.code, Some(125), "{}", own.stderr);
 }
 
 #[test]
