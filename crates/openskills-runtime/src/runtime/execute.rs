@@ -331,17 +331,16 @@ fn real_workspace(
     if !real.is_dir() {
         return Err(setup(format!("{} is not a folder", path.display())));
     }
+    if is_too_much {
+        return Err(setup(format!("{} holds more than a project", path.display())));
+    }
     if touches(&real, own) {
         return Err(setup(format!(
             "{} holds files of openskills or csk, or is one of their folders",
             path.display()
         )));
     }
-    if is_too_much {
-        Err(setup(format!("{} holds more than a project", path.display())))
-    } else {
-        Ok(real)
-    }
+    Ok(real)
 }
 
 fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
