@@ -74,6 +74,8 @@ pub struct Execution {
     pub committed: bool,
     /// What held while it ran.
     pub enforced: Vec<Guarantee>,
+    /// The kind of sandbox that it ran in.
+    pub tier: sandbox::Tier,
     /// What it asked the proxy for, and whether it was let.
     pub reached: Vec<sandbox::proxy::Reached>,
 }

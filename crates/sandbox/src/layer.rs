@@ -61,6 +61,18 @@ pub enum CommitError {
         /// What happened.
         what: String,
     },
+    /// Folders are too deep inside each other.
+    #[error("there are more than {most} folders inside each other")]
+    TooDeep {
+        /// How many there may be.
+        most: usize,
+    },
+    /// The files are too large altogether.
+    #[error("the files have more than {most} bytes altogether")]
+    TooLarge {
+        /// How many they may have.
+        most: u64,
+    },
     /// There are more changes than can be looked at.
     #[error("there are more than {most} changes")]
     TooMany {

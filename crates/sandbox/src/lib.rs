@@ -36,7 +36,7 @@ pub use spec::PROXY;
 pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
 
 /// Names in a workspace that run or steer something later; no run may write them.
-pub const PROTECTED: [&str; 20] = [
+pub const PROTECTED: [&str; 31] = [
     ".git",
     ".husky",
     ".claude",
@@ -57,6 +57,17 @@ pub const PROTECTED: [&str; 20] = [
     ".zlogin",
     ".gitmodules",
     ".gitattributes",
+    ".corteza",
+    ".keep-up",
+    ".devcontainer",
+    ".gemini",
+    ".cursorrules",
+    ".npmrc",
+    ".mise.toml",
+    ".pre-commit-config.yaml",
+    "CLAUDE.md",
+    "AGENTS.md",
+    "GEMINI.md",
 ];
 
 /// Becomes the hidden stage if this process was started as one; otherwise does nothing. Call it first thing in `main`.

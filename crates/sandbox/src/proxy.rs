@@ -6,6 +6,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
+    UdpSocket,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -88,6 +89,9 @@ fn connection(client: TcpStream, allow: &Allow, seen: &Reachings) -> io::Result<
         if line.trim_end().is_empty() {
             break;
         }
+        if line.trim_end_matches("\r\n").contains(['\r', '\0']) {
+            return answer(&client, "400 Bad Request", "a header holds a line break");
+        }
         if head.len() + line.len() > usize::try_from(MAX_HEAD).unwrap_or(usize::MAX) {
             return answer(
                 &client,
@@ -118,7 +122,11 @@ fn connection(client: TcpStream, allow: &Allow, seen: &Reachings) -> io::Result<
             // One request a connection: the next one could be for another host.
             let kept = head.lines().filter(|line| !is_of_proxy(line));
             let kept: String = kept.map(|line| format!("{line}\r\n")).collect();
-            write!(to_server, "{start}\r\n{kept}Connection: close\r\n\r\n")?;
+            // Whom it is for is what was decided about, and nothing else.
+            let host = &request.host;
+            let port =
+                if request.port == 80 { String::new() } else { format!(":{}", request.port) };
+            write!(to_server, "{start}\r\nHost: {host}{port}\r\n{kept}Connection: close\r\n\r\n")?;
         }
     }
     to_server.write_all(reader.buffer())?;
@@ -202,13 +210,20 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::other(format!(
         "{host} is an address of this machine or of its own network link"
     ));
-    for address in addresses.into_iter().filter(|address| !is_forbidden(address.ip())) {
+    for address in
+        addresses.into_iter().filter(|address| !is_forbidden(address.ip()) && !is_own(address.ip()))
+    {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// Returns true for an address that this machine itself has: only those can be bound.
+fn is_own(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Addresses of this machine, of the link, of metadata services, and of nobody.

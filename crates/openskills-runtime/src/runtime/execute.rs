@@ -88,23 +88,32 @@ impl OpenSkillRuntime {
         let layer = running.take_layer();
         let network = permit.powers().network.clone();
         let reachings = running.take_proxy().map(|listener| {
-            let allow = move |host: &str, _: u16| is_reached(&network, host);
+            // A host is granted for the web; other services of it are not.
+            let allow =
+                move |host: &str, port: u16| matches!(port, 80 | 443) && is_reached(&network, host);
             sandbox::proxy::serve(listener, Arc::new(allow))
         });
         let outcome = running.wait().map_err(|error| unavailable(&id, error))?;
         let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
         let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
-        let changes = match &layer {
-            Some(layer) => layer.changes().map_err(|error| not_committed(error.to_string()))?,
-            None => Vec::new(),
+        // What cannot even be looked at is told after it is in the log.
+        let (changes, unreadable) = match layer.as_ref().map(sandbox::Layer::changes) {
+            Some(Ok(changes)) => (changes, None),
+            Some(Err(error)) => (Vec::new(), Some(error.to_string())),
+            None => (Vec::new(), None),
         };
         let record = record(permit, options, &outcome, started);
         let mut done = Execution::new(outcome, record, changes, reached);
         // It is in the log before anything of it stays.
         self.record(&Event::ScriptExecuted(Box::new(self.event(permit, options, &script, &done))))?;
         guarded.check().map_err(not_committed)?;
+        if let Some(reason) = unreadable.filter(|_| options.workspace.is_some()) {
+            return Err(not_committed(reason));
+        }
         let is_good = done.ended == Ended::Exited(0) && !done.changes.is_empty();
-        if let Some(layer) = layer.filter(|_| is_good && !options.dry_run) {
+        // An empty workspace of its own is gone afterwards: nothing of it stays.
+        let stays = options.workspace.is_some() && !options.dry_run;
+        if let Some(layer) = layer.filter(|_| is_good && stays) {
             may_commit(permit, &done.changes).map_err(not_committed)?;
             layer.commit(&done.changes).map_err(|error| not_committed(error.to_string()))?;
             done.committed = true;
@@ -127,6 +136,10 @@ impl OpenSkillRuntime {
             crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run".to_owned()))?;
         let base =
             places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
+        if options.dry_run && options.asked.direct_writes {
+            return Err(wrong("a dry run cannot write directly".to_owned()));
+        }
+        sweep(&base);
         let copy = PrivateCopy::new(&root, &base, subject.folder)?;
         let copied = Root::open(&copy.root)?;
         let chosen = choose(&candidates(&copied)?, options.script.as_deref()).map_err(wrong)?;
@@ -257,6 +270,7 @@ impl Execution {
             changes,
             committed: false,
             enforced: outcome.enforced,
+            tier: outcome.tier,
             reached,
         }
     }
@@ -301,9 +315,31 @@ fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
     Ok(all)
 }
 
+/// Removes what killed runs left, a day ago or longer. It is ours alone.
+fn sweep(base: &AbsPath) {
+    const OLD: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+    let Ok(entries) = std::fs::read_dir(base.as_path()) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let age = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .map(|modified| modified.elapsed());
+        if age.is_ok_and(|age| age.is_ok_and(|age| age > OLD)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Returns the folders in which openskills and csk keep what no script may touch.
 fn own_places(places: &Places) -> Vec<PathBuf> {
-    let all = [&places.config, &places.state, &places.cache, &places.data, &places.csk_home];
+    let all = [
+        &places.config,
+        &places.state,
+        &places.cache,
+        &places.data,
+        &places.csk_home,
+        &places.claude,
+    ];
     let all = all.into_iter().flatten().map(|place| place.as_path().to_owned());
     all.flat_map(|place| [std::fs::canonicalize(&place).unwrap_or_else(|_| place.clone()), place])
         .collect()

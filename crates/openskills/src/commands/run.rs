@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use openskills_runtime::permit::{Asked, AskedNetwork};
-use openskills_runtime::sandbox::{Ended, Guarantee};
+use openskills_runtime::sandbox::{Ended, Guarantee, Tier};
 use openskills_runtime::{
     Answer, Approver, Execution, ExecutionOptions, RuntimeConfig, RuntimeError,
 };
@@ -248,6 +248,11 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         Ended::Memory => notes.push("it took too much memory, and was ended".to_owned()),
         Ended::Output => notes.push("it wrote too much, and was ended".to_owned()),
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
+    }
+    if done.tier == Tier::B {
+        let why =
+            "this machine has no user namespaces for it; `openskills sandbox check` says more";
+        notes.push(format!("it ran in the weaker sandbox: {why}"));
     }
     let calls: BTreeSet<&str> =
         done.violations.iter().map(|violation| violation.call.as_str()).collect();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::Limits;
 
@@ -77,7 +78,9 @@ impl Groups {
     }
 
     fn enter_one(&mut self, base: &Path, settings: &[(&str, &str)]) -> io::Result<PathBuf> {
-        let folder = base.join(format!("openskills-{}", std::process::id()));
+        // One of a process of the same number may be left from before.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let folder = base.join(format!("openskills-{}-{now}", std::process::id()));
         fs::create_dir(&folder)?;
         let entered = settings
             .iter()

@@ -93,7 +93,6 @@ const USUAL: &[c_long] = &[
     libc::SYS_getcwd,
     libc::SYS_chdir,
     libc::SYS_fchdir,
-    libc::SYS_fchmod,
     libc::SYS_fchown,
     libc::SYS_umask,
     libc::SYS_gettimeofday,
@@ -122,10 +121,7 @@ const USUAL: &[c_long] = &[
     libc::SYS_statfs,
     libc::SYS_fstatfs,
     libc::SYS_getpriority,
-    libc::SYS_setpriority,
-    libc::SYS_sched_setparam,
     libc::SYS_sched_getparam,
-    libc::SYS_sched_setscheduler,
     libc::SYS_sched_getscheduler,
     libc::SYS_sched_get_priority_max,
     libc::SYS_sched_get_priority_min,
@@ -153,7 +149,6 @@ const USUAL: &[c_long] = &[
     libc::SYS_fremovexattr,
     libc::SYS_tkill,
     libc::SYS_futex,
-    libc::SYS_sched_setaffinity,
     libc::SYS_sched_getaffinity,
     libc::SYS_set_tid_address,
     libc::SYS_restart_syscall,
@@ -173,9 +168,7 @@ const USUAL: &[c_long] = &[
     libc::SYS_ioprio_get,
     libc::SYS_inotify_add_watch,
     libc::SYS_inotify_rm_watch,
-    libc::SYS_openat,
     libc::SYS_mkdirat,
-    libc::SYS_mknodat,
     libc::SYS_fchownat,
     libc::SYS_newfstatat,
     libc::SYS_unlinkat,
@@ -183,7 +176,6 @@ const USUAL: &[c_long] = &[
     libc::SYS_linkat,
     libc::SYS_symlinkat,
     libc::SYS_readlinkat,
-    libc::SYS_fchmodat,
     libc::SYS_faccessat,
     libc::SYS_pselect6,
     libc::SYS_ppoll,
@@ -210,11 +202,9 @@ const USUAL: &[c_long] = &[
     libc::SYS_pwritev,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_recvmmsg,
-    libc::SYS_prlimit64,
     libc::SYS_syncfs,
     libc::SYS_sendmmsg,
     libc::SYS_getcpu,
-    libc::SYS_sched_setattr,
     libc::SYS_sched_getattr,
     libc::SYS_renameat2,
     libc::SYS_getrandom,
@@ -231,7 +221,6 @@ const USUAL: &[c_long] = &[
     libc::SYS_statx,
     libc::SYS_rseq,
     libc::SYS_close_range,
-    libc::SYS_openat2,
     libc::SYS_faccessat2,
     libc::SYS_epoll_pwait2,
     libc::SYS_pidfd_open,
@@ -248,6 +237,10 @@ const USUAL: &[c_long] = &[
     libc::SYS_setresuid,
     libc::SYS_setresgid,
     libc::SYS_setgroups,
+];
+
+/// Memory, semaphores and queues that processes share by a number: harmless only in a namespace of their own.
+const SHARED: &[c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -262,10 +255,32 @@ const USUAL: &[c_long] = &[
     libc::SYS_msgctl,
 ];
 
+/// Calls with a mode of a file, and which argument it is.
+const WITH_MODE: &[(c_long, u32)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_openat, 3),
+    (libc::SYS_mknodat, 2),
+];
+#[cfg(target_arch = "x86_64")]
+const OWN_WITH_MODE: &[(c_long, u32)] =
+    &[(libc::SYS_chmod, 1), (libc::SYS_open, 2), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)];
+#[cfg(target_arch = "aarch64")]
+const OWN_WITH_MODE: &[(c_long, u32)] = &[];
+
+/// Calls about a process, and which argument says which: 0 is the caller itself.
+const ABOUT_ITSELF: &[(c_long, u32)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+];
+
 /// Calls that only x86 has.
 #[cfg(target_arch = "x86_64")]
 const OWN: &[c_long] = &[
-    libc::SYS_open,
     libc::SYS_stat,
     libc::SYS_lstat,
     libc::SYS_poll,
@@ -281,17 +296,14 @@ const OWN: &[c_long] = &[
     libc::SYS_rename,
     libc::SYS_mkdir,
     libc::SYS_rmdir,
-    libc::SYS_creat,
     libc::SYS_link,
     libc::SYS_unlink,
     libc::SYS_symlink,
     libc::SYS_readlink,
-    libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
     libc::SYS_getpgrp,
     libc::SYS_utime,
-    libc::SYS_mknod,
     libc::SYS_arch_prctl,
     libc::SYS_time,
     libc::SYS_epoll_create,
@@ -355,8 +367,9 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
         code.extend([jump(BPF_JGE, 0x4000_0000, 0, 1), ret(KILL)]);
     }
     code.extend(conditions(sockets));
+    let shared = if sockets == Sockets::None { &[] } else { SHARED };
     let mut numbers: Vec<(u32, u32)> =
-        USUAL.iter().chain(OWN).map(|nr| (*nr as u32, ALLOW)).collect();
+        USUAL.iter().chain(OWN).chain(shared).map(|nr| (*nr as u32, ALLOW)).collect();
     numbers.extend(REPORTED.iter().map(|(nr, _)| (*nr as u32, REPORT)));
     numbers.sort_unstable();
     numbers.dedup_by_key(|(nr, _)| *nr);
@@ -441,23 +454,43 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
     }
     socket.push(ret(REPORT));
     code.extend(when(libc::SYS_socket, socket));
-    let pair = if sockets == Sockets::None {
-        // Inside one process tree a pair reaches nobody else.
-        vec![
-            load(at_argument(0)),
-            jump(BPF_JEQ, unix, 0, 1),
+    // A pair that sends whole messages could send one to any path; without a namespace that is another program's.
+    let mut pair =
+        vec![load(at_argument(0)), jump(BPF_JEQ, unix, 1, 0), ret(errno(libc::EAFNOSUPPORT))];
+    if sockets == Sockets::None {
+        pair.extend([
+            load(at_argument(1)),
+            statement(BPF_ALU | BPF_AND | BPF_K, 0xf),
+            jump(BPF_JEQ, libc::SOCK_STREAM as u32, 1, 0),
+            jump(BPF_JEQ, libc::SOCK_SEQPACKET as u32, 0, 1),
             ret(ALLOW),
-            ret(errno(libc::EAFNOSUPPORT)),
-        ]
+            ret(errno(libc::EPERM)),
+        ]);
     } else {
-        vec![
-            load(at_argument(0)),
-            jump(BPF_JEQ, unix, 0, 1),
-            ret(ALLOW),
-            ret(errno(libc::EAFNOSUPPORT)),
-        ]
-    };
+        pair.push(ret(ALLOW));
+    }
     code.extend(when(libc::SYS_socketpair, pair));
+    // No file becomes one that runs as its owner.
+    for (number, argument) in WITH_MODE.iter().chain(OWN_WITH_MODE) {
+        let checks = vec![
+            load(at_argument(*argument)),
+            statement(BPF_ALU | BPF_AND | BPF_K, 0o6000),
+            jump(BPF_JEQ, 0, 0, 1),
+            ret(ALLOW),
+            ret(errno(libc::EPERM)),
+        ];
+        code.extend(when(*number, checks));
+    }
+    // Limits and priorities are the caller's own.
+    for (number, argument) in ABOUT_ITSELF {
+        let checks = vec![
+            load(at_argument(*argument)),
+            jump(BPF_JEQ, 0, 0, 1),
+            ret(ALLOW),
+            ret(errno(libc::EPERM)),
+        ];
+        code.extend(when(*number, checks));
+    }
     code
 }
 

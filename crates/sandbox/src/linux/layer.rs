@@ -21,6 +21,8 @@ use crate::layer::{Change, ChangeKind, CommitError};
 
 /// The most entries that a layer may have.
 const MOST: usize = 100_000;
+/// How many folders may be inside each other.
+const DEEPEST: usize = 64;
 
 /// The layer that writes to a workspace went to.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub(crate) struct Layer {
     pub(crate) upper: OwnedFd,
     pub(crate) workspace: PathBuf,
     pub(crate) started: SystemTime,
+    /// How many bytes may be committed.
+    pub(crate) most: u64,
 }
 
 impl Layer {
@@ -50,14 +54,21 @@ impl Layer {
                     reason: reason.clone(),
                 });
             }
-            self.check(&host, change)?;
+            let makes_room = |other: &Change| {
+                other.kind == ChangeKind::Deleted && change.path.starts_with(&other.path)
+            };
+            let has_room = change.kind != ChangeKind::Deleted && changes.iter().any(makes_room);
+            if !has_room {
+                self.check(&host, change)?;
+            }
+        }
+        self.check_size(changes)?;
+        // What goes makes room for what comes; the deepest first, so that folders are empty.
+        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Deleted) {
+            remove(&host, &change.path).map_err(failed(&change.path))?;
         }
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Deleted) {
             self.apply(&host, change).map_err(failed(&change.path))?;
-        }
-        // The deepest first, so that folders are empty.
-        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Deleted) {
-            remove(&host, &change.path).map_err(failed(&change.path))?;
         }
         Ok(())
     }
@@ -82,6 +93,19 @@ impl Layer {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses more than the layer itself could hold: files with nothing in them, and one file under many names, grow on the way.
+    fn check_size(&self, changes: &[Change]) -> Result<(), CommitError> {
+        let files = changes
+            .iter()
+            .filter(|change| matches!(change.kind, ChangeKind::Added | ChangeKind::Modified));
+        let size = |change: &Change| {
+            stat_below(&self.upper, &change.path)
+                .map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(u64::MAX))
+        };
+        let total = files.map(size).fold(0, u64::saturating_add);
+        if total > self.most { Err(CommitError::TooLarge { most: self.most }) } else { Ok(()) }
     }
 
     fn apply(&self, host: &OwnedFd, change: &Change) -> io::Result<()> {
@@ -133,6 +157,9 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn folder(&mut self, path: &Path) -> Result<(), CommitError> {
+        if path.components().count() > DEEPEST {
+            return Err(CommitError::TooDeep { most: DEEPEST });
+        }
         let open = open_below(self.upper, path, OFlags::DIRECTORY).map_err(failed(path))?;
         let entries = Dir::read_from(&open).map_err(|error| failed(path)(error.into()))?;
         for entry in entries {
@@ -288,11 +315,13 @@ fn changed_at(stat: &Stat) -> SystemTime {
 /// Returns true if a link leads out of the workspace, by its text.
 fn leads_out(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count() - 1;
+    let mut is_down = false;
     for part in target.components() {
         match part {
-            Component::Normal(_) => depth += 1,
+            Component::Normal(_) => is_down = true,
             Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
+            // Back up from a name is not where it came from, if the name is a link.
+            Component::ParentDir if depth > 0 && !is_down => depth -= 1,
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
         }
     }

@@ -61,7 +61,8 @@ pub(super) fn run(known: &Known<'_>) -> Result<std::convert::Infallible, Failure
     if known.has_memory_group {
         enforced.push(Guarantee::Mem);
     }
-    if known.has_pids_group || bound_pids(known) {
+    // The limit counts the processes of this user in this namespace; it does not bind root.
+    if known.has_pids_group || !known.is_root {
         enforced.push(Guarantee::Pids);
     }
     let missing: Vec<Guarantee> =
@@ -105,15 +106,17 @@ fn unavailable(what: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
     }
 }
 
-/// Bounds the number of processes without a group, where the kernel can.
-fn bound_pids(known: &Known<'_>) -> bool {
-    if !known.is_root {
-        // The limit is set before the program starts; it counts the processes of this user in this namespace.
-        return true;
-    }
-    // The limit does not bind root; newer kernels have a highest number for each namespace of processes.
-    let most = known.spec.limits.pids.max(301);
-    std::fs::write("/proc/sys/kernel/pid_max", most.to_string()).is_ok()
+/// Counts the processes of this user.
+fn processes_of_user() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+
+    let own = rustix::process::geteuid().as_raw();
+    let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
+    let is_own = |entry: &std::fs::DirEntry| {
+        let is_process = entry.file_name().as_bytes().iter().all(u8::is_ascii_digit);
+        is_process && entry.metadata().is_ok_and(|metadata| metadata.uid() == own)
+    };
+    entries.filter_map(Result::ok).filter(is_own).count() as u64
 }
 
 /// Returns the rules of Landlock for the view.
@@ -200,9 +203,10 @@ pub(super) fn into_program(known: &Known<'_>) -> io::Result<()> {
     sys::setsid()?;
     sys::set_limit(libc::RLIMIT_CORE, 0)?;
     // It counts the processes of this user in this namespace of users; without one, all of them.
-    if known.spec.strongest == Tier::A {
-        sys::set_limit(libc::RLIMIT_NPROC, u64::from(limits.pids))?;
-    }
+    let others = if known.spec.strongest == Tier::A { 0 } else { processes_of_user() };
+    sys::set_limit(libc::RLIMIT_NPROC, u64::from(limits.pids) + others)?;
+    // Files with nothing in them can be of any size; what they would take elsewhere is bounded.
+    sys::set_limit(libc::RLIMIT_FSIZE, limits.temporary.saturating_mul(4))?;
     sys::set_limit(libc::RLIMIT_NOFILE, 1024)?;
     sys::set_limit(libc::RLIMIT_MSGQUEUE, 0)?;
     sys::set_limit(libc::RLIMIT_MEMLOCK, 1 << 20)?;
@@ -247,17 +251,23 @@ fn answer(known: &Known<'_>, child: libc::pid_t, reports: &OwnedFd, children: &O
     }
 }
 
-/// Adds up what the processes of the run hold.
+/// Adds up what the processes of the run hold: their own pages, and those that they share once.
 fn used_memory() -> u64 {
-    let Ok(entries) = std::fs::read_dir(Path::new("/proc")) else { return 0 };
-    let page = 4096;
+    let Ok(entries) = std::fs::read_dir("/proc") else { return u64::MAX };
     let names = entries.filter_map(Result::ok).map(|entry| entry.file_name());
     let numbers = names.filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit));
-    let pages = numbers.filter_map(|name| {
-        let text = std::fs::read_to_string(Path::new("/proc").join(name).join("statm")).ok()?;
-        let mut fields = text.split(' ').skip(1).map(|field| field.parse::<u64>().unwrap_or(0));
-        let (resident, shared) = (fields.next()?, fields.next()?);
-        Some(resident.saturating_sub(shared))
-    });
-    pages.sum::<u64>() * page
+    let (mut own, mut shared) = (0, 0);
+    for name in numbers {
+        let Ok(bytes) = std::fs::read(Path::new("/proc").join(name).join("status")) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let kibibytes = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        };
+        own += kibibytes("RssAnon:").unwrap_or(0) << 10;
+        shared = shared.max(kibibytes("RssShmem:").unwrap_or(0) << 10);
+    }
+    own + shared
 }

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::layer::Layer;
 use super::spawn;
@@ -22,6 +23,9 @@ use super::wire::{Report, receive, seal};
 use crate::error::{Failure, SandboxError};
 use crate::outcome::{Captured, Ended, Outcome, Violation};
 use crate::{Guarantee, Spec, Tier};
+
+/// How long after its time a stage may take to end everything.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Whether this program can be started anew as the stage.
 pub(super) static INITIALISED: AtomicBool = AtomicBool::new(false);
@@ -44,6 +48,7 @@ pub(crate) struct Running {
     stderr: Option<JoinHandle<Captured>>,
     is_flooded: Arc<AtomicBool>,
     tier: Tier,
+    wall: Duration,
     /// Folders of the system that are to be removed when the stage has ended.
     left: Vec<PathBuf>,
 }
@@ -136,6 +141,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
         is_flooded: Arc::clone(&is_flooded),
         lifeline: Arc::clone(&lifeline),
         tier: spec.strongest,
+        wall: spec.limits.wall,
         left: Vec::new(),
     };
     let input = spec.stdin.clone();
@@ -161,6 +167,7 @@ impl Running {
                     upper,
                     workspace,
                     started: begun,
+                    most: spec.limits.temporary.saturating_mul(2),
                 });
                 self.proxy =
                     if proxy_port.is_some() { fds.next().map(TcpListener::from) } else { None };
@@ -193,9 +200,12 @@ impl Running {
     pub(crate) fn wait(mut self) -> Result<Outcome, SandboxError> {
         let mut violations: Vec<Violation> = Vec::new();
         let (mut more_violations, mut ended) = (0, None);
-        while let Some((report, _)) =
-            receive(&self.status).map_err(setup("cannot hear from the stage"))?
-        {
+        while self.has_report() {
+            let Some((report, _)) =
+                receive(&self.status).map_err(setup("cannot hear from the stage"))?
+            else {
+                break;
+            };
             match report {
                 Report::Tried(violation) => violations.push(violation),
                 Report::TriedMore(more) => more_violations = more,
@@ -209,18 +219,43 @@ impl Running {
         }
         let duration = self.started.elapsed();
         self.reap();
+        // Everything that could write is gone; if not, its output is not waited for.
+        let last = Instant::now() + GRACE;
         let captured = |stream: Option<JoinHandle<Captured>>| {
-            stream.and_then(|stream| stream.join().ok()).unwrap_or_default()
+            let stream = stream?;
+            while !stream.is_finished() && Instant::now() < last {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if stream.is_finished() { stream.join().ok() } else { None }
         };
+        let captured = |stream| captured(stream).unwrap_or_default();
         let (stdout, stderr) = (captured(self.stdout.take()), captured(self.stderr.take()));
         let ended = match ended {
             Some(Ended::Cancelled) if self.is_flooded.load(Ordering::Relaxed) => Ended::Output,
             Some(ended) => ended,
             // Somebody killed the whole tree.
+            None if duration >= self.wall => Ended::Timeout,
             None => Ended::Signalled(libc::SIGKILL),
         };
         let (enforced, tier) = (std::mem::take(&mut self.enforced), self.tier);
         Ok(Outcome { ended, stdout, stderr, violations, more_violations, duration, enforced, tier })
+    }
+
+    /// Waits for a report. A stage that is late has been tampered with: it is ended.
+    fn has_report(&self) -> bool {
+        let end = self.wall + GRACE;
+        let left = end.saturating_sub(self.started.elapsed());
+        let wait = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        let mut fds = [PollFd::new(&self.status, PollFlags::IN)];
+        let _ = rustix::io::retry_on_intr(|| poll(&mut fds, Some(&wait)));
+        let has_report = !fds[0].revents().is_empty();
+        if !has_report && let Some(stage) = self.stage {
+            let _ = kill_process(stage, Signal::KILL);
+        }
+        has_report
     }
 
     fn reap(&mut self) {

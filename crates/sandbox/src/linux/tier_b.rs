@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use landlock::ABI;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -122,7 +122,9 @@ fn watch(
             let _ = send(watched.status, &Report::Tried(violation), &[]);
         }
         sys::drain(children);
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+        // Not for ever: very many may end one after the other.
+        for _ in 0..256 {
+            let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) else { break };
             if pid.as_raw_nonzero().get() != child {
                 continue;
             }
@@ -147,10 +149,15 @@ fn end_all() {
             Err(_) => return,
             Ok(None) => {}
         }
-        for child in children() {
-            let _ = sys::kill(child, libc::SIGKILL);
+        // First none of them goes on, then none is left.
+        let all = children();
+        for signal in [libc::SIGSTOP, libc::SIGKILL] {
+            for child in &all {
+                let _ = sys::kill(*child, signal);
+            }
         }
         let _ = wait(WaitOptions::empty());
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
     }
 }
 
@@ -161,8 +168,9 @@ fn children() -> Vec<libc::pid_t> {
     names
         .filter_map(|name| {
             let number = name.parse().ok()?;
-            let text = fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
-            // The name of a program may hold anything; what follows it does not.
+            // The name of a program may hold any bytes; what follows it does not.
+            let text =
+                String::from_utf8_lossy(&fs::read(format!("/proc/{name}/stat")).ok()?).into_owned();
             let parent = text.rsplit(") ").next()?.split(' ').nth(1)?;
             (parent == own).then_some(number)
         })
@@ -233,7 +241,7 @@ fn rules(known: &Known<'_>, grants: &Grants, files: &Temporary) -> Rules {
     rules.write.extend(DEVICES.map(PathBuf::from));
     if let Some(workspace) = &grants.workspace {
         let is_closed =
-            known.spec.workspace.as_ref().is_none_or(|work| work.writes == Writes::Never);
+            known.spec.workspace.as_ref().is_none_or(|work| work.writes != Writes::Direct);
         let list = if is_closed { &mut rules.read } else { &mut rules.write };
         list.push(workspace.path.clone());
     }
@@ -263,8 +271,9 @@ impl Temporary {
 
     /// Returns a value of the environment with this folder in place of the shared one.
     fn instead_of(&self, value: &OsString) -> OsString {
-        match Path::new(value).strip_prefix("/tmp") {
-            Ok(rest) if value.as_bytes().starts_with(b"/tmp") => self.0.join(rest).into_os_string(),
+        match value.as_bytes() {
+            b"/tmp" => self.0.clone().into_os_string(),
+            b"/tmp/home" => self.0.join("home").into_os_string(),
             _ => value.clone(),
         }
     }

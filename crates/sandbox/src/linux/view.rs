@@ -79,7 +79,10 @@ pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Vi
     }
     system_files(&at)?;
     for (opened, tree) in &devices {
-        step("cannot close a mount", set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC))?;
+        step(
+            "cannot close a mount",
+            set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY),
+        )?;
         put(tree, opened, &at(&opened.path))?;
     }
     processes(&at(Path::new("/proc")))?;
@@ -113,6 +116,7 @@ fn memory(size: u64, mode: &str) -> Step<OwnedFd> {
     let made = (|| {
         let fs = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(&fs, "size", size.to_string())?;
+        fsconfig_set_string(&fs, "nr_inodes", "100000")?;
         fsconfig_set_string(&fs, "mode", mode)?;
         fsconfig_create(&fs)?;
         fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())

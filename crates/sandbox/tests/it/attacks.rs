@@ -338,3 +338,71 @@ fn nothing_of_the_caller_is_inherited() {
     }
     drop(file);
 }
+
+#[test]
+fn limits_of_others_are_not_touched() {
+    let world = World::new();
+    let mut victim = Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = victim.id();
+    let limits = || fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+    let before = limits();
+    let script = format!(
+        "python3 -c \"import resource; resource.prlimit({pid}, resource.RLIMIT_CPU, (1, 1))\"; python3 -c \"import resource, os; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0)); resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))\""
+    );
+    for tier in BOTH {
+        world.held(tier, &script);
+        assert_eq!(limits(), before, "{tier:?}");
+    }
+    world.free(&format!(
+        "python3 -c \"import resource; resource.prlimit({pid}, resource.RLIMIT_CPU, (100, 100))\""
+    ));
+    assert_ne!(limits(), before, "the attack works");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
+#[test]
+fn messages_and_memory_of_others_are_not_reached_without_namespaces() {
+    let world = World::new();
+    let datagram = UnixDatagram::bind(world.path("work/datagram")).unwrap();
+    datagram.set_nonblocking(true).unwrap();
+    let send = format!(
+        "python3 -c \"import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b'x', '{}')\"",
+        world.path("work/datagram").display()
+    );
+    let received = || datagram.recv(&mut [0; 8]).is_ok();
+    world.held(Tier::B, &send);
+    assert!(!received());
+    world.free(&send);
+    assert!(received(), "the attack works");
+    let shared = "python3 -c \"import ctypes; c = ctypes.CDLL(None); print('made' if c.shmget(0, 4096, 0o1666) >= 0 else 'refused')\"";
+    assert!(world.free(shared).contains("made"), "the attack works");
+    assert!(output(&world.held(Tier::B, shared)).contains("refused"));
+    assert!(output(&world.held(Tier::A, shared)).contains("made"), "in a namespace it is its own");
+    Command::new("bash").args(["-c", "ipcs -m | awk '$3 == \"root\" && $5 == 4096 && $6 == 0 {print $2}' | xargs -r -n1 ipcrm -m"]).status().unwrap();
+}
+
+#[test]
+fn no_file_becomes_one_that_runs_as_its_owner_and_devices_stay() {
+    let world = World::new();
+    world.write("work/tool", "x");
+    let script = "chmod u+s tool; python3 -c \"import os; os.open('made', os.O_CREAT | os.O_WRONLY, 0o4755); os.chmod('tool', 0o6755)\"; chmod 600 /dev/null; touch -d 2001-01-01 /dev/null; echo x > /dev/null && echo written";
+    let before = fs::metadata("/dev/null").unwrap();
+    let mut spec = world.spec("/bin/bash", &["-c", script]);
+    spec.workspace =
+        Some(sandbox::Workspace { path: world.path("work"), writes: sandbox::Writes::Direct });
+    let seen = output(&crate::world::run(&spec));
+    assert!(seen.contains("written"), "{seen}");
+    for name in ["work/tool", "work/made"] {
+        let mode = fs::metadata(world.path(name)).map_or(0, |metadata| metadata.mode());
+        assert_eq!(mode & 0o6000, 0, "{name}");
+    }
+    let after = fs::metadata("/dev/null").unwrap();
+    assert_eq!((before.mode(), before.mtime()), (after.mode(), after.mtime()));
+    world.free("chmod u+s tool");
+    assert_eq!(
+        fs::metadata(world.path("work/tool")).unwrap().mode() & 0o4000,
+        0o4000,
+        "the attack works"
+    );
+}

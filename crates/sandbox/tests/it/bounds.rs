@@ -164,3 +164,16 @@ fn bad_input_is_a_clear_error() {
     fs::write(&plain, "echo x").unwrap();
     assert!(told(&|spec| spec.program.clone_from(&plain)).contains("Permission denied"));
 }
+
+#[test]
+fn an_odd_name_and_many_children_do_not_outlive_a_run() {
+    let world = World::new();
+    for tier in BOTH {
+        let limits = Limits { wall: Duration::from_millis(800), ..Limits::default() };
+        let script = "python3 -c \"import ctypes, os, time\nctypes.CDLL(None).prctl(15, b'\\xff\\xfe\\xfd')\nos.setsid() if os.fork() == 0 else None\ntime.sleep(20)\"";
+        let start = Instant::now();
+        let outcome = run(&bounded(&world, tier, limits, script));
+        assert_eq!(outcome.ended, Ended::Timeout, "{tier:?}: {}", output(&outcome));
+        assert!(start.elapsed() < Duration::from_secs(3), "{tier:?}: {:?}", start.elapsed());
+    }
+}

@@ -71,7 +71,11 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
         ("echo x > plain; ln -s /etc/passwd l", "link l refused"),
         ("echo x > plain; ln -s ../../x l", "link l refused"),
         ("echo x > plain; mkdir d; ln -s ../.. d/l", "link d/l refused"),
-        ("echo x > plain; echo y > s; chmod u+s s", "added s refused"),
+        (
+            "echo x > plain; mkdir -p a/b; ln -s .. a/b/l; ln -s a/b/l/../../x esc",
+            "link esc refused",
+        ),
+        ("echo x > plain; echo steer > CLAUDE.md", "added CLAUDE.md refused"),
         ("echo x > plain; mkfifo f", "added f refused"),
         (
             "echo x > plain; mkdir -p sub/.git/hooks; echo e > sub/.git/hooks/pre-commit",
@@ -113,4 +117,25 @@ fn what_somebody_else_changed_is_a_conflict_and_no_link_is_followed() {
     symlink(world.path("home/.ssh"), world.path("work/d")).unwrap();
     assert!(layer.commit(&changes).is_err());
     assert!(!world.path("home/.ssh/authorized_keys").exists());
+}
+
+#[test]
+fn files_and_folders_change_places_and_too_much_is_refused() {
+    let world = World::new();
+    world.write("work/file", "x");
+    fs::create_dir(world.path("work/folder")).unwrap();
+    world.write("work/folder/inner", "x");
+    let (layer, _) =
+        changed(&world, "rm file; mkdir file; echo y > file/new; rm -rf folder; echo z > folder");
+    layer.commit(&layer.changes().unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(world.path("work/file/new")).unwrap(), "y\n");
+    assert_eq!(fs::read_to_string(world.path("work/folder")).unwrap(), "z\n");
+    let world = World::new();
+    let (layer, _) = changed(&world, "truncate -s 900M sparse");
+    assert!(matches!(layer.commit(&layer.changes().unwrap()), Err(CommitError::TooLarge { .. })));
+    let deep = "d=.; for i in $(seq 90); do d=$d/d; done; mkdir -p $d";
+    let mut running = sandbox::start(&world.spec("/bin/bash", &["-c", deep])).unwrap();
+    let layer = running.take_layer().unwrap();
+    running.wait().unwrap();
+    assert!(matches!(layer.changes(), Err(CommitError::TooDeep { .. })));
 }
