@@ -20,7 +20,7 @@ use crate::permit::{Asked, Request};
 use crate::{ExecutionRecord, Grant};
 
 pub(crate) use choose::{Candidate, Runs, choose};
-pub(crate) use copy::PrivateCopy;
+pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use interpreter::interpreter;
 pub(crate) use spec::{Around, is_reached, spec};
 

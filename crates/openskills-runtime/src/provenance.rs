@@ -3,6 +3,8 @@
 //! A marker is a file in a folder that anybody may have written. It counts for policy only with a receipt that csk
 //! keeps under its own home.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use skill::{
@@ -44,6 +46,14 @@ pub struct Provenance {
     #[serde(skip)]
     #[schemars(skip)]
     pub capabilities: Option<DeclaredCapabilities>,
+    /// Commands that csk installed from the skill, by name, each with its file in the runtime store; only with a receipt.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) commands: BTreeMap<String, RelPath>,
+    /// The skill as csk calls it, and the digest of the list of its runtime.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) runtime: Option<(String, Digest)>,
     /// The digest of what was installed that covers modes and links.
     #[serde(skip)]
     #[schemars(skip)]
@@ -141,6 +151,16 @@ pub(crate) fn provenance(
         content_sha256: marker.content_sha256.to_string(),
         bundle_sha256: marker.bundle_sha256.map(|digest| digest.to_string()),
         capabilities: marker.capabilities.filter(|_| has_receipt),
+        commands: if has_receipt {
+            let commands = marker.command_paths.into_iter();
+            commands.map(|(name, path)| (name.to_string(), path)).collect()
+        } else {
+            BTreeMap::new()
+        },
+        runtime: marker
+            .runtime_sha256
+            .filter(|_| has_receipt)
+            .map(|list| (marker.name.to_string(), list)),
         context: marker.context_sha256,
         has_receipt,
         is_drifted,

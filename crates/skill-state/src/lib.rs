@@ -6,6 +6,7 @@ mod key;
 mod org_policy;
 mod origin;
 mod receipts;
+mod runtime_list;
 mod source;
 
 pub use approvals::{Approval, Approvals, Grant, StateError};
@@ -13,6 +14,9 @@ pub use key::key_of;
 pub use org_policy::{OrgPolicy, RequiredTiers, Used};
 pub use origin::{Pattern, origin_key};
 pub use receipts::Receipts;
+pub use runtime_list::{
+    RUNTIME_LIST, RuntimeFile, compare_runtime, file_line, link_line, runtime_place,
+};
 pub use source::SkillSource;
 
 /// Checks the `schema_version` of a file of openskills.

@@ -6,22 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use sha2::{Digest as _, Sha256};
 use skill::{Digest, Identifier, RelPath};
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, fingerprint, replace_folder, walk};
+use skill_fs::{AbsPath, FsError, Root, fingerprint, replace_folder};
+use skill_state::{
+    RUNTIME_LIST, RuntimeFile, compare_runtime, file_line, link_line, runtime_place,
+};
 
 use super::journal::{remove_obstacle, remove_tree};
 use super::seen::{Seen, Sight};
 use super::write::{Rights, seal, write_error, write_files, write_text};
 use super::{SkillError, write};
-use crate::object::{hex, pump};
 use crate::{FileKind, Runtime};
-
-/// The list of digests in each folder.
-const LIST: &str = ".csk-runtime.json";
-/// The most that is read of a list.
-const MAX_LIST: u64 = 64 << 20;
 
 /// The store.
 #[derive(Debug)]
@@ -76,7 +73,7 @@ impl Store {
 
     /// Returns where the runtime of a skill's commit is.
     pub fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
-        self.folder.join(skill.as_str()).join(commit)
+        runtime_place(&self.home, skill.as_str(), commit)
     }
 
     /// Returns true if a path is that of a file in the store.
@@ -116,7 +113,7 @@ impl Store {
             seen().remember(key.to_owned(), Some(sight));
             return Ok(Ok(list));
         }
-        let found = compare(&root)?;
+        let found = compare_runtime(&root)?;
         let settled = print.filter(|print| print.is_settled(now));
         let sight = settled
             .zip(found.as_ref().ok())
@@ -137,7 +134,7 @@ impl Store {
         let failed = |error: FsError| write_error(&error);
         remove_tree(&staged).map_err(failed)?;
         write_files(&staged, &runtime.files, Rights::Read)?;
-        write_text(&staged.join(LIST), &list.text, Rights::Read)?;
+        write_text(&staged.join(RUNTIME_LIST), &list.text, Rights::Read)?;
         seal(&staged).map_err(failed)?;
         let print = Root::open(&staged).and_then(|root| fingerprint(&root)).map_err(failed)?;
         remove_obstacle(&place).map_err(failed)?;
@@ -186,7 +183,8 @@ impl RuntimeList {
                         Ok(())
                     })?;
                     let is_plain = file.kind == FileKind::Plain;
-                    file_line(if is_plain { PLAIN } else { EXECUTABLE }, &sha.finalize())
+                    let kind = if is_plain { RuntimeFile::Plain } else { RuntimeFile::Executable };
+                    file_line(kind, sha.finalize().into())
                 }
             };
             files.insert(file.path.to_string(), line.into());
@@ -195,66 +193,4 @@ impl RuntimeList {
         let text = format!("{value:#}\n");
         Ok(Self { digest: Digest::of(text.as_bytes()), text })
     }
-}
-
-fn link_line(target: &str) -> String {
-    format!("120000 {target}")
-}
-
-fn file_line(mode: &str, sha: &[u8]) -> String {
-    format!("{mode} sha256:{}", hex(sha))
-}
-
-/// How git writes the mode of a file.
-const PLAIN: &str = "100644";
-const EXECUTABLE: &str = "100755";
-
-/// Compares a folder with its list; returns the list's digest, or the first difference.
-fn compare(root: &Root) -> Result<Result<Digest, String>, FsError> {
-    let list = RelPath::new(LIST).expect("it is a plain name");
-    let bytes = match root.read(&list, MAX_LIST) {
-        Ok(bytes) => bytes,
-        Err(FsError::NotFound { .. }) => return Ok(Err(format!("{LIST} is missing"))),
-        Err(error) => return Err(error),
-    };
-    let value: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let Some(files) = value["files"].as_object().filter(|_| value["schema_version"] == 1) else {
-        return Ok(Err(format!("{LIST} cannot be read")));
-    };
-    let mut found = 0;
-    for entry in walk(root, &WalkLimits::SKILL)? {
-        let path = entry.path.as_str();
-        let line = match &entry.kind {
-            Kind::Folder => continue,
-            _ if path == LIST => continue,
-            Kind::Link(target) => link_line(target),
-            Kind::Other(kind) => return Ok(Err(format!("{path} is {kind}"))),
-            Kind::File { executable, .. } => {
-                let mut sha = Sha256::new();
-                let read = pump(root.file(&entry.path)?, |bytes| {
-                    sha.update(bytes);
-                    Ok(())
-                });
-                read.map_err(|source| FsError::Io { path: path.to_owned(), source })?;
-                file_line(if *executable { EXECUTABLE } else { PLAIN }, &sha.finalize())
-            }
-        };
-        match files.get(path) {
-            None => return Ok(Err(format!("{path} was added"))),
-            Some(expected) if *expected != line.as_str() => {
-                return Ok(Err(format!("{path} was changed")));
-            }
-            Some(_) => found += 1,
-        }
-    }
-    if found == files.len() {
-        return Ok(Ok(Digest::of(&bytes)));
-    }
-    let gone = files.keys().find(|path| {
-        RelPath::new(path.as_str()).is_ok_and(|path| !root.has(&path).unwrap_or(false))
-    });
-    Ok(
-        Err(gone
-            .map_or_else(|| "files are missing".to_owned(), |path| format!("{path} is missing"))),
-    )
 }

@@ -9,8 +9,19 @@ use std::path::Path;
 use skill::Digest;
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
 
+use skill_state::compare_runtime;
+
 use crate::RuntimeError;
 use crate::state::make_private_folder;
+
+/// What a copy must be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Expected {
+    /// A skill's folder with this bundle digest.
+    Bundle(Digest),
+    /// A folder of the runtime store whose list has this digest.
+    Runtime(Digest),
+}
 
 /// The copy; it goes when it is dropped.
 #[derive(Debug)]
@@ -20,11 +31,11 @@ pub(crate) struct PrivateCopy {
 }
 
 impl PrivateCopy {
-    /// Copies a skill below `base`, and makes sure that the copy is what has the digest.
+    /// Copies a folder below `base`, and makes sure that the copy is what was permitted.
     pub(crate) fn new(
         skill: &Root,
         base: &AbsPath,
-        expected: Digest,
+        expected: Expected,
     ) -> Result<Self, RuntimeError> {
         make_private_folder(base)?;
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
@@ -39,11 +50,20 @@ impl PrivateCopy {
         let root = AbsPath::new(real)
             .map_err(|error| failed(&place, io::Error::other(error.to_string())))?;
         let copied = Root::open(&root)?;
-        if digests(&copied, &walk(&copied, &WalkLimits::SKILL)?)?.bundle != expected {
-            return Err(RuntimeError::SkillChanged {
-                skill: name,
-                what: "a file of it was written after it was looked at".to_owned(),
-            });
+        let what = match expected {
+            Expected::Bundle(expected) => {
+                let is_it =
+                    digests(&copied, &walk(&copied, &WalkLimits::SKILL)?)?.bundle == expected;
+                (!is_it).then(|| "a file of it was written after it was looked at".to_owned())
+            }
+            Expected::Runtime(expected) => match compare_runtime(&copied)? {
+                Ok(list) if list == expected => None,
+                Ok(_) => Some("its runtime is not that of its commit".to_owned()),
+                Err(difference) => Some(format!("its runtime was tampered with: {difference}")),
+            },
+        };
+        if let Some(what) = what {
+            return Err(RuntimeError::SkillChanged { skill: name, what });
         }
         Ok(Self { _folder: folder, root })
     }

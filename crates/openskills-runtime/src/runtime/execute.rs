@@ -10,16 +10,17 @@ use sandbox::proxy::Reached;
 use sandbox::{Change, ChangeKind, Ended, Outcome, PROTECTED, SandboxError, Spec, Writes};
 use skill::Digest;
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
 use crate::exec::{
-    Answer, Around, Candidate, Execution, ExecutionOptions, PrivateCopy, Runs, choose, interpreter,
-    is_reached, spec,
+    Answer, Around, Candidate, Execution, ExecutionOptions, Expected, PrivateCopy, Runs, choose,
+    interpreter, is_reached, spec,
 };
 use crate::log::redact;
-use crate::permit::{Authorization, Permit, Request};
+use crate::permit::{Authorization, Permit, Request, Subject};
 use crate::state::nowhere;
-use crate::{Event, ExecutionRecord, ExitStatus, Places, RuntimeError, ScriptExecution};
+use crate::{Event, ExecutionRecord, ExitStatus, Places, RuntimeError, ScriptExecution, Skill};
 
 /// How much of a file is read to know how it is run.
 const START: u64 = 256;
@@ -29,14 +30,34 @@ const LOGGED: usize = 4096;
 impl OpenSkillRuntime {
     /// Runs a script of a skill in the sandbox, if that is permitted. It is in the log before its result is returned, and before what it
     /// wrote is committed to the workspace.
-    #[expect(clippy::needless_pass_by_value, reason = "hosts write `ExecutionOptions::default()`")]
     pub fn execute_skill(
         &mut self,
         name: &str,
         options: ExecutionOptions,
     ) -> Result<Execution, RuntimeError> {
-        let permit = self.permit(name, &options)?;
+        let (name, options) = self.by_command(name, options);
+        let permit = self.permit(&name, &options)?;
         self.carry_out(&permit, &options)
+    }
+
+    /// A name that is no skill's may be that of a command which csk installed from one.
+    fn by_command(&self, name: &str, options: ExecutionOptions) -> (String, ExecutionOptions) {
+        let is_skill = self.skill(name).is_ok() || !self.candidates(name).is_empty();
+        if is_skill || options.script.is_some() {
+            return (name.to_owned(), options);
+        }
+        let brings = |skill: &&Arc<Skill>| {
+            skill.provenance.as_ref().is_some_and(|from| from.commands.contains_key(name))
+        };
+        let skills = self.list_skills();
+        let mut found = skills.iter().filter(brings);
+        match (found.next(), found.next()) {
+            (Some(skill), None) => {
+                (skill.id.clone(), ExecutionOptions { script: Some(name.to_owned()), ..options })
+            }
+            // None, or one of several: then the skill has to be named.
+            _ => (name.to_owned(), options),
+        }
     }
 
     /// Plans a run and gets leave for it: by what was approved, for once, or by asking.
@@ -132,17 +153,16 @@ impl OpenSkillRuntime {
         let wrong =
             |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
         let places = self.places()?;
-        let root =
-            crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run".to_owned()))?;
+        let (root, expected, named) = self.what_runs(skill, subject, options.script.as_deref())?;
         let base =
             places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
         if options.dry_run && options.asked.direct_writes {
             return Err(wrong("a dry run cannot write directly".to_owned()));
         }
         sweep(&base);
-        let copy = PrivateCopy::new(&root, &base, subject.folder)?;
+        let copy = PrivateCopy::new(&root, &base, expected)?;
         let copied = Root::open(&copy.root)?;
-        let chosen = choose(&candidates(&copied)?, options.script.as_deref()).map_err(wrong)?;
+        let chosen = choose(&candidates(&copied)?, named.as_deref()).map_err(wrong)?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch =
             tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
@@ -176,6 +196,33 @@ impl OpenSkillRuntime {
         let mut spec = spec(permit, options, &around).map_err(wrong)?;
         spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
         Ok(Prepared { spec, script: chosen.path, _held: (copy, scratch) })
+    }
+
+    /// Finds the folder that something of is run: the skill's own, or that of a command which csk installed from it.
+    fn what_runs(
+        &self,
+        skill: &Skill,
+        subject: &Subject,
+        named: Option<&str>,
+    ) -> Result<(Root, Expected, Option<String>), RuntimeError> {
+        let wrong = |message: &str| RuntimeError::Script {
+            skill: subject.skill_id.clone(),
+            message: message.to_owned(),
+        };
+        let from =
+            skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
+        let command = from.zip(named).and_then(|(from, named)| {
+            let path = from.commands.get(named)?;
+            Some((from, path.clone(), from.runtime.as_ref()?))
+        });
+        if let Some((from, path, (name, list))) = command {
+            let home =
+                self.places()?.csk_home.as_ref().ok_or_else(|| wrong("csk has no home here"))?;
+            let root = Root::open(&runtime_place(home, name, &from.commit))?;
+            return Ok((root, Expected::Runtime(*list), Some(path.to_string())));
+        }
+        let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
+        Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
     }
 
     fn event(

@@ -32,6 +32,7 @@ ended well: never through a link, never over what somebody else changed meanwhil
 as .git or .envrc. Its standard output is ours; so is its exit code.
 
 Without a script the only one in scripts/ runs. The interpreter follows from its `#!` line or its ending.
+A command that csk installed from a skill runs by its own name, or as the script of its skill.
 What needs your word is asked on a terminal; elsewhere it is refused with the command that approves it.
 
 Reads:  the skill, approvals.json, the policy of the organisation
@@ -47,6 +48,7 @@ Exit codes:
 Examples:
   openskills run pdf
   openskills run pdf extract.py -- report.pdf --pages 3
+  openskills run reviews
   openskills run pdf --workspace . --dry-run
   openskills run pdf --input '{\"query\": \"hello\"}' --json
   openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once";
@@ -55,7 +57,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "execute", after_help = AFTER)]
 pub(crate) struct RunArgs {
-    /// A name or an id
+    /// A name or an id; or a command that csk installed
     #[arg(value_name = "SKILL")]
     skill: String,
     /// The script, seen from the skill or from its scripts/; the only one by default

@@ -346,3 +346,118 @@ os.execv(sys.argv[1], sys.argv[1:])\n";
     assert!(refused.stderr.contains("Landlock"), "{}", refused.stderr);
     assert!(!env.path("work/made").exists(), "it never started");
 }
+
+/// A skill as csk installs it: a marker with a receipt, and its command in the runtime store.
+fn installed(env: &TestEnv) {
+    use skill::{Digest, Identifier, Marker, RefKind, RelPath};
+
+    let commit = "a".repeat(40);
+    env.write(
+        "app/.agents/skills/review/SKILL.md",
+        b"---\nname: review\ndescription: d\n---\nBody.\n",
+    );
+    env.write("app/.agents/skills/.csk-managed.json", b"{}");
+    let folder = skill_fs::AbsPath::new(env.path("app/.agents/skills/review")).unwrap();
+    let root = skill_fs::Root::open(&folder).unwrap();
+    let entries = skill_fs::walk(&root, &skill_fs::WalkLimits::SKILL).unwrap();
+    let digests = skill_fs::digests(&root, &entries).unwrap();
+    let script = b"#!/bin/sh\necho reviewed \"$@\" from \"$(dirname \"$0\")/../data\"; cat \"$(dirname \"$0\")/../data\"\n";
+    let store = format!("../home/.cocoaskills/runtime/review/{commit}");
+    env.write(&format!("{store}/tools/bin/reviews"), script);
+    env.write(&format!("{store}/tools/data"), b"data\n");
+    let executable = env.path(&format!("{store}/tools/bin/reviews"));
+    fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
+    let list = serde_json::json!({
+        "commit": commit,
+        "files": {
+            "tools/bin/reviews": format!("100755 {}", Digest::of(script)),
+            "tools/data": format!("100644 {}", Digest::of(b"data\n")),
+        },
+        "name": "review",
+        "schema_version": 1,
+    });
+    let list = format!("{list:#}\n");
+    env.write(&format!("{store}/.csk-runtime.json"), list.as_bytes());
+    let marker = Marker {
+        name: Identifier::new("review").unwrap(),
+        source: Identifier::new("review").unwrap(),
+        git: Some("https://example.com/review.git".into()),
+        ref_kind: RefKind::Tag,
+        reference: "v1".into(),
+        commit: commit.clone(),
+        content_sha256: digests.content,
+        context_sha256: Some(digests.bundle),
+        bundle_sha256: Some(Digest::of(b"snapshot")),
+        locale: None,
+        agents: Vec::new(),
+        commands: vec!["reviews".into()],
+        command_paths: [(
+            Identifier::new("reviews").unwrap(),
+            RelPath::new("tools/bin/reviews").unwrap(),
+        )]
+        .into(),
+        runtime_sha256: Some(Digest::of(list.as_bytes())),
+        runtime_roots: vec!["tools".into()],
+        skill_schema_version: Some(2),
+        capabilities: None,
+        installed_at: "2026-11-15T00:00:00Z".into(),
+        files: Vec::new(),
+    };
+    env.write("app/.agents/skills/review/.csk-install.json", marker.to_json().as_bytes());
+    let project = env.path("app").canonicalize().unwrap();
+    let project = project.to_str().unwrap();
+    let receipts = serde_json::json!({
+        "markers": { "review": [[Digest::of(marker.to_json().as_bytes()).to_string(), commit]] },
+        "project": project,
+        "schema_version": 1,
+    });
+    let key = Digest::of(project.as_bytes()).short();
+    env.write(
+        &format!("../home/.cocoaskills/receipts/{key}.json"),
+        receipts.to_string().as_bytes(),
+    );
+}
+
+#[test]
+fn a_command_that_csk_installed_runs_by_its_name() {
+    let env = TestEnv::with("//- /app/.gitignore\n.agents/\n");
+    installed(&env);
+    let run = |arguments: &str| openskills(&env, &format!("run review {arguments} --project app"));
+    let approved = openskills(&env, "approve review --project app --yes");
+    assert!(
+        approved.code == Some(0) && approved.stderr.contains("https://example.com/review.git"),
+        "{}",
+        approved.stderr
+    );
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let done =
+        env.run_args(program, &["run", "review", "reviews", "--project", "app", "--", "a b"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(
+        done.stdout.starts_with("reviewed a b from ") && done.stdout.ends_with("data\n"),
+        "{}",
+        done.stdout
+    );
+    assert_eq!(run("nope").code, Some(125));
+    let by_name = openskills(&env, "run reviews --project app");
+    assert!(
+        by_name.code == Some(0) && by_name.stdout.starts_with("reviewed"),
+        "{}",
+        by_name.stderr
+    );
+    // A store that was tampered with is not run from.
+    let store = format!("../home/.cocoaskills/runtime/review/{}", "a".repeat(40));
+    env.write(&format!("{store}/tools/data"), b"evil\n");
+    let refused = run("reviews");
+    assert_eq!(refused.code, Some(125), "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("its runtime was tampered with: tools/data was changed"),
+        "{}",
+        refused.stderr
+    );
+    // Nor is anything without csk's receipt.
+    env.write(&format!("{store}/tools/data"), b"data\n");
+    assert_eq!(run("reviews").code, Some(0));
+    fs::remove_dir_all(env.path("../home/.cocoaskills/receipts")).unwrap();
+    assert_eq!(run("reviews").code, Some(125));
+}
