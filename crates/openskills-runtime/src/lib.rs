@@ -3,7 +3,7 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), openskills_runtime::RuntimeError> {
-//! use openskills_runtime::OpenSkillRuntime;
+//! use openskills_runtime::{ExecutionOptions, OpenSkillRuntime};
 //!
 //! // Discover from standard locations
 //! let mut runtime = OpenSkillRuntime::new();
@@ -17,6 +17,10 @@
 //! // Activate a skill (load full instructions)
 //! let loaded = runtime.activate_skill("my-skill")?;
 //! println!("{}", loaded.instructions);
+//!
+//! // Run its script in the sandbox; `sandbox::init()` stands first thing in `main`
+//! let result = runtime.execute_skill("my-skill", ExecutionOptions::default())?;
+//! println!("{}", result.output);
 //! # Ok(())
 //! # }
 //! ```

@@ -461,3 +461,32 @@ fn a_command_that_csk_installed_runs_by_its_name() {
     fs::remove_dir_all(env.path("../home/.cocoaskills/receipts")).unwrap();
     assert_eq!(run("reviews").code, Some(125));
 }
+
+#[test]
+fn a_kill_of_the_program_ends_what_it_started() {
+    let env = machine(&[]);
+    env.write("s/hello/scripts/hi.py", b"import subprocess, os\nsubprocess.Popen(['setsid', 'sleep', '7777.5'])\nopen('/tmp/up', 'w')\nos.execvp('sleep', ['sleep', '7777.5'])\n");
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let mut child = env
+        .command(program, &["run", "hello", "--dir", "s", "--approve-once", "--timeout", "60s"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let living = || {
+        let found =
+            std::process::Command::new("pgrep").args(["-fc", "sleep 7777.5"]).output().unwrap();
+        String::from_utf8_lossy(&found.stdout).trim().parse::<usize>().unwrap_or(0)
+    };
+    let within = |what: &dyn Fn() -> bool| {
+        let start = std::time::Instant::now();
+        while !what() && start.elapsed() < std::time::Duration::from_secs(20) {
+            std::thread::yield_now();
+        }
+        what()
+    };
+    assert!(within(&|| living() >= 2), "it runs");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(within(&|| living() == 0), "and everything ends with the program");
+}

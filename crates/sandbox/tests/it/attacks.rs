@@ -406,3 +406,53 @@ fn no_file_becomes_one_that_runs_as_its_owner_and_devices_stay() {
         "the attack works"
     );
 }
+
+#[test]
+fn the_interpreter_the_system_and_the_own_limits_cannot_be_changed() {
+    let world = World::new();
+    fs::create_dir_all(world.path("prefix/lib/site-packages")).unwrap();
+    let prefix = world.path("prefix").display().to_string();
+    for tier in BOTH {
+        let script = format!(
+            "echo evil > {prefix}/lib/site-packages/evil.py; mkdir {prefix}/x; mknod {prefix}/dev c 1 3; mknod dev c 1 3; \
+             for f in /sys/fs/cgroup/*/openskills*/pids.max /sys/fs/cgroup/pids/pids.max /proc/sys/kernel/hostname; do echo 1 > $f; done; \
+             python3 -c \"import sysconfig, os; open(os.path.join(sysconfig.get_paths()['purelib'], 'sandbox_evil.py'), 'w')\""
+        );
+        let mut spec = world.spec("/bin/bash", &["-c", &script]);
+        spec.read.push(world.path("prefix"));
+        spec.strongest = tier;
+        crate::world::run(&spec);
+        assert_eq!(
+            fs::read_dir(world.path("prefix/lib/site-packages")).unwrap().count(),
+            0,
+            "{tier:?}"
+        );
+        assert_eq!(fs::read_dir(world.path("prefix")).unwrap().count(), 1, "{tier:?}");
+    }
+    world.free(&format!("echo evil > {prefix}/lib/site-packages/evil.py"));
+    assert!(world.path("prefix/lib/site-packages/evil.py").exists(), "the attack works");
+}
+
+#[test]
+fn memory_of_others_is_not_read() {
+    let world = World::new();
+    let mut victim = Command::new("python3")
+        .args([
+            "-c",
+            &format!(
+                "import time; x = '{CANARY}' * 1000; print('up', flush=True); time.sleep(600)"
+            ),
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut up = [0; 2];
+    victim.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
+    let pid = victim.id();
+    let script = format!(
+        "python3 - <<'E'\nfor line in open('/proc/{pid}/maps'):\n  if 'rw-p' not in line: continue\n  a, b = (int(x, 16) for x in line.split()[0].split('-'))\n  m = open('/proc/{pid}/mem', 'rb'); m.seek(a)\n  try: d = m.read(b - a)\n  except OSError: continue\n  i = d.find(b'canary-')\n  if i >= 0: print(d[i:i+13].decode()); break\nE"
+    );
+    cannot_read(&world, &script);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
