@@ -3,6 +3,7 @@
 
 mod choose;
 mod copy;
+mod diff;
 mod interpreter;
 mod spec;
 
@@ -21,6 +22,7 @@ use crate::{ExecutionRecord, Grant};
 
 pub(crate) use choose::{Candidate, Runs, choose};
 pub(crate) use copy::{Expected, PrivateCopy};
+pub(crate) use diff::diff;
 pub(crate) use interpreter::interpreter;
 pub(crate) use spec::{Around, is_reached, spec};
 
@@ -70,6 +72,8 @@ pub struct Execution {
     pub violations: Vec<Violation>,
     /// What it changed in its workspace.
     pub changes: Vec<Change>,
+    /// The same as lines of text, for a dry run.
+    pub diff: Option<String>,
     /// Whether those changes were made.
     pub committed: bool,
     /// What held while it ran.

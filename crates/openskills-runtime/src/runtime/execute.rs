@@ -15,7 +15,7 @@ use skill_state::runtime_place;
 use super::OpenSkillRuntime;
 use crate::exec::{
     Answer, Around, Candidate, Execution, ExecutionOptions, Expected, PrivateCopy, Runs, choose,
-    interpreter, is_reached, spec,
+    diff, interpreter, is_reached, spec,
 };
 use crate::log::redact;
 use crate::permit::{Authorization, Permit, Request, Subject};
@@ -125,6 +125,11 @@ impl OpenSkillRuntime {
         };
         let record = record(permit, options, &outcome, started);
         let mut done = Execution::new(outcome, record, changes, reached);
+        if let Some((layer, workspace)) =
+            layer.as_ref().zip(spec.workspace.as_ref()).filter(|_| options.dry_run)
+        {
+            done.diff = Some(diff(&workspace.path, layer, &done.changes));
+        }
         // It is in the log before anything of it stays.
         self.record(&Event::ScriptExecuted(Box::new(self.event(permit, options, &script, &done))))?;
         guarded.check().map_err(not_committed)?;
@@ -315,6 +320,7 @@ impl Execution {
             record,
             violations: outcome.violations,
             changes,
+            diff: None,
             committed: false,
             enforced: outcome.enforced,
             tier: outcome.tier,

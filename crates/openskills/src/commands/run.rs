@@ -16,7 +16,7 @@ use openskills_runtime::{
 };
 use serde_json::Value;
 use skill::capabilities::Host;
-use term::{Ui, safe_line};
+use term::{Ui, safe_line, safe_text};
 
 use crate::ask::{ask_for_run, is_somebody_there};
 use crate::commands::approve::host;
@@ -282,6 +282,9 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
             let line = format!("  {} {}{refused}", change.kind.as_str(), change.path.display());
             context.ui.error(&format!("{}\n", safe_line(&line)))?;
         }
+    }
+    if let Some(diff) = done.diff.as_ref().filter(|_| args.workspace.is_some()) {
+        context.ui.error(&safe_text(diff))?;
     }
     Ok(())
 }

@@ -185,7 +185,14 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
         "{}",
         dry.stderr
     );
-    assert!(!env.path("work/made").exists());
+    assert!(dry.stderr.contains("+++ b/made\n@@ -0,0 +1 @@\n+x"), "{}", dry.stderr);
+    let dry = run(&env, "many delete.sh --workspace work --dry-run");
+    assert!(
+        dry.stderr.contains("--- a/kept\n+++ b/kept\n@@ -1 +0,0 @@\n-original"),
+        "{}",
+        dry.stderr
+    );
+    assert!(!env.path("work/made").exists() && env.path("work/kept").exists());
     let refused = run(&env, "many delete.sh --workspace work");
     assert_eq!(refused.code, Some(125), "{}", refused.stderr);
     assert!(

@@ -456,3 +456,55 @@ fn memory_of_others_is_not_read() {
     victim.kill().unwrap();
     victim.wait().unwrap();
 }
+
+#[test]
+fn every_other_way_to_the_network_is_closed() {
+    let world = World::new();
+    // What works without a sandbox prints a mark; each way is tried there first, where the machine has it.
+    for (way, code) in [
+        ("IPv6", "s = socket.socket(socket.AF_INET6); s.bind(('::1', 0)); s.listen()"),
+        ("listening", "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()"),
+        (
+            "names",
+            "socket.getaddrinfo('localhost', 80); s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('127.0.0.53', 53))",
+        ),
+        (
+            "echoes",
+            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP) if open('/proc/sys/net/ipv4/ping_group_range').read().split()[1] != '0' else socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
+        ),
+        (
+            "metadata",
+            "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('169.254.169.254', 80))",
+        ),
+        ("raw packets", "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"),
+    ] {
+        let script = format!("python3 -c \"import socket; {code}; print('re' + 'ached')\"");
+        let works = world.free(&script).contains("reached");
+        for tier in BOTH {
+            let seen = output(&world.held(tier, &script));
+            assert!(!seen.contains("reached"), "{tier:?}: {way}: {seen}");
+        }
+        // Two of them need what not every machine gives to everybody.
+        assert!(
+            works || matches!(way, "echoes" | "raw packets" | "IPv6" | "metadata" | "names"),
+            "the attack does not even work: {way}"
+        );
+    }
+}
+
+#[test]
+fn descriptors_and_terminals_of_others_are_not_taken() {
+    let world = World::new();
+    let file = fs::File::open(world.path("home/.ssh/id")).unwrap();
+    let own = std::process::id();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+    let script = format!(
+        "python3 -c \"import ctypes, os; c = ctypes.CDLL(None, use_errno=True); p = os.pidfd_open({own}); f = c.syscall(438, p, {number}, 0); print(os.read(f, 100) if f >= 0 else 'refused')\""
+    );
+    cannot_read(&world, &script);
+    for tier in BOTH {
+        let outcome = world.held(tier, "python3 -c \"import fcntl; fcntl.ioctl(0, 0x5412, b'x'); print('typed')\"; cat < /dev/tty");
+        assert!(!output(&outcome).contains("typed"), "{tier:?}");
+    }
+    drop(file);
+}
