@@ -89,7 +89,7 @@ fn connection(client: TcpStream, allow: &Allow, seen: &Reachings) -> io::Result<
         if line.trim_end().is_empty() {
             break;
         }
-        if line.trim_end_matches("\r\n").contains(['\r', '\0']) {
+        if line.trim_end_matches("\r\n").contains(['\r', '\0']) || line.starts_with([' ', '\t']) {
             return answer(&client, "400 Bad Request", "a header holds a line break");
         }
         if head.len() + line.len() > usize::try_from(MAX_HEAD).unwrap_or(usize::MAX) {
@@ -145,10 +145,9 @@ fn connection(client: TcpStream, allow: &Allow, seen: &Reachings) -> io::Result<
 
 fn is_of_proxy(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
-    matches!(
-        name.as_str(),
-        "proxy-connection" | "proxy-authorization" | "connection" | "keep-alive"
-    )
+    const OWN: [&str; 5] =
+        ["host", "proxy-connection", "proxy-authorization", "connection", "keep-alive"];
+    OWN.contains(&name.as_str())
 }
 
 fn answer(mut client: &TcpStream, status: &str, text: &str) -> io::Result<()> {
@@ -172,7 +171,8 @@ impl Request {
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-        if words.next().is_some() || !version.starts_with("HTTP/1.") {
+        let is_plain = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if words.next().is_some() || !is_plain || !matches!(version, "HTTP/1.0" | "HTTP/1.1") {
             return None;
         }
         if method == "CONNECT" {
@@ -287,6 +287,8 @@ mod tests {
             ("GET https://api.test/ HTTP/1.1", None),
             ("GET http://me:pw@api.test/ HTTP/1.1", None),
             ("CONNECT api.test:443 HTTP/1.1 x", None),
+            ("GET http://api.test/ HTTP/1.1\rHost:\u{b}x", None),
+            ("GET http://api.test/ HTTP/1.9", None),
             ("CONNECT a..b:443 HTTP/1.1", None),
             ("", None),
         ] {

@@ -94,20 +94,26 @@ pub(crate) fn spec(
             .as_ref()
             .map(|input| input.to_string().into_bytes())
             .unwrap_or_default(),
-        required: required(source, &options.allow_degraded),
+        required: required(source, writes, &options.allow_degraded),
         strongest: sandbox::Tier::A,
     })
 }
 
 /// Returns what must hold: for a stranger's skill everything but a bound on memory, for others the core.
-pub(crate) fn required(source: SkillSource, without: &BTreeSet<Guarantee>) -> BTreeSet<Guarantee> {
+pub(crate) fn required(
+    source: SkillSource,
+    writes: Writes,
+    without: &BTreeSet<Guarantee>,
+) -> BTreeSet<Guarantee> {
     let all: Vec<Guarantee> = match source {
         SkillSource::Builtin | SkillSource::Org | SkillSource::User => Guarantee::CORE.to_vec(),
         SkillSource::ThirdParty => {
             Guarantee::ALL.into_iter().filter(|guarantee| *guarantee != Guarantee::Mem).collect()
         }
     };
-    all.into_iter().filter(|guarantee| !without.contains(guarantee)).collect()
+    // What is written directly must not reach names that run or steer something.
+    let more = (writes == Writes::Direct).then_some(Guarantee::SubpathProtect);
+    all.into_iter().chain(more).filter(|guarantee| !without.contains(guarantee)).collect()
 }
 
 /// Places beyond the skill and the workspace that a skill declares one by one. To declare everything declares nothing in particular.

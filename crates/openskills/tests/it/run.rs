@@ -295,11 +295,15 @@ fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
         "{}",
         check.stderr
     );
-    let own = without("run hello --dir s --workspace work --direct-writes --approve-once");
+    let own = without(
+        "run hello --dir s --workspace work --direct-writes --allow-degraded subpath_protect --approve-once",
+    );
     assert!(own.stderr.contains("the weaker sandbox"), "{}", own.stderr);
     assert_eq!((own.code, own.stdout.as_str()), (Some(0), "hello\n"), "{}", own.stderr);
     assert!(env.path("work/made").exists());
     fs::remove_file(env.path("work/made")).unwrap();
+    let unprotected = without("run hello --dir s --workspace work --direct-writes --approve-once");
+    assert_eq!(unprotected.code, Some(78), "{}", unprotected.stderr);
     // Without a layer nothing is written that was not approved to be written directly.
     let closed = without("run hello --dir s --workspace work --approve-once");
     assert!(closed.code == Some(1) && !env.path("work/made").exists(), "{}", closed.stderr);

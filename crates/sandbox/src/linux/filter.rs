@@ -268,10 +268,32 @@ const OWN_WITH_MODE: &[(c_long, u32)] =
 #[cfg(target_arch = "aarch64")]
 const OWN_WITH_MODE: &[(c_long, u32)] = &[];
 
+/// Calls that change modes and times.
+const METADATA: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_utimensat];
+/// Calls that change owners and attributes.
+const OWNERS: &[c_long] = &[
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+#[cfg(target_arch = "x86_64")]
+const OWN_METADATA: &[c_long] =
+    &[libc::SYS_chmod, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+#[cfg(target_arch = "x86_64")]
+const OWN_OWNERS: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
+#[cfg(target_arch = "aarch64")]
+const OWN_METADATA: &[c_long] = &[];
+#[cfg(target_arch = "aarch64")]
+const OWN_OWNERS: &[c_long] = &[];
+
 /// Calls about a process, and which argument says which: 0 is the caller itself.
 const ABOUT_ITSELF: &[(c_long, u32)] = &[
     (libc::SYS_prlimit64, 0),
-    (libc::SYS_setpriority, 1),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setaffinity, 0),
@@ -470,6 +492,24 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
         pair.push(ret(ALLOW));
     }
     code.extend(when(libc::SYS_socketpair, pair));
+    code.extend(about_files(sockets));
+    code.extend(about_processes());
+    code
+}
+
+/// Modes, times, owners and attributes of files.
+fn about_files(sockets: Sockets) -> Vec<sock_filter> {
+    let mut code = Vec::new();
+    // Without a view of its own the files of the user are all there, and Landlock does not hold modes, times, owners and attributes.
+    // Modes and times are left as they are, which few programs mind; the rest is refused.
+    if sockets == Sockets::None {
+        for number in METADATA.iter().chain(OWN_METADATA) {
+            code.extend(when(*number, vec![ret(errno(0))]));
+        }
+        for number in OWNERS.iter().chain(OWN_OWNERS) {
+            code.extend(when(*number, vec![ret(errno(libc::EPERM))]));
+        }
+    }
     // No file becomes one that runs as its owner.
     for (number, argument) in WITH_MODE.iter().chain(OWN_WITH_MODE) {
         let checks = vec![
@@ -481,6 +521,24 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
         ];
         code.extend(when(*number, checks));
     }
+    code
+}
+
+/// Limits and priorities of processes.
+fn about_processes() -> Vec<sock_filter> {
+    let mut code = Vec::new();
+    // A priority is that of the caller, and not of its whole user.
+    code.extend(when(
+        libc::SYS_setpriority,
+        vec![
+            load(at_argument(0)),
+            jump(BPF_JEQ, 0, 0, 3),
+            load(at_argument(1)),
+            jump(BPF_JEQ, 0, 0, 1),
+            ret(ALLOW),
+            ret(errno(libc::EPERM)),
+        ],
+    ));
     // Limits and priorities are the caller's own.
     for (number, argument) in ABOUT_ITSELF {
         let checks = vec![

@@ -38,8 +38,10 @@ impl Layer {
     /// Returns every change, sorted by path.
     pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
         let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
-        let mut walk = Walk { upper: &self.upper, host: &host, changes: Vec::new() };
+        let mut walk =
+            Walk { upper: &self.upper, host: &host, changes: Vec::new(), opaque: Vec::new() };
         walk.folder(Path::new(""))?;
+        walk.refuse_repositories();
         walk.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(walk.changes)
     }
@@ -119,7 +121,11 @@ impl Layer {
             ChangeKind::Added | ChangeKind::Modified => {
                 let mut from = open_file(&self.upper, &change.path)?;
                 let mode = fstat(&from)?.st_mode & 0o777;
-                let temporary = format!(".openskills-{}.tmp", std::process::id());
+                // A name that nobody can have known.
+                let now = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .map_or(0, |since| since.as_nanos());
+                let temporary = format!(".openskills-{}-{now}.tmp", std::process::id());
                 let flags = OFlags::WRONLY
                     | OFlags::CREATE
                     | OFlags::EXCL
@@ -153,6 +159,8 @@ struct Walk<'a> {
     upper: &'a OwnedFd,
     host: &'a OwnedFd,
     changes: Vec<Change>,
+    /// Folders that were made anew: nothing of what was in them is there.
+    opaque: Vec<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -185,7 +193,11 @@ impl Walk<'_> {
             // This is how a layer says that something below it is gone.
             FileType::CharacterDevice if stat.st_rdev == 0 => self.gone(path)?,
             FileType::Directory => {
-                let is_new = is_opaque(self.upper, path);
+                let is_new = is_opaque(self.upper, path)
+                    || self.opaque.iter().any(|folder| path.starts_with(folder));
+                if is_new {
+                    self.opaque.push(path.to_owned());
+                }
                 if was_folder && is_new {
                     self.gone_in(path)?;
                 } else if before.is_some() && !was_folder {
@@ -229,6 +241,40 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses what would make a folder a repository: git runs what the configuration in one says, whatever the folder is called.
+    fn refuse_repositories(&mut self) {
+        const PARTS: [&str; 5] = ["HEAD", "objects", "refs", "config", "commondir"];
+        let is_there = |path: &Path| {
+            let above = stat_below(self.upper, path).ok();
+            let is_gone = above.as_ref().is_some_and(|stat| {
+                FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+            });
+            !is_gone && (above.is_some() || stat_below(self.host, path).is_ok())
+        };
+        let is_part = |change: &Change| {
+            let name = change.path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| PARTS.iter().any(|part| part.eq_ignore_ascii_case(name)))
+        };
+        let is_repository = |folder: &Path| {
+            let has = |name: &str| is_there(&folder.join(name));
+            (has("HEAD") && has("objects") && has("refs")) || has("commondir")
+        };
+        let refused: Vec<usize> = self
+            .changes
+            .iter()
+            .enumerate()
+            .filter(|(_, change)| change.kind != ChangeKind::Deleted && is_part(change))
+            .filter(|(_, change)| change.path.parent().is_some_and(is_repository))
+            .map(|(at, _)| at)
+            .collect();
+        for at in refused {
+            self.changes[at].refused = Some(
+                "its folder would be a git repository, whose configuration can run programs"
+                    .to_owned(),
+            );
+        }
     }
 
     /// Everything below a folder of the workspace is gone, and so is it.

@@ -76,6 +76,10 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
             "link esc refused",
         ),
         ("echo x > plain; echo steer > CLAUDE.md", "added CLAUDE.md refused"),
+        (
+            "echo x > plain; mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/x' > docs/HEAD; echo '[core]' > docs/config",
+            "added docs/HEAD refused",
+        ),
         ("echo x > plain; mkfifo f", "added f refused"),
         (
             "echo x > plain; mkdir -p sub/.git/hooks; echo e > sub/.git/hooks/pre-commit",
@@ -130,6 +134,11 @@ fn files_and_folders_change_places_and_too_much_is_refused() {
     layer.commit(&layer.changes().unwrap()).unwrap();
     assert_eq!(fs::read_to_string(world.path("work/file/new")).unwrap(), "y\n");
     assert_eq!(fs::read_to_string(world.path("work/folder")).unwrap(), "z\n");
+    fs::create_dir_all(world.path("work/d/sub")).unwrap();
+    world.write("work/d/sub/old", "x");
+    let (layer, lines) = changed(&world, "rm -rf d; mkdir -p d/sub; echo n > d/sub/new");
+    assert_eq!(lines, "added d/sub/new\ndeleted d/sub/old\n", "what was in it before is gone");
+    drop(layer);
     let world = World::new();
     let (layer, _) = changed(&world, "truncate -s 900M sparse");
     assert!(matches!(layer.commit(&layer.changes().unwrap()), Err(CommitError::TooLarge { .. })));
