@@ -7,9 +7,13 @@
 //! A program that uses it calls [`init`] first thing in `main`: it is started anew as a hidden stage, with one thread, that makes
 //! the sandbox and watches over it.
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod capture;
 mod error;
 mod guarantee;
 mod layer;
+#[cfg(not(target_os = "linux"))]
+mod no_layer;
 mod outcome;
 pub mod proxy;
 pub mod seatbelt;

@@ -4,6 +4,7 @@
 
 mod caps;
 mod cgroup;
+mod copy;
 mod filter;
 mod grants;
 mod layer;

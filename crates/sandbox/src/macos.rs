@@ -10,19 +10,19 @@ use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::capture::capture;
+pub(crate) use crate::no_layer::Layer;
 use crate::seatbelt::profile;
-use crate::{
-    Captured, Change, CommitError, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Tier,
-};
+use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Tier};
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 /// How often the end is looked for.
@@ -48,6 +48,7 @@ pub(crate) struct Running {
     started: Instant,
     limits: Limits,
     is_cancelled: AtomicBool,
+    is_flooded: Arc<AtomicBool>,
     streams: Option<(JoinHandle<Captured>, JoinHandle<Captured>)>,
     temporary: PathBuf,
 }
@@ -80,20 +81,18 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
         let input = spec.stdin.clone();
         std::thread::spawn(move || stdin.write_all(&input));
     }
-    let kept = spec.limits.output_kept;
-    let read = |mut stream: Box<dyn Read + Send>| {
+    let total = Arc::new(AtomicU64::new(0));
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let is_flooded = Arc::new(AtomicBool::new(false));
+    let read = |stream: Box<dyn Read + Send>| {
+        let (limits, total, is_flooded) =
+            (spec.limits, Arc::clone(&total), Arc::clone(&is_flooded));
         std::thread::spawn(move || {
-            let mut captured = Captured::default();
-            let mut space = vec![0; 64 << 10];
-            while let Ok(read) = stream.read(&mut space) {
-                if read == 0 {
-                    break;
-                }
-                let room = usize::try_from(kept).unwrap_or(usize::MAX) - captured.bytes.len();
-                captured.bytes.extend_from_slice(&space[..read.min(room)]);
-                captured.total += read as u64;
-            }
-            captured
+            let end = || {
+                is_flooded.store(true, Ordering::Relaxed);
+                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+            };
+            capture(stream, &limits, &total, end)
         })
     };
     let streams = child.stdout.take().zip(child.stderr.take());
@@ -103,6 +102,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
         started: Instant::now(),
         limits: spec.limits,
         is_cancelled: AtomicBool::new(false),
+        is_flooded,
         streams,
         temporary,
     })
@@ -136,6 +136,7 @@ impl Running {
             match status {
                 Ok(Ok(Some(status))) => {
                     break match (status.code(), status.signal()) {
+                        _ if self.is_flooded.load(Ordering::Relaxed) => Ended::Output,
                         _ if self.is_cancelled.load(Ordering::Relaxed) => Ended::Cancelled,
                         (Some(code), _) => Ended::Exited(code),
                         (None, signal) => Ended::Signalled(signal.unwrap_or(9)),
@@ -174,23 +175,5 @@ impl Drop for Running {
             let _ = child.wait();
         }
         let _ = fs::remove_dir_all(&self.temporary);
-    }
-}
-
-/// There is no layer here: writes go to the workspace itself.
-#[derive(Debug)]
-pub(crate) enum Layer {}
-
-impl Layer {
-    pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
-        match *self {}
-    }
-
-    pub(crate) fn commit(&self, _: &[Change]) -> Result<(), CommitError> {
-        match *self {}
-    }
-
-    pub(crate) fn read(&self, _: &Path, _: u64) -> io::Result<Vec<u8>> {
-        match *self {}
     }
 }

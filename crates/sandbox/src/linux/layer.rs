@@ -3,6 +3,8 @@
 //! Everything in the layer was written by the run. It is read below the layer's own folder, no link is followed, and nothing is written to
 //! the workspace but below its folder, through no link.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -28,6 +30,8 @@ const DEEPEST: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) upper: OwnedFd,
+    /// What the run began with, where it was given a copy. Without one, what it wrote lies above the workspace.
+    pub(crate) base: Option<OwnedFd>,
     pub(crate) workspace: PathBuf,
     pub(crate) started: SystemTime,
     /// How many bytes may be committed.
@@ -38,9 +42,13 @@ impl Layer {
     /// Returns every change, sorted by path.
     pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
         let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
+        let before = self.base.as_ref().unwrap_or(&host);
         let mut walk =
-            Walk { upper: &self.upper, host: &host, changes: Vec::new(), opaque: Vec::new() };
-        walk.folder(Path::new(""))?;
+            Walk { upper: &self.upper, before, is_copy: self.base.is_some(), changes: Vec::new() };
+        walk.folder(Path::new(""), Below::Old)?;
+        if walk.is_copy {
+            walk.gone_in(Path::new(""))?;
+        }
         walk.refuse_repositories();
         walk.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(walk.changes)
@@ -49,6 +57,11 @@ impl Layer {
     /// Carries out changes, all of them or none: whatever stands against one is found first.
     pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
         let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
+        let gone: BTreeSet<&Path> = changes
+            .iter()
+            .filter(|change| change.kind == ChangeKind::Deleted)
+            .map(|change| change.path.as_path())
+            .collect();
         for change in changes {
             if let Some(reason) = &change.refused {
                 return Err(CommitError::Refused {
@@ -56,12 +69,9 @@ impl Layer {
                     reason: reason.clone(),
                 });
             }
-            let makes_room = |other: &Change| {
-                other.kind == ChangeKind::Deleted && change.path.starts_with(&other.path)
-            };
-            let has_room = change.kind != ChangeKind::Deleted && changes.iter().any(makes_room);
-            if !has_room {
-                self.check(&host, change)?;
+            let has_room = change.path.ancestors().any(|path| gone.contains(path));
+            if change.kind == ChangeKind::Deleted || !has_room {
+                self.check(&host, change, &gone)?;
             }
         }
         self.check_size(changes)?;
@@ -76,7 +86,12 @@ impl Layer {
     }
 
     /// Makes sure that nobody else changed what is about to be replaced.
-    fn check(&self, host: &OwnedFd, change: &Change) -> Result<(), CommitError> {
+    fn check(
+        &self,
+        host: &OwnedFd,
+        change: &Change,
+        gone: &BTreeSet<&Path>,
+    ) -> Result<(), CommitError> {
         let conflict = |what: &str| {
             Err(CommitError::Conflict { path: change.path.clone(), what: what.to_owned() })
         };
@@ -88,12 +103,33 @@ impl Layer {
         match (&change.kind, now) {
             (ChangeKind::Added | ChangeKind::Link(_), Some(_)) => conflict("it was made meanwhile"),
             (ChangeKind::Modified | ChangeKind::Deleted, None) => conflict("it is gone meanwhile"),
-            (ChangeKind::Modified | ChangeKind::Deleted, Some(now))
-                if !is_folder(&now) && changed_at(&now) >= self.started =>
-            {
-                conflict("it was changed meanwhile")
+            (ChangeKind::Modified | ChangeKind::Deleted, Some(now)) => {
+                let is_changed = if is_folder(&now) {
+                    self.has_more(host, &change.path, gone).map_err(failed(&change.path))?
+                } else {
+                    self.is_changed(host, &change.path, &now)
+                };
+                if is_changed { conflict("it was changed meanwhile") } else { Ok(()) }
             }
-            _ => Ok(()),
+            (ChangeKind::Folder, _) | (ChangeKind::Added | ChangeKind::Link(_), None) => Ok(()),
+        }
+    }
+
+    /// Returns true if a folder that is to go holds anything that does not.
+    fn has_more(&self, host: &OwnedFd, path: &Path, gone: &BTreeSet<&Path>) -> io::Result<bool> {
+        let names = names(&open_below(host, path, OFlags::DIRECTORY)?)?;
+        Ok(names.iter().any(|name| !gone.contains(path.join(name).as_path())))
+    }
+
+    /// Returns true if a file is not what the run began with.
+    fn is_changed(&self, host: &OwnedFd, path: &Path, now: &Stat) -> bool {
+        let Some(base) = &self.base else { return changed_at(now) >= self.started };
+        let Ok(before) = stat_below(base, path) else { return true };
+        match FileType::from_raw_mode(now.st_mode) {
+            FileType::Symlink => link_below(host, path)
+                .ok()
+                .is_none_or(|now| link_below(base, path).ok() != Some(now)),
+            _ => !is_same(base, host, path, &before, now),
         }
     }
 
@@ -157,48 +193,49 @@ impl Layer {
 
 struct Walk<'a> {
     upper: &'a OwnedFd,
-    host: &'a OwnedFd,
+    /// What the run began with.
+    before: &'a OwnedFd,
+    /// Whether what is not in `upper` is gone; else it is as it was.
+    is_copy: bool,
     changes: Vec<Change>,
-    /// Folders that were made anew: nothing of what was in them is there.
-    opaque: Vec<PathBuf>,
+}
+
+/// What a folder in the layer stands above.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    /// What was there before.
+    Old,
+    /// Nothing: it was made anew, and so was everything in it.
+    Nothing,
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, path: &Path) -> Result<(), CommitError> {
+    fn folder(&mut self, path: &Path, below: Below) -> Result<(), CommitError> {
         if path.components().count() > DEEPEST {
             return Err(CommitError::TooDeep { most: DEEPEST });
         }
         let open = open_below(self.upper, path, OFlags::DIRECTORY).map_err(failed(path))?;
-        let entries = Dir::read_from(&open).map_err(|error| failed(path)(error.into()))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| failed(path)(error.into()))?;
-            let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
+        for name in names(&open).map_err(failed(path))? {
             if self.changes.len() >= MOST {
                 return Err(CommitError::TooMany { most: MOST });
             }
-            let stat = statat(&open, name, AtFlags::SYMLINK_NOFOLLOW)
+            let stat = statat(&open, &name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_err(|error| failed(path)(error.into()))?;
-            self.entry(&path.join(name), &stat)?;
+            self.entry(&path.join(name), &stat, below)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, path: &Path, stat: &Stat) -> Result<(), CommitError> {
-        let before = stat_below(self.host, path).ok();
+    fn entry(&mut self, path: &Path, stat: &Stat, below: Below) -> Result<(), CommitError> {
+        let before = stat_below(self.before, path).ok();
         let was_folder = before.as_ref().is_some_and(is_folder);
         match FileType::from_raw_mode(stat.st_mode) {
             // This is how a layer says that something below it is gone.
-            FileType::CharacterDevice if stat.st_rdev == 0 => self.gone(path)?,
+            FileType::CharacterDevice if stat.st_rdev == 0 && !self.is_copy => self.gone(path)?,
             FileType::Directory => {
-                let is_new = is_opaque(self.upper, path)
-                    || self.opaque.iter().any(|folder| path.starts_with(folder));
-                if is_new {
-                    self.opaque.push(path.to_owned());
-                }
-                if was_folder && is_new {
+                let is_new = below == Below::Nothing || is_opaque(self.upper, path);
+                let below = if is_new && !self.is_copy { Below::Nothing } else { Below::Old };
+                if was_folder && (self.is_copy || below == Below::Nothing) {
                     self.gone_in(path)?;
                 } else if before.is_some() && !was_folder {
                     self.add(path, ChangeKind::Deleted);
@@ -206,7 +243,7 @@ impl Walk<'_> {
                 if !was_folder {
                     self.add(path, ChangeKind::Folder);
                 }
-                self.folder(path)?;
+                self.folder(path, below)?;
             }
             FileType::RegularFile => {
                 if was_folder {
@@ -215,7 +252,10 @@ impl Walk<'_> {
                 let is_file = before.as_ref().is_some_and(|before| {
                     FileType::from_raw_mode(before.st_mode) == FileType::RegularFile
                 });
-                if !is_file || !self.is_same(path, stat, before.as_ref()) {
+                let is_same = before
+                    .as_ref()
+                    .is_some_and(|before| is_same(self.upper, self.before, path, stat, before));
+                if !is_file || !is_same {
                     self.add(path, if is_file { ChangeKind::Modified } else { ChangeKind::Added });
                 }
                 if stat.st_mode & 0o6000 != 0 {
@@ -223,9 +263,10 @@ impl Walk<'_> {
                 }
             }
             FileType::Symlink => {
-                let target = readlinkat(self.upper, path, Vec::new())
-                    .map_err(|error| failed(path)(error.into()))?;
-                let target = PathBuf::from(std::ffi::OsStr::from_bytes(target.to_bytes()));
+                let target = link_below(self.upper, path).map_err(failed(path))?;
+                if link_below(self.before, path).is_ok_and(|before| before == target) {
+                    return Ok(());
+                }
                 let leads_out = leads_out(path, &target);
                 if before.is_some() {
                     self.gone(path)?;
@@ -251,7 +292,8 @@ impl Walk<'_> {
             let is_gone = above.as_ref().is_some_and(|stat| {
                 FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
             });
-            !is_gone && (above.is_some() || stat_below(self.host, path).is_ok())
+            let is_below = || !self.is_copy && stat_below(self.before, path).is_ok();
+            !is_gone && (above.is_some() || is_below())
         };
         let is_part = |change: &Change| {
             let name = change.path.file_name().and_then(|name| name.to_str());
@@ -280,27 +322,22 @@ impl Walk<'_> {
     /// Everything below a folder of the workspace is gone, and so is it.
     fn gone(&mut self, path: &Path) -> Result<(), CommitError> {
         self.add(path, ChangeKind::Deleted);
-        if stat_below(self.host, path).is_ok_and(|stat| is_folder(&stat)) {
+        if stat_below(self.before, path).is_ok_and(|stat| is_folder(&stat)) {
             self.gone_in(path)?;
         }
         Ok(())
     }
 
     fn gone_in(&mut self, path: &Path) -> Result<(), CommitError> {
-        let open = open_below(self.host, path, OFlags::DIRECTORY).map_err(failed(path))?;
-        let entries = Dir::read_from(&open).map_err(|error| failed(path)(error.into()))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| failed(path)(error.into()))?;
-            let name = std::ffi::OsStr::from_bytes(entry.file_name().to_bytes());
-            if name != "." && name != ".." {
-                if self.changes.len() >= MOST {
-                    return Err(CommitError::TooMany { most: MOST });
-                }
-                let path = path.join(name);
-                // What the layer has again is not gone.
-                if stat_below(self.upper, &path).is_err() {
-                    self.gone(&path)?;
-                }
+        let open = open_below(self.before, path, OFlags::DIRECTORY).map_err(failed(path))?;
+        for name in names(&open).map_err(failed(path))? {
+            if self.changes.len() >= MOST {
+                return Err(CommitError::TooMany { most: MOST });
+            }
+            let path = path.join(name);
+            // What the layer has again is not gone.
+            if stat_below(self.upper, &path).is_err() {
+                self.gone(&path)?;
             }
         }
         Ok(())
@@ -320,14 +357,31 @@ impl Walk<'_> {
             last.refused = Some(reason.to_owned());
         }
     }
+}
 
-    /// Returns true if a file was only touched.
-    fn is_same(&self, path: &Path, stat: &Stat, before: Option<&Stat>) -> bool {
-        let is_like = before.is_some_and(|before| {
-            before.st_size == stat.st_size && before.st_mode & 0o777 == stat.st_mode & 0o777
-        });
-        is_like && same_bytes(self.upper, self.host, path).unwrap_or(false)
+/// Returns true if two files are the same but for their times.
+fn is_same(one: &OwnedFd, other: &OwnedFd, path: &Path, here: &Stat, there: &Stat) -> bool {
+    let is_like = here.st_size == there.st_size && here.st_mode & 0o777 == there.st_mode & 0o777;
+    is_like && same_bytes(one, other, path).unwrap_or(false)
+}
+
+/// Returns where a link leads; an error if there is none.
+fn link_below(root: &OwnedFd, path: &Path) -> io::Result<PathBuf> {
+    let (folder, name) = folder_of(root, path)?;
+    let target = readlinkat(&folder, name, Vec::new())?;
+    Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
+}
+
+/// Returns what is in a folder, by name.
+fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
     }
+    Ok(names)
 }
 
 fn same_bytes(one: &OwnedFd, other: &OwnedFd, path: &Path) -> io::Result<bool> {
@@ -407,7 +461,7 @@ fn stat_below(root: &OwnedFd, path: &Path) -> io::Result<Stat> {
 }
 
 /// Opens the folder that an entry is in.
-fn folder_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a std::ffi::OsStr)> {
+fn folder_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
     let folder = open_below(root, path.parent().unwrap_or(Path::new("")), OFlags::DIRECTORY)?;
     Ok((folder, name))

@@ -85,14 +85,14 @@ pub(super) fn run(known: &Known<'_>) -> Result<std::convert::Infallible, Failure
     let reports = install(sockets).map_err(unavailable("no seccomp filter"))?;
     let children = sys::watch_children().map_err(setup("cannot watch processes"))?;
     let child = start(known, port)?;
-    let has_layer = viewed.layer.is_some();
+    let layers = viewed.layer.len();
     let fds: Vec<BorrowedFd<'_>> = viewed
         .layer
         .iter()
         .map(AsFd::as_fd)
         .chain(listener.iter().map(|(listener, _)| listener.as_fd()))
         .collect();
-    let report = Report::Started { enforced, has_layer, proxy_port: port };
+    let report = Report::Started { enforced, layers, proxy_port: port };
     send(*status, &report, &fds).map_err(setup("cannot report"))?;
     drop(viewed);
     drop(listener);
@@ -208,6 +208,11 @@ pub(super) fn into_program(known: &Known<'_>) -> io::Result<()> {
     // Files with nothing in them can be of any size; what they would take elsewhere is bounded.
     sys::set_limit(libc::RLIMIT_FSIZE, limits.temporary.saturating_mul(4))?;
     sys::set_limit(libc::RLIMIT_NOFILE, 1024)?;
+    if !known.has_memory_group {
+        // Where somebody looks at the memory of the whole run, that comes first, since it is told as what it is.
+        let times = if known.spec.strongest == Tier::A { 2 } else { 1 };
+        sys::set_limit(libc::RLIMIT_DATA, limits.memory.saturating_mul(times))?;
+    }
     sys::set_limit(libc::RLIMIT_MSGQUEUE, 0)?;
     sys::set_limit(libc::RLIMIT_MEMLOCK, 1 << 20)?;
     std::env::set_current_dir(&known.spec.cwd)?;

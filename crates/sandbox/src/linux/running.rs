@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
@@ -20,6 +20,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use super::layer::Layer;
 use super::spawn;
 use super::wire::{Report, receive, seal};
+use crate::capture::capture;
 use crate::error::{Failure, SandboxError};
 use crate::outcome::{Captured, Ended, Outcome, Violation};
 use crate::{Guarantee, Spec, Tier};
@@ -125,7 +126,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
                 is_flooded.store(true, Ordering::Relaxed);
                 end(&lifeline);
             };
-            capture(stream, limits.output_kept, limits.output_most, &total, ended)
+            capture(File::from(stream), &limits, &total, ended)
         })
     };
     let mut running = Running {
@@ -157,14 +158,16 @@ impl Running {
     /// Waits until the program runs, or is known not to.
     fn hear_of_start(&mut self, spec: &Spec) -> Result<(), SandboxError> {
         match receive(&self.status).map_err(setup("cannot hear from the stage"))? {
-            Some((Report::Started { enforced, has_layer, proxy_port }, fds)) => {
+            Some((Report::Started { enforced, layers, proxy_port }, fds)) => {
                 let mut fds = fds.into_iter();
                 self.enforced = enforced;
-                let upper = if has_layer { fds.next() } else { None };
+                let mut next = |is_there: bool| if is_there { fds.next() } else { None };
+                let (upper, base) = (next(layers > 0), next(layers > 1));
                 let place = spec.workspace.as_ref().map(|workspace| workspace.path.clone());
                 let begun = self.begun;
                 self.layer = upper.zip(place).map(|(upper, workspace)| Layer {
                     upper,
+                    base,
                     workspace,
                     started: begun,
                     most: spec.limits.temporary.saturating_mul(2),
@@ -280,25 +283,6 @@ fn end(lifeline: &Mutex<Option<OwnedFd>>) {
     if let Ok(mut lifeline) = lifeline.lock() {
         lifeline.take();
     }
-}
-
-/// Reads a stream to its end. What is too much to be kept is counted; what is too much altogether ends the program.
-fn capture(stream: OwnedFd, kept: u64, most: u64, total: &AtomicU64, end: impl Fn()) -> Captured {
-    let mut stream = File::from(stream);
-    let mut captured = Captured::default();
-    let mut space = vec![0; 64 << 10];
-    while let Ok(read) = stream.read(&mut space) {
-        if read == 0 {
-            break;
-        }
-        let room = usize::try_from(kept).unwrap_or(usize::MAX) - captured.bytes.len();
-        captured.bytes.extend_from_slice(&space[..read.min(room)]);
-        captured.total += read as u64;
-        if total.fetch_add(read as u64, Ordering::Relaxed) + read as u64 > most {
-            end();
-        }
-    }
-    captured
 }
 
 /// Returns a failure of the stage as the caller's.

@@ -84,7 +84,7 @@ pub(super) fn run(watched: &Watched<'_>, known: &Known<'_>) -> Result<Option<End
     {
         return Err(Failure::Program { errno });
     }
-    let report = Report::Started { enforced, has_layer: false, proxy_port: None };
+    let report = Report::Started { enforced, layers: 0, proxy_port: None };
     send(watched.status, &report, &[]).map_err(setup("cannot report"))?;
     let ended = watch(watched, child, &reports, &children);
     end_all();

@@ -13,6 +13,7 @@ use rustix::mount::{
     mount_change, move_mount, open_tree,
 };
 
+use super::copy;
 use super::grants::{Grants, Kind, Opened};
 use super::sys::{
     Depth, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, MountAttr,
@@ -29,8 +30,8 @@ pub(super) const ID: u32 = 1000;
 
 /// What became of the view.
 pub(super) struct Viewed {
-    /// The folder that writes to the workspace are in.
-    pub(super) layer: Option<OwnedFd>,
+    /// The folder that writes to the workspace are in; where it is a copy, also one of what it was.
+    pub(super) layer: Vec<OwnedFd>,
 }
 
 type Step<T> = Result<T, (String, io::Error)>;
@@ -88,7 +89,7 @@ pub(super) fn build(grants: &Grants, writes: Writes, limits: &Limits) -> Step<Vi
     processes(&at(Path::new("/proc")))?;
     let layer = match &work {
         Some((opened, tree)) => workspace(opened, tree, writes, limits, &at)?,
-        None => None,
+        None => Vec::new(),
     };
     step("cannot make a folder", fs::create_dir_all(at(Path::new("/tmp/home"))))?;
     let closed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
@@ -190,66 +191,96 @@ fn processes(place: &Path) -> Step<()> {
     step("cannot mount /proc", attach(&proc, place))
 }
 
-/// Shows the workspace: as it is, to be looked at; under a layer for its writes; or itself, protected names closed.
+/// Shows the workspace: to be looked at alone; as a copy or under a layer for its writes; or itself, protected names closed.
 fn workspace(
     opened: &Opened,
     tree: &OwnedFd,
     writes: Writes,
     limits: &Limits,
     at: &impl Fn(&Path) -> PathBuf,
-) -> Step<Option<OwnedFd>> {
+) -> Step<Vec<OwnedFd>> {
     let place = at(&opened.path);
     step("cannot make a folder", fs::create_dir_all(&place))?;
     let usual = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    match writes {
-        Writes::Never => {
-            step("cannot close a mount", set(tree, usual | MOUNT_ATTR_RDONLY))?;
-            step("cannot show the workspace", attach(tree, &place))?;
-            Ok(None)
-        }
-        Writes::Direct => {
-            step("cannot close a mount", set(tree, usual))?;
-            step("cannot show the workspace", attach(tree, &place))?;
-            protect(&place)?;
-            Ok(None)
-        }
-        Writes::Layer => {
-            step("cannot close a mount", set(tree, usual | MOUNT_ATTR_RDONLY))?;
-            let base = at(Path::new("/")).join(LAYER);
-            let [lower, above] = ["lower", "above"].map(|name| base.join(name));
-            for folder in [&lower, &above] {
-                step("cannot make a folder", fs::create_dir_all(folder))?;
-            }
-            step("cannot show the workspace", attach(tree, &lower))?;
-            let memory = memory(limits.temporary, "0755")?;
-            step("cannot mount the layer", attach(&memory, &above))?;
-            let [upper, work] = ["upper", "work"].map(|name| above.join(name));
-            for folder in [&upper, &work] {
-                step("cannot make a folder", fs::create_dir(folder))?;
-            }
-            let layered = (|| {
-                let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-                fsconfig_set_string(&fs, "lowerdir", &lower)?;
-                fsconfig_set_string(&fs, "upperdir", &upper)?;
-                fsconfig_set_string(&fs, "workdir", &work)?;
-                fsconfig_set_flag(&fs, "userxattr")?;
-                fsconfig_create(&fs)?;
-                let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-                fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, flags)
-            })();
-            let layered =
-                step("cannot put a layer over the workspace", layered.map_err(io::Error::from))?;
-            step("cannot show the workspace", attach(&layered, &place))?;
-            let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
-            let layer = open(&upper, flags, Mode::empty()).map_err(io::Error::from);
-            let layer = step("cannot open the layer", layer)?;
-            // Nobody in the run has any business there.
-            let hidden = self::memory(4096, "0000")?;
-            step("cannot close a mount", set(&hidden, MOUNT_ATTR_RDONLY))?;
-            step("cannot hide the layer", attach(&hidden, &base))?;
-            Ok(Some(layer))
-        }
+    if writes == Writes::Direct {
+        step("cannot close a mount", set(tree, usual))?;
+        step("cannot show the workspace", attach(tree, &place))?;
+        protect(&place)?;
+        return Ok(Vec::new());
     }
+    step("cannot close a mount", set(tree, usual | MOUNT_ATTR_RDONLY))?;
+    let base = at(Path::new("/")).join(LAYER);
+    let [lower, above] = ["lower", "above"].map(|name| base.join(name));
+    for folder in [&lower, &above] {
+        step("cannot make a folder", fs::create_dir_all(folder))?;
+    }
+    step("cannot show the workspace", attach(tree, &lower))?;
+    let memory = memory(limits.temporary, "0755")?;
+    step("cannot mount the layer", attach(&memory, &above))?;
+    let copied = if writes == Writes::Layer { copied(&lower, &above, &place)? } else { None };
+    let layer = match copied {
+        Some(copied) => copied,
+        None => layered(&lower, &above, &place, writes)?,
+    };
+    // Nobody in the run has any business there.
+    let hidden = self::memory(4096, "0000")?;
+    step("cannot close a mount", set(&hidden, MOUNT_ATTR_RDONLY))?;
+    step("cannot hide the layer", attach(&hidden, &base))?;
+    Ok(layer)
+}
+
+fn open_folder(path: &Path) -> Step<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY | OFlags::NOFOLLOW;
+    step("cannot open the layer", open(path, flags, Mode::empty()).map_err(io::Error::from))
+}
+
+/// Shows a copy of a small workspace; `None` if it is not small.
+fn copied(lower: &Path, above: &Path, place: &Path) -> Step<Option<Vec<OwnedFd>>> {
+    let from = open_folder(lower)?;
+    let Some(small) = copy::small(&from) else { return Ok(None) };
+    let [copy, before] = ["copy", "before"].map(|name| above.join(name));
+    for folder in [&copy, &before] {
+        step("cannot make a folder", fs::create_dir(folder))?;
+    }
+    let to = [open_folder(&copy)?, open_folder(&before)?];
+    if copy::copy(&small, &from, &to).is_err() {
+        // It may hold what only somebody else may read: the layer shows as much as may be seen.
+        for folder in [&copy, &before] {
+            step("cannot clear a copy", fs::remove_dir_all(folder))?;
+        }
+        return Ok(None);
+    }
+    let opened = Opened { path: copy, fd: open_folder(&above.join("copy"))?, kind: Kind::Folder };
+    let tree = tree(&opened)?;
+    step("cannot close a mount", set(&tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))?;
+    step("cannot show the workspace", attach(&tree, place))?;
+    Ok(Some(to.into()))
+}
+
+/// Shows the workspace under a layer. Also where nothing may be written: a socket in it cannot be reached through one.
+fn layered(lower: &Path, above: &Path, place: &Path, writes: Writes) -> Step<Vec<OwnedFd>> {
+    let [upper, work] = ["upper", "work"].map(|name| above.join(name));
+    for folder in [&upper, &work] {
+        step("cannot make a folder", fs::create_dir(folder))?;
+    }
+    let made = (|| {
+        let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(&fs, "lowerdir", lower)?;
+        fsconfig_set_string(&fs, "upperdir", &upper)?;
+        fsconfig_set_string(&fs, "workdir", &work)?;
+        fsconfig_set_flag(&fs, "userxattr")?;
+        fsconfig_create(&fs)?;
+        let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        fsmount(&fs, FsMountFlags::FSMOUNT_CLOEXEC, flags)
+    })();
+    let made = step("cannot put a layer over the workspace", made.map_err(io::Error::from))?;
+    if writes == Writes::Never {
+        step("cannot close a mount", set(&made, MOUNT_ATTR_RDONLY))?;
+        step("cannot show the workspace", attach(&made, place))?;
+        return Ok(Vec::new());
+    }
+    step("cannot show the workspace", attach(&made, place))?;
+    Ok(vec![open_folder(&upper)?])
 }
 
 /// Closes the protected names of a workspace that is written directly. Each is a mount of its own, so that neither it nor a

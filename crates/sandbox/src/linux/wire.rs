@@ -36,8 +36,8 @@ const MAX_REPORT: usize = 8 << 10;
 pub(super) enum Report {
     /// Nothing was started.
     Failed(Failure),
-    /// The program runs. Descriptors come with it: of the layer that writes go to, of the socket for the proxy.
-    Started { enforced: Vec<Guarantee>, has_layer: bool, proxy_port: Option<u16> },
+    /// The program runs. Descriptors come with it: of the layer that writes go to, of what was below it if that is a copy, of the socket for the proxy.
+    Started { enforced: Vec<Guarantee>, layers: usize, proxy_port: Option<u16> },
     /// It tried what it is not let.
     Tried(Violation),
     /// How many more of those there were.
@@ -148,7 +148,7 @@ pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
 /// Sends a report, with descriptors.
 pub(super) fn send(to: BorrowedFd<'_>, report: &Report, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let body = postcard::to_stdvec(report).map_err(io::Error::other)?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(fds)) {
         return Err(io::Error::other("too many descriptors"));
@@ -160,7 +160,7 @@ pub(super) fn send(to: BorrowedFd<'_>, report: &Report, fds: &[BorrowedFd<'_>]) 
 /// Waits for a report; `None` when there are no more.
 pub(super) fn receive(from: &impl AsFd) -> io::Result<Option<(Report, Vec<OwnedFd>)>> {
     let mut body = vec![0; MAX_REPORT];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let received = rustix::io::retry_on_intr(|| {
         recvmsg(from, &mut [IoSliceMut::new(&mut body)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)

@@ -24,9 +24,30 @@ fn changed(world: &World, script: &str) -> (Layer, String) {
     (layer, lines)
 }
 
+/// A workspace that is small is copied for the run; one that is not gets a layer above it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Small,
+    Large,
+}
+
+fn world(size: Size) -> World {
+    let world = World::new();
+    if size == Size::Large {
+        fs::create_dir(world.path("work/bulk")).unwrap();
+        (0..300).for_each(|at| world.write(&format!("work/bulk/{at}"), "x"));
+    }
+    world
+}
+
 #[test]
 fn changes_are_seen_and_committed() {
-    let world = World::new();
+    changes_of(Size::Small);
+    changes_of(Size::Large);
+}
+
+fn changes_of(size: Size) {
+    let world = world(size);
     for folder in ["work/old/deep", "work/replaced"] {
         fs::create_dir_all(world.path(folder)).unwrap();
     }
@@ -61,7 +82,11 @@ fn changes_are_seen_and_committed() {
     let mode = fs::metadata(world.path("work/new/folder/ü b")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755);
     assert_eq!(fs::read_link(world.path("work/new/link")).unwrap().to_str(), Some("folder"));
-    assert_eq!(fs::read_dir(world.path("work")).unwrap().count(), 5, "nothing else is left");
+    assert_eq!(
+        fs::read_dir(world.path("work")).unwrap().count(),
+        if size == Size::Large { 6 } else { 5 },
+        "nothing else is left"
+    );
 }
 
 #[test]
@@ -101,7 +126,12 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
 
 #[test]
 fn what_somebody_else_changed_is_a_conflict_and_no_link_is_followed() {
-    let world = World::new();
+    conflicts_of(Size::Small);
+    conflicts_of(Size::Large);
+}
+
+fn conflicts_of(size: Size) {
+    let world = world(size);
     world.write("work/a", "before");
     world.write("work/b", "before");
     let (layer, _) = changed(&world, "echo run > a; echo run > b; echo run > c");
@@ -123,9 +153,95 @@ fn what_somebody_else_changed_is_a_conflict_and_no_link_is_followed() {
     assert!(!world.path("home/.ssh/authorized_keys").exists());
 }
 
+/// What the run did not touch is as its owner left it, whatever he did meanwhile.
+#[test]
+fn what_a_run_left_alone_stays_as_it_is() {
+    for size in [Size::Small, Size::Large] {
+        let world = world(size);
+        for name in ["work/edited", "work/other", "work/third"] {
+            world.write(name, "before");
+        }
+        symlink("other", world.path("work/link")).unwrap();
+        let (layer, lines) = changed(&world, "echo run > edited");
+        assert_eq!(lines, "modified edited\n");
+        world.write("work/other", "user");
+        world.write("work/new", "user");
+        fs::remove_file(world.path("work/third")).unwrap();
+        layer.commit(&layer.changes().unwrap()).unwrap();
+        let read = |name: &str| fs::read_to_string(world.path(name)).unwrap();
+        assert_eq!(read("work/edited"), "run\n");
+        assert_eq!((read("work/other"), read("work/new")), ("user".into(), "user".into()));
+        assert!(!world.path("work/third").exists());
+        // A folder that the run removed, and in which somebody else made a file.
+        fs::create_dir(world.path("work/folder")).unwrap();
+        let (layer, lines) = changed(&world, "rmdir folder; echo x > first");
+        assert_eq!(lines, "added first\ndeleted folder\n");
+        let changes = layer.changes().unwrap();
+        world.write("work/folder/file", "user");
+        assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
+        assert!(!world.path("work/first").exists(), "nothing is committed");
+        assert_eq!(read("work/folder/file"), "user");
+    }
+}
+
+/// `rename(2)` of a folder that was there, without the help of `mv`.
+#[test]
+fn folders_of_a_small_workspace_can_be_renamed() {
+    let rename = "perl -e 'rename(\"folder\", \"moved\") or exit 7'";
+    let world = world(Size::Small);
+    fs::create_dir(world.path("work/folder")).unwrap();
+    world.write("work/folder/a", "x");
+    fs::set_permissions(world.path("work/folder/a"), fs::Permissions::from_mode(0o750)).unwrap();
+    let (layer, lines) = changed(&world, rename);
+    assert_eq!(lines, "deleted folder\ndeleted folder/a\nfolder moved\nadded moved/a\n");
+    layer.commit(&layer.changes().unwrap()).unwrap();
+    assert!(!world.path("work/folder").exists());
+    let mode = fs::metadata(world.path("work/moved/a")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o750);
+    // Times are those of the files: programs compare them.
+    let script = "test \"$(stat -c %Y moved/a)\" -lt 1000000001 || exit 9";
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::File::options()
+        .write(true)
+        .open(world.path("work/moved/a"))
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    let outcome = world.held(sandbox::Tier::A, script);
+    crate::world::good(&outcome);
+    // What cannot be copied lies below a layer, and what is in it is seen.
+    fs::create_dir(world.path("work/folder")).unwrap();
+    std::os::unix::net::UnixListener::bind(world.path("work/socket")).unwrap();
+    let (_, lines) = changed(&world, &format!("{rename}; test $? = 7 && echo x > seen"));
+    assert_eq!(lines, "added seen\n");
+}
+
+/// A socket in a workspace that may only be read is not a way out.
+#[test]
+fn a_socket_in_a_workspace_that_may_only_be_read_cannot_be_reached() {
+    let world = World::new();
+    let listener = std::os::unix::net::UnixListener::bind(world.path("work/socket")).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let connect = "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"socket\"); s.send(b\"x\")'";
+    world.free(connect);
+    assert!(listener.accept().is_ok(), "it works without a sandbox");
+    let mut spec = world.spec("/bin/bash", &["-c", &format!("ls; {connect}; echo x > new")]);
+    spec.workspace =
+        Some(sandbox::Workspace { path: world.path("work"), writes: sandbox::Writes::Never });
+    let outcome = crate::world::run(&spec);
+    assert!(crate::world::output(&outcome).starts_with("socket\n"));
+    assert!(listener.accept().is_err());
+    assert!(!world.path("work/new").exists());
+}
+
 #[test]
 fn files_and_folders_change_places_and_too_much_is_refused() {
-    let world = World::new();
+    places_of(Size::Small);
+    places_of(Size::Large);
+}
+
+fn places_of(size: Size) {
+    let world = world(size);
     world.write("work/file", "x");
     fs::create_dir(world.path("work/folder")).unwrap();
     world.write("work/folder/inner", "x");
