@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::permit::{Asked, Request};
 use crate::{ExecutionRecord, Grant};
 
-pub(crate) use choose::{Candidate, Runs, choose};
+pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub(crate) use interpreter::interpreter;

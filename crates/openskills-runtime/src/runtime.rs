@@ -25,7 +25,7 @@ use crate::activate::{check_invoker, content, instructions, resources};
 use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
-use crate::log::{Log, LogError};
+use crate::log::Log;
 use crate::prompt::prompt;
 use crate::session::Session;
 use crate::watch::{Watching, watch};
@@ -55,7 +55,7 @@ pub struct OpenSkillRuntime {
     observer: Option<Observer>,
     log: Option<Log>,
     /// Why what was discovered is not in the log.
-    not_logged: Option<LogError>,
+    not_logged: Option<RuntimeError>,
 }
 
 impl fmt::Debug for OpenSkillRuntime {

@@ -2,6 +2,8 @@
 
 use skill::nearest;
 
+use super::interpreter::Types;
+
 /// A file of a skill that may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
@@ -100,6 +102,23 @@ fn how(file: &Candidate) -> Option<Runs> {
     Some(Runs::By { interpreter, options: Vec::new() })
 }
 
+/// Makes a file of TypeScript run by an interpreter that needs to be told, or says why it cannot.
+pub(crate) fn with_types(chosen: &mut Chosen, types: Types) -> Result<(), String> {
+    let Runs::By { options, .. } = &mut chosen.runs else { return Ok(()) };
+    match types {
+        _ if !chosen.path.ends_with(".ts") => Ok(()),
+        Types::Fine => Ok(()),
+        Types::ByOption => {
+            options.insert(0, "--experimental-strip-types".to_owned());
+            Ok(())
+        }
+        Types::Never => Err(format!(
+            "`{}` is TypeScript, which the node of this machine cannot run; it takes node 22.6 or newer",
+            chosen.path
+        )),
+    }
+}
+
 /// Reads `/usr/bin/env python3 -u`: the interpreter by its name, since where it stands there says nothing here.
 fn shebang(line: &str) -> Option<Runs> {
     let mut words = line.split_whitespace();
@@ -153,6 +172,25 @@ mod tests {
             ("scripts/a", "\u{7f}ELF", Some(Runs::Itself)),
         ] {
             assert_eq!(how(&file(path, start)), expected, "{path} {start}");
+        }
+    }
+
+    #[test]
+    fn typescript_runs_by_a_node_that_can() {
+        let chosen = |path: &str| choose(&[file(path, "")], None).unwrap();
+        for (path, types, expected) in [
+            ("scripts/a.ts", Types::Fine, Some(vec![])),
+            ("scripts/a.ts", Types::ByOption, Some(vec!["--experimental-strip-types"])),
+            ("scripts/a.ts", Types::Never, None),
+            ("scripts/a.js", Types::Never, Some(vec![])),
+        ] {
+            let mut chosen = chosen(path);
+            let done = with_types(&mut chosen, types);
+            assert_eq!(
+                done.is_ok().then_some(chosen.runs),
+                expected.map(|options| by("node", &options)),
+                "{path}"
+            );
         }
     }
 

@@ -11,6 +11,19 @@ use std::process::{Command, Stdio};
 pub(crate) struct Interpreter {
     pub(crate) program: PathBuf,
     pub(crate) folders: Vec<PathBuf>,
+    /// What node says of types in a script.
+    pub(crate) types: Types,
+}
+
+/// Whether an interpreter of JavaScript runs TypeScript by leaving its types out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Types {
+    /// By itself, or it is another interpreter, which knows best.
+    Fine,
+    /// If it is told to.
+    ByOption,
+    /// It cannot.
+    Never,
 }
 
 /// How to ask an interpreter for itself and its folders, one a line.
@@ -23,7 +36,14 @@ const ASK: [(&str, &[&str]); 4] = [
             "import sys\nfor p in (sys.executable, sys.prefix, sys.base_prefix, sys.exec_prefix): print(p)",
         ],
     ),
-    ("node", &["-p", "process.execPath"]),
+    (
+        "node",
+        &[
+            "-p",
+            "const can = process.features.typescript, flag = process.allowedNodeEnvironmentFlags.has('--experimental-strip-types'); \
+             process.execPath + (can ? '' : flag ? '\\ntypes:option' : '\\ntypes:never')",
+        ],
+    ),
     ("ruby", &["--disable-gems", "-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"]),
     ("perl", &["-e", "print \"$^X\\n\"; print \"$_\\n\" for @INC"]),
 ];
@@ -47,6 +67,11 @@ pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, St
         return Err(format!("there is no `{name}` on this machine's PATH"));
     };
     let told = ask(name, &program);
+    let types = match told.iter().find_map(|line| line.strip_prefix("types:")) {
+        None => Types::Fine,
+        Some("option") => Types::ByOption,
+        Some(_) => Types::Never,
+    };
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut told = told.into_iter().map(PathBuf::from).filter(|path| path.is_absolute());
     let itself = told.next().filter(|program| is_program(program)).unwrap_or(program);
@@ -64,7 +89,7 @@ pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, St
             folders.push(folder);
         }
     }
-    Ok(Interpreter { program: itself, folders })
+    Ok(Interpreter { program: itself, folders, types })
 }
 
 fn is_program(path: &Path) -> bool {

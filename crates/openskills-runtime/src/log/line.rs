@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::LogError;
 use super::chain::{Chain, Hex, text};
-use crate::rfc3339;
 
 /// What every line starts with.
 const SEQ: &[u8] = b"{\"seq\":";
@@ -52,11 +51,6 @@ pub(super) fn is_own(line: &[u8], chain: &Chain) -> bool {
     chain.mac(&whole).is_none_or(|mac| {
         end.strip_prefix(MAC).and_then(|end| end.strip_suffix(b"\"}")) == Some(mac.as_slice())
     })
-}
-
-/// The time of a line.
-pub(super) fn time(at: Timestamp) -> String {
-    rfc3339(at)
 }
 
 /// What the chain needs of a line.

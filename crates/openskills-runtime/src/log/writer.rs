@@ -12,12 +12,12 @@ use skill_fs::AbsPath;
 use super::archive::last_archive;
 use super::chain::{Chain, Hex, text};
 use super::head::{Head, open_regular, private};
-use super::line::{follows, is_own, linked, time, write};
+use super::line::{follows, is_own, linked, write};
 use super::read::{file_name, log_files};
 use super::{Key, LogError, redact_all};
-use crate::Event;
 use crate::event::{LogRecovered, LogStarted};
 use crate::state::make_private_folder;
+use crate::{Event, rfc3339};
 
 /// The lock's file. It stays.
 const LOCK: &str = ".lock";
@@ -87,7 +87,7 @@ impl Log {
     /// Appends events; returns the number of the last one. Either all of them are in the log, or none is.
     pub fn append(&self, events: &[Event], now: Timestamp) -> Result<u64, LogError> {
         let _held = lock(&self.folder)?;
-        let mut batch = Batch { now: time(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
+        let mut batch = Batch { now: rfc3339(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
         if batch.tail.events == 0 && batch.tail.size == 0 {
             let before = last_archive(&self.folder);
             batch.add(&self.chain, &Event::LogStarted(LogStarted { before }))?;

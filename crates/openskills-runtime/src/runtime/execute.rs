@@ -15,7 +15,7 @@ use skill_state::runtime_place;
 use super::OpenSkillRuntime;
 use crate::exec::{
     Answer, Around, Candidate, Execution, ExecutionOptions, Expected, PrivateCopy, Runs, choose,
-    diff, interpreter, is_reached, spec,
+    diff, interpreter, is_reached, spec, with_types,
 };
 use crate::log::redact;
 use crate::permit::{Authorization, Permit, Request, Subject};
@@ -167,7 +167,7 @@ impl OpenSkillRuntime {
         sweep(&base);
         let copy = PrivateCopy::new(&root, &base, expected)?;
         let copied = Root::open(&copy.root)?;
-        let chosen = choose(&candidates(&copied)?, named.as_deref()).map_err(wrong)?;
+        let mut chosen = choose(&candidates(&copied)?, named.as_deref()).map_err(wrong)?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch =
             tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
@@ -182,6 +182,9 @@ impl OpenSkillRuntime {
             Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
             Runs::Itself => None,
         };
+        if let Some(found) = &found {
+            with_types(&mut chosen, found.types).map_err(wrong)?;
+        }
         // An interpreter may live in a folder with much else; never are our own files granted with it.
         if let Some(found) = &mut found {
             found.folders.retain(|folder| {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use skill_fs::AbsPath;
 
 use super::OpenSkillRuntime;
-use crate::log::{Key, Log, LogError, LogOptions, redact};
+use crate::log::{Key, Log, LogOptions, redact};
 use crate::settings::Settings;
 use crate::{ActivationFailure, Event, Logging, Places, RuntimeError};
 
@@ -34,7 +34,7 @@ impl OpenSkillRuntime {
     }
 
     /// Returns why what was discovered is not in the log, if so.
-    pub fn not_logged(&self) -> Option<&LogError> {
+    pub fn not_logged(&self) -> Option<&RuntimeError> {
         self.not_logged.as_ref()
     }
 
@@ -74,10 +74,7 @@ impl OpenSkillRuntime {
             && self.found.not_kept.is_none()
             && self.places.as_ref().is_some_and(|places| places.cache.is_some());
         if is_kept && self.config.logging == Logging::All && !events.is_empty() {
-            self.not_logged = match self.append(events) {
-                Err(RuntimeError::Log(error)) => Some(error),
-                Ok(()) | Err(_) => None,
-            };
+            self.not_logged = self.append(events).err();
         }
         for event in events {
             self.tell(event);

@@ -201,6 +201,10 @@ fn a_key_protects_the_log() {
     let config =
         format!(r#"{{"schema_version": 1, "log": {{"key_file": "{}/key"}}}}"#, home.display());
     env.write("../home/.config/openskills/config.json", config.as_bytes());
+    let skill = std::fs::read(env.path("s/pdf/SKILL.md")).unwrap();
+    env.write("../home/.claude/skills/pdf/SKILL.md", &skill);
+    let found = openskills(&env, "discover");
+    assert!(found.code == Some(0) && found.stderr.contains("not in the log"), "{}", found.stderr);
     let run = openskills(&env, "activate pdf --dir s");
     assert!(run.code == Some(6) && run.stderr.contains("chmod 600"), "{}", run.stderr);
     env.run_args("chmod", &["600", home.join("key").to_str().unwrap()]);
