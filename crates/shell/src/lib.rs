@@ -12,6 +12,7 @@
 
 mod lex;
 mod line;
+pub mod sketch;
 mod tree;
 mod word;
 

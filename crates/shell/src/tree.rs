@@ -40,7 +40,7 @@ pub fn read(text: &str) -> Result<Line, Refusal> {
 }
 
 /// Parses a line, unless that is more work than any honest line needs: some make the grammar try very many ways.
-fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
+pub(crate) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
     let mut left = STEPS + text.len() / BYTES_A_STEP;
     let mut is_too_much = |_: &ParseState| match left.checked_sub(1) {
         Some(less) => {

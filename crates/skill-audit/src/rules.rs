@@ -1,0 +1,150 @@
+//! What is looked for, and why. Every rule says what it finds, an example of it, and what to do about it; the documentation is made from
+//! these texts.
+
+mod catalogue;
+mod code;
+mod delivery;
+mod instructions;
+mod letters;
+mod opaque;
+mod packages;
+
+use crate::about::About;
+use crate::decode::Encoding;
+use crate::finding::Severity;
+use crate::inspect::Inspected;
+use crate::op::{At, Role};
+
+pub use catalogue::RULES;
+
+/// The version of all rules together: a verdict is as old as they are.
+pub const RULESET: u32 = 1;
+
+/// One thing that is looked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name for machines: `DEL-01`.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// How bad what it finds usually is.
+    pub severity: Severity,
+    /// What it finds.
+    pub what: &'static str,
+    /// Why that matters.
+    pub why: &'static str,
+    /// An example.
+    pub example: &'static str,
+    /// What an author can do instead, or a reader should do.
+    pub fix: &'static str,
+    /// Whether it finds what cannot be looked into.
+    pub is_opaque: bool,
+}
+
+impl Rule {
+    /// Returns a rule by its name for machines or for people.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        RULES.iter().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
+    }
+
+    /// Returns the family: the letters that its name begins with.
+    pub fn family(&self) -> &'static str {
+        self.id.split('-').next().unwrap_or(self.id)
+    }
+}
+
+/// Returns a rule that is known to be there.
+fn rule(id: &str) -> &'static Rule {
+    RULES.iter().find(|rule| rule.id == id).expect("every rule that is used is in the catalogue; a test names them all")
+}
+
+/// A skill, read.
+pub(crate) struct Skill<'a> {
+    pub(crate) files: &'a [Inspected<'a>],
+    pub(crate) about: &'a About,
+    pub(crate) name: &'a str,
+}
+
+/// A finding before it is put into words for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hit {
+    pub(crate) rule: &'static Rule,
+    pub(crate) severity: Severity,
+    pub(crate) blocks: bool,
+    pub(crate) at: At,
+    pub(crate) message: String,
+    /// Where what flows comes from.
+    pub(crate) from: Option<(At, String)>,
+    pub(crate) lowered: Option<&'static str>,
+}
+
+impl Hit {
+    pub(crate) fn new(id: &str, at: At, message: impl Into<String>) -> Self {
+        let rule = rule(id);
+        Self { rule, severity: rule.severity, blocks: false, at, message: message.into(), from: None, lowered: None }
+    }
+
+    pub(crate) fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    pub(crate) fn blocking(mut self) -> Self {
+        self.blocks = true;
+        self
+    }
+
+    /// Lets it count less where it is quoted rather than meant.
+    pub(crate) fn unless_quoted(mut self, skill: &Skill<'_>) -> Self {
+        if let Some(reason) = skill.quoted(&self.at) {
+            self.blocks = false;
+            self.severity = self.severity.min(Severity::Medium);
+            self.lowered = Some(reason);
+        }
+        self
+    }
+}
+
+impl Skill<'_> {
+    /// Says why something stands there to be seen and not to be done, if so. What runs, and what was hidden, is never quoted.
+    pub(crate) fn quoted(&self, at: &At) -> Option<&'static str> {
+        if matches!(at.role, Role::Script | Role::Comment | Role::Frontmatter) || !at.chain.is_empty() {
+            return None;
+        }
+        if self.about.is_teaching {
+            return Some("the skill teaches security, and quotes what it warns of");
+        }
+        let file = &self.files[at.file];
+        let text = &file.text.text;
+        let start = at.span.start.min(text.len());
+        let section = file.document.section(start, text.len());
+        let from = section.start.max(start.saturating_sub(300));
+        let heading = section.start..section.end.min(section.start + 120);
+        let window = from..(at.span.end + 120).min(section.end).max(from);
+        let is_warned = |window| file.cues.near(crate::cues::Cue::Warned, window).is_some();
+        (is_warned(&window) || is_warned(&heading)).then_some("it stands in a warning")
+    }
+
+    /// Returns a place in a file.
+    pub(crate) fn at(&self, file: usize, span: std::ops::Range<usize>, chain: &[Encoding]) -> At {
+        let one = &self.files[file];
+        let role = match one.kind {
+            crate::artifact::Kind::Markdown => one.document.role_at(span.start),
+            _ if one.is_script() => Role::Script,
+            _ => Role::Data,
+        };
+        At { file, span: one.text.origin(&span), role, chain: chain.to_vec() }
+    }
+}
+
+/// Applies all rules.
+pub(crate) fn apply(skill: &Skill<'_>) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    delivery::find(skill, &mut hits);
+    code::find(skill, &mut hits);
+    instructions::find(skill, &mut hits);
+    letters::find(skill, &mut hits);
+    opaque::find(skill, &mut hits);
+    packages::find(skill, &mut hits);
+    hits
+}
