@@ -79,6 +79,26 @@ pub enum CommitError {
         /// How many there may be.
         most: usize,
     },
+    /// Something went wrong in the middle, and could not be taken back.
+    #[error(
+        "{because}; these could not be taken back: {}; what they were is kept in {}",
+        paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        kept.display()
+    )]
+    Partly {
+        /// What is changed.
+        paths: Vec<PathBuf>,
+        /// Where what it was is, seen from the workspace.
+        kept: PathBuf,
+        /// What went wrong.
+        because: String,
+    },
+    /// All of it was committed, and what somebody else put into a folder that went meanwhile is kept.
+    #[error("it is committed, and what came into a folder that went meanwhile is kept in {}", kept.display())]
+    Kept {
+        /// Where, seen from the workspace.
+        kept: PathBuf,
+    },
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {

@@ -4,12 +4,14 @@
 
 mod caps;
 mod cgroup;
+mod commit;
 mod copy;
 mod filter;
 mod grants;
 mod layer;
 mod net;
 mod pid1;
+mod protected;
 mod rules;
 mod running;
 mod seccomp;

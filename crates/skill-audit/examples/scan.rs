@@ -23,12 +23,29 @@ fn main() {
         *counts.entry(report.verdict.as_str()).or_insert(0) += 1;
         if most == "all" || report.verdict.as_str() == most {
             println!("{} {}", report.verdict, folder.display());
-            for finding in report.findings.iter().filter(|finding| finding.severity >= skill_audit::Severity::Medium) {
-                println!("    {} {} {}{}:{} {:?} {}", finding.rule.id, finding.severity.as_str(), if finding.blocks { "BLOCKS " } else { "" }, finding.file, finding.span.start.line, finding.role, finding.message);
+            for finding in report
+                .findings
+                .iter()
+                .filter(|finding| finding.severity >= skill_audit::Severity::Medium)
+            {
+                println!(
+                    "    {} {} {}{}:{} {:?} {}",
+                    finding.rule.id,
+                    finding.severity.as_str(),
+                    if finding.blocks { "BLOCKS " } else { "" },
+                    finding.file,
+                    finding.span.start.line,
+                    finding.role,
+                    finding.message
+                );
             }
         }
     }
-    println!("{} skills, {counts:?}, {:.2} ms each", skills.len(), start.elapsed().as_secs_f64() * 1000.0 / skills.len().max(1) as f64);
+    println!(
+        "{} skills, {counts:?}, {:.2} ms each",
+        skills.len(),
+        start.elapsed().as_secs_f64() * 1000.0 / skills.len().max(1) as f64
+    );
 }
 
 fn find(folder: &Path, skills: &mut Vec<PathBuf>) {

@@ -11,9 +11,40 @@ pub(crate) struct About {
 }
 
 const TEACHING: [&str; 34] = [
-    "security", "pentest", "penetration", "ctf", "red team", "red-team", "vulnerab", "exploit", "malware", "forensic", "threat", "hardening",
-    "injection", "owasp", "attack", "incident response", "audit", "guardrail", "prompt-injection", "sandbox", "reverse engineer", "fuzz",
-    "supply chain", "semgrep", "codeql", "yara", "sast", "secret scan", "secrets detection", "phishing", "jailbreak", "adversarial", "detection", "reviewing code",
+    "security",
+    "pentest",
+    "penetration",
+    "ctf",
+    "red team",
+    "red-team",
+    "vulnerab",
+    "exploit",
+    "malware",
+    "forensic",
+    "threat",
+    "hardening",
+    "injection",
+    "owasp",
+    "attack",
+    "incident response",
+    "audit",
+    "guardrail",
+    "prompt-injection",
+    "sandbox",
+    "reverse engineer",
+    "fuzz",
+    "supply chain",
+    "semgrep",
+    "codeql",
+    "yara",
+    "sast",
+    "secret scan",
+    "secrets detection",
+    "phishing",
+    "jailbreak",
+    "adversarial",
+    "detection",
+    "reviewing code",
 ];
 
 impl About {
@@ -32,7 +63,9 @@ impl About {
     /// Returns true if a host is of what the skill is about: `api.tavily.com` for one that speaks of Tavily. Where anybody can put
     /// anything, a name says nothing.
     pub(crate) fn fits(&self, remote: &Remote) -> bool {
-        if remote.class.is_throwaway() || matches!(remote.class, HostClass::FreeHost | HostClass::Code) {
+        if remote.class.is_throwaway()
+            || matches!(remote.class, HostClass::FreeHost | HostClass::Code)
+        {
             return false;
         }
         let domain = remote.domain();
@@ -42,10 +75,19 @@ impl About {
 
     /// Returns true if a word is one of the skill's own, or made of them.
     pub(crate) fn knows(&self, label: &str) -> bool {
-        let plain: String = label.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-        const COMMON: [&str; 24] = ["the", "and", "for", "with", "from", "tool", "tools", "agent", "agents", "skill", "skills", "api", "app", "web", "use", "using", "when", "user", "data", "file", "code", "cli", "get", "core"];
+        let plain: String =
+            label.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+        const COMMON: [&str; 24] = [
+            "the", "and", "for", "with", "from", "tool", "tools", "agent", "agents", "skill",
+            "skills", "api", "app", "web", "use", "using", "when", "user", "data", "file", "code",
+            "cli", "get", "core",
+        ];
         self.words.iter().any(|word| {
-            !COMMON.contains(&word.as_str()) && (plain == *word || word.len() >= 4 && (plain.contains(word.as_str()) || word.contains(&plain) && plain.len() >= 4))
+            !COMMON.contains(&word.as_str())
+                && (plain == *word
+                    || word.len() >= 4
+                        && (plain.contains(word.as_str())
+                            || word.contains(&plain) && plain.len() >= 4))
         })
     }
 }
@@ -71,10 +113,18 @@ pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
     let parts: Vec<String> = variable.split('_').map(str::to_lowercase).collect();
     let domain = remote.domain();
     let label = domain.split('.').next().unwrap_or(&domain).replace('-', "");
-    let is_named = parts.iter().any(|part| part.len() >= 3 && (label.contains(part.as_str()) || part.contains(&label) && label.len() >= 3) && !matches!(part.as_str(), "api" | "key" | "token" | "secret" | "access" | "url" | "app" | "user" | "auth"))
-        || label.contains(&parts.concat()) || parts.concat().contains(&label) && label.len() >= 4;
+    let is_named = parts.iter().any(|part| {
+        part.len() >= 3
+            && (label.contains(part.as_str()) || part.contains(&label) && label.len() >= 3)
+            && !matches!(
+                part.as_str(),
+                "api" | "key" | "token" | "secret" | "access" | "url" | "app" | "user" | "auth"
+            )
+    }) || label.contains(&parts.concat())
+        || parts.concat().contains(&label) && label.len() >= 4;
     let is_owner = OWNERS.iter().any(|(owner, hosts)| {
-        variable.to_uppercase().split('_').any(|part| part == *owner) && hosts.iter().any(|host| domain == *host)
+        variable.to_uppercase().split('_').any(|part| part == *owner)
+            && hosts.iter().any(|host| domain == *host)
     });
     is_named || is_owner
 }
@@ -82,7 +132,23 @@ pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
 /// Returns true for a variable that holds a secret, by its name.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "MNEMONIC", "SEED", "COOKIE", "AUTH"].iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.contains("KEYBOARD")
+    [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "PRIVATE",
+        "MNEMONIC",
+        "SEED",
+        "COOKIE",
+        "AUTH",
+    ]
+    .iter()
+    .any(|word| name.contains(word))
+        && !name.contains("PUBLIC")
+        && !name.contains("KEYBOARD")
 }
 
 #[cfg(test)]
@@ -99,7 +165,11 @@ mod tests {
             ("OPENAI_API_KEY", "https://proxy.example-tools.io", false),
             ("ELEVENLABS_API_KEY", "https://api.elevenlabs.io/v1", true),
         ] {
-            assert_eq!(belongs(variable, &Remote::parse(address).unwrap()), fits, "{variable} {address}");
+            assert_eq!(
+                belongs(variable, &Remote::parse(address).unwrap()),
+                fits,
+                "{variable} {address}"
+            );
         }
     }
 

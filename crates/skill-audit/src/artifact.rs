@@ -78,8 +78,9 @@ impl Kind {
             "py" | "pyw" | "pyi" => Self::Python,
             "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
             "ts" | "mts" | "cts" | "tsx" => Self::TypeScript,
-            "ps1" | "psm1" | "bat" | "cmd" | "vbs" | "rb" | "pl" | "php" | "lua" | "go" | "rs" | "java" | "cs" | "swift" | "kt"
-            | "applescript" | "scpt" | "r" | "jl" | "awk" | "c" | "cpp" => Self::Code,
+            "ps1" | "psm1" | "bat" | "cmd" | "vbs" | "rb" | "pl" | "php" | "lua" | "go" | "rs"
+            | "java" | "cs" | "swift" | "kt" | "applescript" | "scpt" | "r" | "jl" | "awk"
+            | "c" | "cpp" => Self::Code,
             "svg" | "html" | "htm" | "xhtml" => Self::Active,
             "pyc" | "pyo" | "class" | "wasm" | "luac" => Self::Bytecode,
             "exe" | "dll" | "so" | "dylib" | "node" | "msi" | "scr" => Self::Native,
@@ -131,7 +132,11 @@ fn by_magic(bytes: &[u8]) -> Option<Kind> {
 fn by_first_line(bytes: &[u8]) -> Option<Kind> {
     let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
-    let program = line.split_whitespace().filter(|word| !word.starts_with('-')).map(crate::programs::base).find(|name| name != "env")?;
+    let program = line
+        .split_whitespace()
+        .filter(|word| !word.starts_with('-'))
+        .map(crate::programs::base)
+        .find(|name| name != "env")?;
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match program {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" => Kind::Shell,
@@ -144,7 +149,8 @@ fn by_first_line(bytes: &[u8]) -> Option<Kind> {
 /// Returns true for bytes that are text to people.
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(8192)];
-    let odd = start.iter().filter(|byte| **byte < 9 || (14..32).contains(*byte) && **byte != 27).count();
+    let odd =
+        start.iter().filter(|byte| **byte < 9 || (14..32).contains(*byte) && **byte != 27).count();
     !start.contains(&0) && odd * 100 <= start.len()
 }
 

@@ -80,8 +80,12 @@ pub(crate) fn javascript_code(text: &str, scene: &mut Scene) {
 pub(crate) fn steps_of(text: &str, kind: crate::artifact::Kind) -> Option<Vec<Step>> {
     match kind {
         crate::artifact::Kind::Python => python::steps(text),
-        crate::artifact::Kind::JavaScript => javascript::steps(text, javascript::Dialect::JavaScript),
-        crate::artifact::Kind::TypeScript => javascript::steps(text, javascript::Dialect::TypeScript),
+        crate::artifact::Kind::JavaScript => {
+            javascript::steps(text, javascript::Dialect::JavaScript)
+        }
+        crate::artifact::Kind::TypeScript => {
+            javascript::steps(text, javascript::Dialect::TypeScript)
+        }
         _ => None,
     }
 }

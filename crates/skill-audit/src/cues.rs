@@ -28,22 +28,64 @@ pub(crate) enum Cue {
 
 /// Words, by what they hint at. A word counts from its start; what it goes on with may differ.
 const WORDS: &[(Cue, &str)] = &[
-    (Cue::Download, "download|grab the|get the installer|get it from|fetch the|obtain the|install from|install it from|get it here|from this link|from here"),
-    (Cue::Run, "run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run"),
-    (Cue::Terminal, "terminal|command line|command-line|command prompt|powershell|your shell|console window|iterm|cmd.exe|run dialog|win+r"),
+    (
+        Cue::Download,
+        "download|grab the|get the installer|get it from|fetch the|obtain the|install from|install it from|get it here|from this link|from here",
+    ),
+    (
+        Cue::Run,
+        "run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
+    ),
+    (
+        Cue::Terminal,
+        "terminal|command line|command-line|command prompt|powershell|your shell|console window|iterm|cmd.exe|run dialog|win+r",
+    ),
     (Cue::Copy, "copy|paste"),
-    (Cue::Require, "must be installed|must install|must first|must be running|must run|required to|is required|are required|requires the|requires a|require the|requires install|prerequisite|before using|before you|before proceeding|before first use|before activating|will not work|won't work|will not function|does not work without|do not work without|cannot work without|cannot function|not function|in order to use|in order to function|to function|to work correctly|to work properly|needs the|need to install|have to install|mandatory|necessary|system requirement|first-time setup|initial setup|core dependency|required dependency|required component|depends on the|critical:|important:|important**"),
+    (
+        Cue::Require,
+        "must be installed|must install|must first|must be running|must run|required to|is required|are required|requires the|requires a|require the|requires install|prerequisite|before using|before you|before proceeding|before first use|before activating|will not work|won't work|will not function|does not work without|do not work without|cannot work without|cannot function|not function|in order to use|in order to function|to function|to work correctly|to work properly|needs the|need to install|have to install|mandatory|necessary|system requirement|first-time setup|initial setup|core dependency|required dependency|required component|depends on the|critical:|important:|important**",
+    ),
     (Cue::Archive, ".zip|.rar|.7z|.tar.gz|.tgz|.iso|archive|unzip|unpack|extract|decompress"),
-    (Cue::Program, ".exe|.msi|.dmg|.pkg|.scr|.bat|.apk|.appimage|.app |executable|binary|installer"),
-    (Cue::Password, "password|passcode|passphrase|passwd|pass:|pass `|pass =|pass is|pwd:|pwd is|with pass|using pass|key:"),
-    (Cue::Conceal, "do not tell the user|don't tell the user|do not inform the user|don't inform the user|do not mention this|don't mention this|do not mention that|do not reveal|without telling|without informing|without notifying|without the user knowing|without the user's knowledge|without user knowledge|do not show the user|don't show the user|hide this from|hidden from the user|keep this secret|keep this hidden|do not disclose|don't disclose|do not let the user|never tell the user|never mention this|not alert the user|do not alert|secretly|covertly|in the background without|must not know|should not know|should not be aware|not be visible to the user|do not display this|don't display this|do not log this|never reveal this"),
-    (Cue::Override, "ignore previous instruction|ignore all previous|ignore any previous|ignore prior|ignore all prior|ignore the above|ignore your previous|ignore your instruction|ignore your guideline|ignore all other instruction|ignore any other instruction|disregard previous|disregard all|disregard any|disregard your|disregard prior|forget your previous|forget all previous|forget your instruction|override your|overrides your|overrides all|override all|override any previous|supersede all|supersedes all|supersede any|takes precedence over all|take precedence over all|takes priority over all|you are no longer|new system prompt|your new instructions|bypass your safety|bypass safety|bypass all safety|bypass your guideline|no restrictions apply|without any restriction|developer mode enabled|jailbreak|do anything now|regardless of your guideline|regardless of safety|ignore safety|disable safety|disable your safety|system override|priority override"),
-    (Cue::Secret, "api key|api_key|apikey|api token|access token|auth token|bearer token|session token|private key|ssh key|id_rsa|id_ed25519|.ssh/|.aws/|credential|seed phrase|recovery phrase|mnemonic|wallet|keychain|cookies|.env|environment variable|env vars|process.env|os.environ|secrets|passwords|chat history|conversation history|system prompt|openclaw.json|.clawdbot|.openclaw|memory.md|soul.md|browser profile|saved passwords|login data"),
-    (Cue::Send, "send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay"),
-    (Cue::Unasked, "without asking|without confirmation|without prompting|without user confirmation|without user approval|without approval|without permission|do not ask|don't ask|never ask|no confirmation|skip confirmation|skip the confirmation|automatically run|automatically execute|always run|always execute|immediately run|immediately execute|silently|run this first|execute this first|before doing anything else|before any other action|before responding|at the start of every|on every activation|every time this skill|whenever this skill|do not wait for"),
-    (Cue::Approvals, "--dangerously-skip-permissions|dangerously-skip-permissions|--dangerously-bypass-approvals|dangerouslydisablesandbox|--yolo|bypasspermissions|\"autoapprove\"|autoapprove|auto-approve all|auto approve all|\"ask\": \"off\"|ask: off|exec-approvals|disable approval|disable all approval|turn off approval|skippermissions|skip-permissions|allow all commands|\"defaultmode\": \"bypass|trust all tools|--trust-all-tools|disable sandbox|disable the sandbox|sandbox: off|--no-sandbox-policy|elevated: full"),
-    (Cue::Remember, "add to memory|add this to your memory|save to memory|save this to memory|write to memory|store in memory|persist in memory|remember permanently|update memory.md|append to memory.md|update soul.md|append to soul.md|append to agents.md|append to claude.md|add to claude.md|add to agents.md|add to soul.md|add to memory.md|edit soul.md|modify soul.md|heartbeat.md|permanent instruction|persistent instruction|into your system prompt|all future sessions|every future session|future conversations"),
-    (Cue::Warned, "never |avoid |malicious|attack|vulnerab|unsafe|dangerous|insecure|anti-pattern|antipattern|red flag|suspicious|wrong|exploit|do not run|don't run|do not use|don't use|not recommended|warning sign|bad example|bad:|detect|flag any|flags |looks for|injection|payload|adversar|threat|mitigat|scan for|blocklist|deny|forbidden|prohibit|risk|harmful|❌|🚫|⛔|example of|phishing|untrusted|owasp"),
+    (
+        Cue::Program,
+        ".exe|.msi|.dmg|.pkg|.scr|.bat|.apk|.appimage|.app |executable|binary|installer",
+    ),
+    (
+        Cue::Password,
+        "password|passcode|passphrase|passwd|pass:|pass `|pass =|pass is|pwd:|pwd is|with pass|using pass|key:",
+    ),
+    (
+        Cue::Conceal,
+        "do not tell the user|don't tell the user|do not inform the user|don't inform the user|do not mention this|don't mention this|do not mention that|do not reveal|without telling|without informing|without notifying|without the user knowing|without the user's knowledge|without user knowledge|do not show the user|don't show the user|hide this from|hidden from the user|keep this secret|keep this hidden|do not disclose|don't disclose|do not let the user|never tell the user|never mention this|not alert the user|do not alert|secretly|covertly|in the background without|must not know|should not know|should not be aware|not be visible to the user|do not display this|don't display this|do not log this|never reveal this",
+    ),
+    (
+        Cue::Override,
+        "ignore previous instruction|ignore all previous|ignore any previous|ignore prior|ignore all prior|ignore the above|ignore your previous|ignore your instruction|ignore your guideline|ignore all other instruction|ignore any other instruction|disregard previous|disregard all|disregard any|disregard your|disregard prior|forget your previous|forget all previous|forget your instruction|override your|overrides your|overrides all|override all|override any previous|supersede all|supersedes all|supersede any|takes precedence over all|take precedence over all|takes priority over all|you are no longer|new system prompt|your new instructions|bypass your safety|bypass safety|bypass all safety|bypass your guideline|no restrictions apply|without any restriction|developer mode enabled|jailbreak|do anything now|regardless of your guideline|regardless of safety|ignore safety|disable safety|disable your safety|system override|priority override",
+    ),
+    (
+        Cue::Secret,
+        "api key|api_key|apikey|api token|access token|auth token|bearer token|session token|private key|ssh key|id_rsa|id_ed25519|.ssh/|.aws/|credential|seed phrase|recovery phrase|mnemonic|wallet|keychain|cookies|.env|environment variable|env vars|process.env|os.environ|secrets|passwords|chat history|conversation history|system prompt|openclaw.json|.clawdbot|.openclaw|memory.md|soul.md|browser profile|saved passwords|login data",
+    ),
+    (
+        Cue::Send,
+        "send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay",
+    ),
+    (
+        Cue::Unasked,
+        "without asking|without confirmation|without prompting|without user confirmation|without user approval|without approval|without permission|do not ask|don't ask|never ask|no confirmation|skip confirmation|skip the confirmation|automatically run|automatically execute|always run|always execute|immediately run|immediately execute|silently|run this first|execute this first|before doing anything else|before any other action|before responding|at the start of every|on every activation|every time this skill|whenever this skill|do not wait for",
+    ),
+    (
+        Cue::Approvals,
+        "--dangerously-skip-permissions|dangerously-skip-permissions|--dangerously-bypass-approvals|dangerouslydisablesandbox|--yolo|bypasspermissions|\"autoapprove\"|autoapprove|auto-approve all|auto approve all|\"ask\": \"off\"|ask: off|exec-approvals|disable approval|disable all approval|turn off approval|skippermissions|skip-permissions|allow all commands|\"defaultmode\": \"bypass|trust all tools|--trust-all-tools|disable sandbox|disable the sandbox|sandbox: off|--no-sandbox-policy|elevated: full",
+    ),
+    (
+        Cue::Remember,
+        "add to memory|add this to your memory|save to memory|save this to memory|write to memory|store in memory|persist in memory|remember permanently|update memory.md|append to memory.md|update soul.md|append to soul.md|append to agents.md|append to claude.md|add to claude.md|add to agents.md|add to soul.md|add to memory.md|edit soul.md|modify soul.md|heartbeat.md|permanent instruction|persistent instruction|into your system prompt|all future sessions|every future session|future conversations",
+    ),
+    (
+        Cue::Warned,
+        "never |avoid |malicious|attack|vulnerab|unsafe|dangerous|insecure|anti-pattern|antipattern|red flag|suspicious|wrong|exploit|do not run|don't run|do not use|don't use|not recommended|warning sign|bad example|bad:|detect|flag any|flags |looks for|injection|payload|adversar|threat|mitigat|scan for|blocklist|deny|forbidden|prohibit|risk|harmful|❌|🚫|⛔|example of|phishing|untrusted|owasp",
+    ),
 ];
 
 /// All words at once.

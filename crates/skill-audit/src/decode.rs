@@ -179,7 +179,8 @@ pub(crate) struct Hidden {
 pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+    let is_part =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
     let mut at = 0;
     while at < bytes.len() {
         if !is_part(bytes[at]) {
@@ -213,7 +214,8 @@ fn decode_run(run: &str, start: usize) -> Option<Hidden> {
 
 /// Returns true if text is made of what people and machines read.
 fn is_readable(text: &str) -> bool {
-    let letters = text.chars().filter(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t')).count();
+    let letters =
+        text.chars().filter(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t')).count();
     text.len() >= 8 && letters * 100 >= text.chars().count() * 95
 }
 
@@ -229,7 +231,8 @@ mod tests {
             (standard.encode(inner), vec![Encoding::Base64]),
             (inner.bytes().map(|byte| format!("{byte:02x}")).collect(), vec![Encoding::Hex]),
             (
-                standard.encode(inner.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()),
+                standard
+                    .encode(inner.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()),
                 vec![Encoding::Base64, Encoding::Utf16],
             ),
         ] {

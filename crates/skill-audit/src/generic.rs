@@ -11,24 +11,44 @@ use crate::programs::somewhere;
 
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern that is tested"));
+        static $name: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new($text).expect("a pattern that is tested"));
     };
 }
 
-pattern!(FETCH_AND_RUN, r#"(?is)((?-u:\b)iex(?-u:\b)|invoke-expression)[^\n]{0,200}(downloadstring|iwr|irm|invoke-webrequest|invoke-restmethod|net\.webclient|curl)|(iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|curl|wget)[^\n]{0,200}\|\s*(iex|invoke-expression)(?-u:\b)"#);
-pattern!(DOWNLOAD, r"(?i)(?-u:\b)(iwr|irm|invoke-webrequest|invoke-restmethod|start-bitstransfer|downloadfile|downloadstring|urlmon|net/http|lwp::simple|open-uri|file_get_contents|curl_exec)(?-u:\b)");
+pattern!(
+    FETCH_AND_RUN,
+    r#"(?is)((?-u:\b)iex(?-u:\b)|invoke-expression)[^\n]{0,200}(downloadstring|iwr|irm|invoke-webrequest|invoke-restmethod|net\.webclient|curl)|(iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|curl|wget)[^\n]{0,200}\|\s*(iex|invoke-expression)(?-u:\b)"#
+);
+pattern!(
+    DOWNLOAD,
+    r"(?i)(?-u:\b)(iwr|irm|invoke-webrequest|invoke-restmethod|start-bitstransfer|downloadfile|downloadstring|urlmon|net/http|lwp::simple|open-uri|file_get_contents|curl_exec)(?-u:\b)"
+);
 pattern!(STARTED, r"(?i)(?-u:\b)(start-process|invoke-item|shellexecute|wscript\.shell)(?-u:\b)");
 pattern!(ENCODED, r"(?i)-e(?:nc|ncodedcommand|c)?\s+([A-Za-z0-9+/=]{40,})");
-pattern!(FROM_BASE64, r#"(?i)(frombase64string|base64_decode|decode64|mime::base64|unpack\(['"]m)"#);
+pattern!(
+    FROM_BASE64,
+    r#"(?i)(frombase64string|base64_decode|decode64|mime::base64|unpack\(['"]m)"#
+);
 pattern!(DO_SHELL, r#"(?i)do shell script\s+"((?:[^"\\]|\\.)*)""#);
-pattern!(BACKTICKS, r#"(?:system|exec|`|%x\{|popen|shell_exec|passthru)\s*[\( ]?\s*["'`]([^"'`\n]{3,400})["'`]"#);
-pattern!(SOCKET_SHELL, r"(?is)(fsockopen|tcpsocket|io::socket|net\.sockets\.tcpclient|socket\.tcp)[^$]{0,400}(/bin/(ba)?sh|cmd\.exe|exec|powershell|iex)");
-pattern!(WEAKEN, r"(?i)(set-mppreference\s+-disable|add-mppreference\s+-exclusion|set-executionpolicy\s+(unrestricted|bypass)\s+-scope\s+localmachine|amsiutils)");
+pattern!(
+    BACKTICKS,
+    r#"(?:system|exec|`|%x\{|popen|shell_exec|passthru)\s*[\( ]?\s*["'`]([^"'`\n]{3,400})["'`]"#
+);
+pattern!(
+    SOCKET_SHELL,
+    r"(?is)(fsockopen|tcpsocket|io::socket|net\.sockets\.tcpclient|socket\.tcp)[^$]{0,400}(/bin/(ba)?sh|cmd\.exe|exec|powershell|iex)"
+);
+pattern!(
+    WEAKEN,
+    r"(?i)(set-mppreference\s+-disable|add-mppreference\s+-exclusion|set-executionpolicy\s+(unrestricted|bypass)\s+-scope\s+localmachine|amsiutils)"
+);
 pattern!(ADDRESS, r#"(?i)https?://[^\s"'`)>\]|;]+"#);
 
 /// Looks at code without a grammar.
 pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
-    let addresses = |around: &str| ADDRESS.find(around).and_then(|found| Remote::parse(found.as_str()));
+    let addresses =
+        |around: &str| ADDRESS.find(around).and_then(|found| Remote::parse(found.as_str()));
     for found in FETCH_AND_RUN.find_iter(text) {
         let line = line_around(text, found.range());
         let from = addresses(&text[line.clone()]).unwrap_or_else(|| somewhere(found.as_str()));
@@ -36,27 +56,46 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
     }
     for found in ADDRESS.find_iter(text) {
         let line = line_around(text, found.range());
-        if DOWNLOAD.is_match(&text[line]) && let Some(remote) = Remote::parse(found.as_str()) {
+        if DOWNLOAD.is_match(&text[line])
+            && let Some(remote) = Remote::parse(found.as_str())
+        {
             let rest = &text[found.end()..text.len().min(found.end() + 600).max(found.end())];
             let runs = STARTED.is_match(rest.get(..rest.len()).unwrap_or_default());
             scene.add(&found.range(), Does::Fetch(remote.clone()));
             if runs {
-                scene.add(&found.range(), Does::RunFetched { from: remote, by: "Start-Process".to_owned() });
+                scene.add(
+                    &found.range(),
+                    Does::RunFetched { from: remote, by: "Start-Process".to_owned() },
+                );
             }
         }
     }
     for found in ENCODED.captures_iter(text) {
         let (Some(whole), Some(code)) = (found.get(0), found.get(1)) else { continue };
-        let plain = decode::base64(code.as_str()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
-        scene.add(&whole.range(), Does::RunDecoded { encoding: Encoding::Base64, by: "powershell".to_owned(), text: plain.clone() });
+        let plain =
+            decode::base64(code.as_str()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
+        scene.add(
+            &whole.range(),
+            Does::RunDecoded {
+                encoding: Encoding::Base64,
+                by: "powershell".to_owned(),
+                text: plain.clone(),
+            },
+        );
         if let Some(plain) = plain {
             scene.inside(&whole.range(), &[Encoding::Base64], |scene| generic_code(&plain, scene));
         }
     }
     if let Some(found) = FROM_BASE64.find(text) {
         let lower = text.to_lowercase();
-        if ["iex", "invoke-expression", "eval", "exec", "[reflection.assembly]", "system("].iter().any(|word| lower.contains(word)) {
-            scene.add(&found.range(), Does::RunDecoded { encoding: Encoding::Base64, by: "code".to_owned(), text: None });
+        if ["iex", "invoke-expression", "eval", "exec", "[reflection.assembly]", "system("]
+            .iter()
+            .any(|word| lower.contains(word))
+        {
+            scene.add(
+                &found.range(),
+                Does::RunDecoded { encoding: Encoding::Base64, by: "code".to_owned(), text: None },
+            );
         }
     }
     for found in DO_SHELL.captures_iter(text).chain(BACKTICKS.captures_iter(text)) {
@@ -68,7 +107,10 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
         }
     }
     if let Some(found) = SOCKET_SHELL.find(text) {
-        scene.add(&line_around(text, found.range()), Does::RemoteShell { form: "a shell over a socket".to_owned() });
+        scene.add(
+            &line_around(text, found.range()),
+            Does::RemoteShell { form: "a shell over a socket".to_owned() },
+        );
     }
     if let Some(found) = WEAKEN.find(text) {
         scene.add(&found.range(), Does::Weaken { what: "the virus scanner".to_owned() });

@@ -122,7 +122,12 @@ impl Remote {
             return None;
         }
         let class = class(&host, &rest[end..]);
-        Some(Self { text: text.to_owned(), host, class, is_plain: scheme == "http" || scheme == "ftp" })
+        Some(Self {
+            text: text.to_owned(),
+            host,
+            class,
+            is_plain: scheme == "http" || scheme == "ftp",
+        })
     }
 
     /// Returns the name that somebody registered: `example.co.uk` of `a.b.example.co.uk`.
@@ -154,7 +159,22 @@ fn is_named(host: &str) -> bool {
             let suffix = String::from_utf8_lossy(suffix.as_bytes()).into_owned();
             suffix.len() < host.len()
                 && suffix.split('.').all(|part| part.len() >= 2)
-                && !matches!(suffix.as_str(), "sh" | "py" | "md" | "rs" | "pl" | "zip" | "mov" | "ts" | "js" | "cc" | "so" | "ps" | "id" | "name")
+                && !matches!(
+                    suffix.as_str(),
+                    "sh" | "py"
+                        | "md"
+                        | "rs"
+                        | "pl"
+                        | "zip"
+                        | "mov"
+                        | "ts"
+                        | "js"
+                        | "cc"
+                        | "so"
+                        | "ps"
+                        | "id"
+                        | "name"
+                )
                 && psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known())
         })
 }
@@ -166,7 +186,11 @@ fn class(host: &str, rest: &str) -> HostClass {
             IpAddr::V4(four) => four.is_loopback() || four.is_private() || four.is_unspecified(),
             IpAddr::V6(six) => six.is_loopback() || six.is_unspecified(),
         };
-        return if is_local || is_for_examples(address) { HostClass::Local } else { HostClass::Address };
+        return if is_local || is_for_examples(address) {
+            HostClass::Local
+        } else {
+            HostClass::Address
+        };
     }
     if is_odd_address(host) {
         return HostClass::Address;
@@ -188,7 +212,9 @@ fn class(host: &str, rest: &str) -> HostClass {
     }
     let last = host.rsplit('.').next().unwrap_or(host);
     match last {
-        "localhost" | "local" | "internal" | "test" | "example" | "invalid" | "svc" => HostClass::Local,
+        "localhost" | "local" | "internal" | "test" | "example" | "invalid" | "svc" => {
+            HostClass::Local
+        }
         "gov" | "edu" | "mil" | "int" => HostClass::Vendor,
         _ if is_placeholder(host) => HostClass::Local,
         _ if host.ends_with(".gov.uk") || host.ends_with(".ac.uk") || host.contains(".gov.") => {
@@ -203,7 +229,14 @@ fn is_for_examples(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => {
             matches!(four.octets(), [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _])
-                || matches!(four.octets(), [1, 2, 3, 4] | [8, 8, 8, 8] | [8, 8, 4, 4] | [1, 1, 1, 1] | [169, 254, 169, 254])
+                || matches!(
+                    four.octets(),
+                    [1, 2, 3, 4]
+                        | [8, 8, 8, 8]
+                        | [8, 8, 4, 4]
+                        | [1, 1, 1, 1]
+                        | [169, 254, 169, 254]
+                )
         }
         IpAddr::V6(_) => false,
     }
@@ -213,15 +246,53 @@ fn is_for_examples(address: IpAddr) -> bool {
 fn is_placeholder(host: &str) -> bool {
     let name = domain(host);
     let label = name.split('.').next().unwrap_or(&name);
-    let starts = ["your-", "your", "my-", "mysite", "myapp", "mydomain", "mycompany", "some-", "placeholder", "xxx"];
+    let starts = [
+        "your-",
+        "your",
+        "my-",
+        "mysite",
+        "myapp",
+        "mydomain",
+        "mycompany",
+        "some-",
+        "placeholder",
+        "xxx",
+    ];
     let ends = ["example", "-domain", "yourdomain"];
     starts.iter().any(|start| label.starts_with(start)) && label.len() < 24
         || ends.iter().any(|end| label.ends_with(end))
         || matches!(
             label,
-            "example" | "domain" | "company" | "site" | "website" | "attacker" | "evil" | "malicious"
-                | "evil-site" | "hacker" | "acme" | "foo" | "bar" | "host" | "server" | "target" | "victim" | "contoso" | "fabrikam"
-                | "bad" | "bad-site" | "evilcorp" | "test" | "app" | "api" | "internal" | "corp" | "untrusted" | "hostname" | "url"
+            "example"
+                | "domain"
+                | "company"
+                | "site"
+                | "website"
+                | "attacker"
+                | "evil"
+                | "malicious"
+                | "evil-site"
+                | "hacker"
+                | "acme"
+                | "foo"
+                | "bar"
+                | "host"
+                | "server"
+                | "target"
+                | "victim"
+                | "contoso"
+                | "fabrikam"
+                | "bad"
+                | "bad-site"
+                | "evilcorp"
+                | "test"
+                | "app"
+                | "api"
+                | "internal"
+                | "corp"
+                | "untrusted"
+                | "hostname"
+                | "url"
         )
 }
 
@@ -298,7 +369,9 @@ mod tests {
         ] {
             assert_eq!(Remote::parse(text).map(|remote| remote.class), Some(class), "{text}");
         }
-        for text in ["file.txt", "os.path", "a b", "", "mailto:a@b.c", "main.py", "$HOST/x", "install.sh"] {
+        for text in
+            ["file.txt", "os.path", "a b", "", "mailto:a@b.c", "main.py", "$HOST/x", "install.sh"]
+        {
             assert_eq!(Remote::parse(text), None, "{text}");
         }
     }

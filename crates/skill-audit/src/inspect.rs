@@ -51,13 +51,18 @@ impl Inspected<'_> {
     /// Returns a stretch of the text; ends inside of a character move out of it.
     pub(crate) fn slice(&self, range: &Range<usize>) -> &str {
         let text = self.text.text.as_str();
-        let floor = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let floor = |at: usize| {
+            (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+        };
         let start = floor(range.start);
         &text[start..floor(range.end).max(start)]
     }
 
     pub(crate) fn is_script(&self) -> bool {
-        matches!(self.kind, Kind::Shell | Kind::Python | Kind::JavaScript | Kind::TypeScript | Kind::Code)
+        matches!(
+            self.kind,
+            Kind::Shell | Kind::Python | Kind::JavaScript | Kind::TypeScript | Kind::Code
+        )
     }
 }
 
@@ -75,7 +80,17 @@ pub(crate) fn inspect(file: File<'_>) -> Inspected<'_> {
         steps: None,
         unread: None,
     };
-    let is_readable = matches!(kind, Kind::Markdown | Kind::Shell | Kind::Python | Kind::JavaScript | Kind::TypeScript | Kind::Code | Kind::Data | Kind::Active);
+    let is_readable = matches!(
+        kind,
+        Kind::Markdown
+            | Kind::Shell
+            | Kind::Python
+            | Kind::JavaScript
+            | Kind::TypeScript
+            | Kind::Code
+            | Kind::Data
+            | Kind::Active
+    );
     if !is_readable {
         return inspected;
     }
@@ -201,7 +216,8 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
         _ => {}
     }
     for hidden in &one.hidden {
-        let role = if one.is_script() { Role::Script } else { one.document.role_at(hidden.span.start) };
+        let role =
+            if one.is_script() { Role::Script } else { one.document.role_at(hidden.span.start) };
         let mut scene = Scene::fixed(number, role, hidden.span.clone());
         look_inside(&hidden.text, &hidden.chain, &mut scene);
         ops.append(&mut scene.ops);
@@ -232,9 +248,13 @@ fn run_shell(text: &str, shell: &mut Shell, scene: &mut Scene) {
 
 fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut Scene) {
     match language {
-        "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "shell-session" | "shellsession" | "fish" | "ksh" => {
+        "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "shell-session"
+        | "shellsession" | "fish" | "ksh" => {
             run_shell(&without_prompts(text), shell, scene);
-            if text.to_lowercase().contains("powershell") || text.contains("iwr ") || text.contains("irm ") {
+            if text.to_lowercase().contains("powershell")
+                || text.contains("iwr ")
+                || text.contains("irm ")
+            {
                 generic_code(text, scene);
             }
         }
@@ -248,7 +268,8 @@ fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut Scene) {
                 javascript_code(text, scene);
             }
         }
-        "powershell" | "ps1" | "pwsh" | "ps" | "cmd" | "bat" | "batch" | "ruby" | "rb" | "perl" | "php" | "applescript" | "osascript" | "vbs" | "lua" => {
+        "powershell" | "ps1" | "pwsh" | "ps" | "cmd" | "bat" | "batch" | "ruby" | "rb" | "perl"
+        | "php" | "applescript" | "osascript" | "vbs" | "lua" => {
             generic_code(text, scene);
         }
         "" | "text" | "txt" | "plaintext" | "plain" | "command" | "cmdline" => {
@@ -268,7 +289,8 @@ fn without_prompts(text: &str) -> String {
     for line in text.split_inclusive('\n') {
         let indent = line.len() - line.trim_start().len();
         let rest = &line[indent..];
-        let prompt = ["$ ", "% ", "❯ ", "➜ ", "PS> ", "> "].iter().find(|prompt| rest.starts_with(**prompt));
+        let prompt =
+            ["$ ", "% ", "❯ ", "➜ ", "PS> ", "> "].iter().find(|prompt| rest.starts_with(**prompt));
         plain.push_str(&line[..indent]);
         match prompt {
             Some(prompt) => {

@@ -56,28 +56,51 @@ pub(crate) fn document(text: &str) -> Document {
     let mut document = Document::default();
     let body = frontmatter_end(text);
     if body > 0 {
-        document.pieces.push(Piece { span: 0..body, role: Role::Frontmatter, language: "yaml".to_owned() });
+        document.pieces.push(Piece {
+            span: 0..body,
+            role: Role::Frontmatter,
+            language: "yaml".to_owned(),
+        });
     }
     let mut link: Option<Link> = None;
     let mut fence: Option<String> = None;
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     for (event, range) in Parser::new_ext(&text[body..], options).into_offset_iter() {
         let span = range.start + body..range.end + body;
         match event {
             Event::Start(Tag::CodeBlock(kind)) => {
                 fence = Some(match kind {
-                    CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase(),
+                    CodeBlockKind::Fenced(info) => {
+                        info.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase()
+                    }
                     CodeBlockKind::Indented => String::new(),
                 });
             }
             Event::End(TagEnd::CodeBlock) => fence = None,
-            Event::Text(_) if fence.is_some() => document.add_fence(span, fence.clone().unwrap_or_default()),
-            Event::Code(_) => document.pieces.push(Piece { span, role: Role::Inline, language: String::new() }),
+            Event::Text(_) if fence.is_some() => {
+                document.add_fence(span, fence.clone().unwrap_or_default())
+            }
+            Event::Code(_) => {
+                document.pieces.push(Piece { span, role: Role::Inline, language: String::new() })
+            }
             Event::Html(html) | Event::InlineHtml(html) => document.add_html(&html, span),
             Event::Start(Tag::Heading { .. }) => document.sections.push(span.start),
-            Event::Start(Tag::Link { dest_url, .. }) => link = Some(Link { span, target: dest_url.to_string(), label: String::new(), is_image: false }),
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                link = Some(Link {
+                    span,
+                    target: dest_url.to_string(),
+                    label: String::new(),
+                    is_image: false,
+                })
+            }
             Event::Start(Tag::Image { dest_url, .. }) => {
-                document.links.push(Link { span, target: dest_url.to_string(), label: String::new(), is_image: true });
+                document.links.push(Link {
+                    span,
+                    target: dest_url.to_string(),
+                    label: String::new(),
+                    is_image: true,
+                });
             }
             Event::End(TagEnd::Link) => document.links.extend(link.take()),
             Event::Text(words) => {
@@ -96,7 +119,11 @@ impl Document {
     /// The text of one block comes line by line.
     fn add_fence(&mut self, span: Range<usize>, language: String) {
         match self.pieces.last_mut() {
-            Some(last) if last.role == Role::Fence && last.language == language && last.span.end == span.start => {
+            Some(last)
+                if last.role == Role::Fence
+                    && last.language == language
+                    && last.span.end == span.start =>
+            {
                 last.span.end = span.end;
             }
             _ => self.pieces.push(Piece { span, role: Role::Fence, language }),
@@ -105,13 +132,42 @@ impl Document {
 
     fn add_html(&mut self, html: &str, span: Range<usize>) {
         let lower = html.to_lowercase();
-        let is_comment = lower.trim_start().starts_with("<!--") || self.pieces.last().is_some_and(|last| last.role == Role::Comment && last.span.end == span.start && !last.language.is_empty());
-        let is_unseen = ["display:none", "display: none", "font-size:0", "font-size: 0", "color:white", "color: white", "color:#fff", "opacity:0", "opacity: 0", "visibility:hidden", "visibility: hidden"].iter().any(|style| lower.contains(style)) || lower.trim_start().starts_with("<div hidden") || lower.trim_start().starts_with("<span hidden");
+        let is_comment = lower.trim_start().starts_with("<!--")
+            || self.pieces.last().is_some_and(|last| {
+                last.role == Role::Comment
+                    && last.span.end == span.start
+                    && !last.language.is_empty()
+            });
+        let is_unseen = [
+            "display:none",
+            "display: none",
+            "font-size:0",
+            "font-size: 0",
+            "color:white",
+            "color: white",
+            "color:#fff",
+            "opacity:0",
+            "opacity: 0",
+            "visibility:hidden",
+            "visibility: hidden",
+        ]
+        .iter()
+        .any(|style| lower.contains(style))
+            || lower.trim_start().starts_with("<div hidden")
+            || lower.trim_start().starts_with("<span hidden");
         if is_comment || is_unseen {
             // A comment over several lines comes line by line; `language` says that it is still open.
-            let open = if is_comment && !lower.contains("-->") { "open".to_owned() } else { String::new() };
+            let open = if is_comment && !lower.contains("-->") {
+                "open".to_owned()
+            } else {
+                String::new()
+            };
             match self.pieces.last_mut() {
-                Some(last) if last.role == Role::Comment && last.span.end == span.start && !last.language.is_empty() => {
+                Some(last)
+                    if last.role == Role::Comment
+                        && last.span.end == span.start
+                        && !last.language.is_empty() =>
+                {
                     last.span.end = span.end;
                     last.language = open;
                 }
@@ -146,7 +202,8 @@ mod tests {
     fn a_document_is_taken_apart() {
         let text = "---\nname: x\n---\n# A\nprose `inline` [label](https://x.y)\n```bash\ncurl x\nls\n```\n<!-- hidden\nmore -->\n## B\nend\n";
         let document = document(text);
-        let shown: Vec<(Role, &str)> = document.pieces.iter().map(|piece| (piece.role, &text[piece.span.clone()])).collect();
+        let shown: Vec<(Role, &str)> =
+            document.pieces.iter().map(|piece| (piece.role, &text[piece.span.clone()])).collect();
         assert_eq!(
             shown,
             [

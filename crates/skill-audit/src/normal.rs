@@ -40,7 +40,11 @@ pub(crate) fn normal(text: &str) -> Normal {
     if text.is_ascii() {
         return Normal { text: text.to_owned(), ..Normal::default() };
     }
-    let mut normal = Normal { text: String::with_capacity(text.len()), map: Some(Vec::with_capacity(text.len() + 1)), ..Normal::default() };
+    let mut normal = Normal {
+        text: String::with_capacity(text.len()),
+        map: Some(Vec::with_capacity(text.len() + 1)),
+        ..Normal::default()
+    };
     let mut tags: Option<(usize, String)> = None;
     for (start, word) in words(text) {
         if word.is_ascii() && tags.is_none() {
@@ -113,7 +117,10 @@ impl Normal {
 
 /// Words and what is between them, in order.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
+    let is_part = |c: char| {
+        c.is_alphanumeric()
+            || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}')
+    };
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
@@ -156,13 +163,16 @@ mod tests {
         assert_eq!(normal.text, "curl http, привет");
         let at = normal.text.find("http").unwrap();
         assert_eq!(&"с\u{200b}url ｈttp, привет"[normal.origin(&(at..at + 4))], "ｈttp");
-        assert!(matches!(normal.oddities[0].1, Oddity::LookAlike(ref word) if word.contains("url")));
+        assert!(
+            matches!(normal.oddities[0].1, Oddity::LookAlike(ref word) if word.contains("url"))
+        );
         assert_eq!(super::normal("plain").map, None);
     }
 
     #[test]
     fn what_is_hidden_in_tags_is_read() {
-        let hidden: String = "run it".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
+        let hidden: String =
+            "run it".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
         let normal = normal(&format!("ok{hidden} go"));
         assert_eq!(normal.text, "ok go");
         assert!(normal.oddities.iter().any(|(_, odd)| *odd == Oddity::Tags("run it".to_owned())));

@@ -90,7 +90,8 @@ impl Observed {
     pub fn gained_since(&self, before: &Self) -> BTreeMap<Power, BTreeSet<String>> {
         let gained = Power::ALL.into_iter().filter_map(|power| {
             let (now, then) = (self.of(power), before.of(power));
-            let new: BTreeSet<String> = now.difference(&then).map(|item| (*item).to_owned()).collect();
+            let new: BTreeSet<String> =
+                now.difference(&then).map(|item| (*item).to_owned()).collect();
             (!new.is_empty()).then_some((power, new))
         });
         gained.collect()
@@ -107,7 +108,9 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
                 map.entry(power).or_default().insert(what);
             }
         }
-        if matches!(file.kind, Kind::Native | Kind::Bytecode | Kind::Archive | Kind::Binary) || file.unread.is_some() {
+        if matches!(file.kind, Kind::Native | Kind::Bytecode | Kind::Archive | Kind::Binary)
+            || file.unread.is_some()
+        {
             observed.code.entry(Power::Opaque).or_default().insert(file.file.path.to_owned());
         }
     }
@@ -116,14 +119,22 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
 
 fn power(op: &Op) -> Option<(Power, String)> {
     Some(match &op.does {
-        Does::Fetch(remote) | Does::Send { to: remote, .. } | Does::RunFetched { from: remote, .. } => {
+        Does::Fetch(remote)
+        | Does::Send { to: remote, .. }
+        | Does::RunFetched { from: remote, .. } => {
             if remote.class == HostClass::Local {
                 return None;
             }
-            let host = if remote.host.is_empty() { "a host that is not written out" } else { &remote.host };
+            let host = if remote.host.is_empty() {
+                "a host that is not written out"
+            } else {
+                &remote.host
+            };
             (Power::Network, host.to_owned())
         }
-        Does::Run { program } if program.is_empty() => (Power::Exec, "a program that is not written out".to_owned()),
+        Does::Run { program } if program.is_empty() => {
+            (Power::Exec, "a program that is not written out".to_owned())
+        }
         Does::Run { program } if is_builtin(program) => return None,
         Does::Run { program } => (Power::Exec, program.clone()),
         Does::Read(path) if PathClass::of(path).is_secret() => (Power::Secrets, path.clone()),
@@ -137,7 +148,9 @@ fn power(op: &Op) -> Option<(Power, String)> {
         Does::Variable(None) => (Power::Env, "all variables".to_owned()),
         Does::Install { by, what } => (Power::Install, format!("{by}: {what}")),
         Does::RemoteShell { .. } => (Power::Network, "a shell for somebody elsewhere".to_owned()),
-        Does::RunDecoded { .. } | Does::Evaluate { .. } | Does::Disguise { .. } => (Power::Exec, "code that is made while it runs".to_owned()),
+        Does::RunDecoded { .. } | Does::Evaluate { .. } | Does::Disguise { .. } => {
+            (Power::Exec, "code that is made while it runs".to_owned())
+        }
         Does::Destroy { .. } | Does::Weaken { .. } | Does::Mine { .. } => return None,
     })
 }
@@ -158,9 +171,13 @@ fn place(path: &str) -> Option<String> {
 /// Words of the shell, and what every system has to handle text.
 fn is_builtin(program: &str) -> bool {
     const USUAL: [&str; 64] = [
-        "echo", "printf", "cd", "export", "set", "unset", "read", "test", "[", "[[", "true", "false", "exit", "return", "local", "declare", "source", ".", "shift", "trap", "wait", "eval", "exec", "alias",
-        "cat", "ls", "mkdir", "rm", "cp", "mv", "touch", "grep", "sed", "awk", "head", "tail", "sort", "uniq", "wc", "cut", "tr", "tee", "xargs", "find", "dirname", "basename", "pwd", "date", "sleep",
-        "chmod", "which", "command", "env", "printenv", "seq", "diff", "kill", "ps", "type", "let", "break", "continue", "pushd", "popd",
+        "echo", "printf", "cd", "export", "set", "unset", "read", "test", "[", "[[", "true",
+        "false", "exit", "return", "local", "declare", "source", ".", "shift", "trap", "wait",
+        "eval", "exec", "alias", "cat", "ls", "mkdir", "rm", "cp", "mv", "touch", "grep", "sed",
+        "awk", "head", "tail", "sort", "uniq", "wc", "cut", "tr", "tee", "xargs", "find",
+        "dirname", "basename", "pwd", "date", "sleep", "chmod", "which", "command", "env",
+        "printenv", "seq", "diff", "kill", "ps", "type", "let", "break", "continue", "pushd",
+        "popd",
     ];
     USUAL.contains(&program)
 }

@@ -161,22 +161,49 @@ impl PathClass {
         let is_part = |found: &aho_corasick::Match| {
             let known = KNOWN[found.pattern().as_usize()].0;
             let before = found.start().checked_sub(1).map(|at| path.as_bytes()[at]);
-            known.starts_with('/') || known == ".pub" || !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
+            known.starts_with('/')
+                || known == ".pub"
+                || !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
         };
         let found = AUTOMATON.find_overlapping_iter(&path).filter(is_part);
         if let Some(first) = found.map(|found| found.pattern().as_usize()).min() {
             return KNOWN[first].1;
         }
         let name = path.rsplit('/').next().unwrap_or(&path);
-        if name == ".env" || name.starts_with(".env.") || name == "credentials.json" || name == "secrets.json" {
+        if name == ".env"
+            || name.starts_with(".env.")
+            || name == "credentials.json"
+            || name == "secrets.json"
+        {
             return Self::ProjectSecret;
         }
         let starts = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
         if starts(&["/tmp", "/var/tmp", "/dev/shm", "$tmpdir", "%temp%"]) {
             Self::Temporary
-        } else if starts(&["/etc", "/usr", "/bin", "/sbin", "/boot", "/lib", "/var", "/sys", "/root", "c:/windows", "/system"]) {
+        } else if starts(&[
+            "/etc",
+            "/usr",
+            "/bin",
+            "/sbin",
+            "/boot",
+            "/lib",
+            "/var",
+            "/sys",
+            "/root",
+            "c:/windows",
+            "/system",
+        ]) {
             Self::System
-        } else if starts(&["~", "$home", "${home}", "/home/", "/users/", "%userprofile%", "%appdata%", "$env:"]) {
+        } else if starts(&[
+            "~",
+            "$home",
+            "${home}",
+            "/home/",
+            "/users/",
+            "%userprofile%",
+            "%appdata%",
+            "$env:",
+        ]) {
             Self::Home
         } else {
             Self::Other

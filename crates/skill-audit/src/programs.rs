@@ -28,8 +28,8 @@ pub(crate) fn wrapped(name: &str, words: &[Value]) -> usize {
     let takes_value: &[&str] = match name {
         "sudo" | "doas" => &["-u", "-g", "-C", "-p"],
         "env" => &["-u", "-C", "-S"],
-        "nohup" | "time" | "exec" | "command" | "setsid" | "builtin" | "busybox" | "then" | "do"
-        | "else" | "!" => &[],
+        "nohup" | "time" | "exec" | "command" | "setsid" | "builtin" | "busybox" | "then"
+        | "do" | "else" | "!" => &[],
         "timeout" => &["-s", "-k"],
         "nice" => &["-n"],
         "stdbuf" => &["-i", "-o", "-e"],
@@ -66,15 +66,13 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
     dangers(call, scene);
     match program {
         "echo" | "printf" => print(call),
-        "cat" | "head" | "tail" | "tac" | "less" | "more" | "nl" | "strings" | "grep" | "egrep" | "rg"
-        | "awk" | "sed" | "sort" | "uniq" | "cut" | "jq" | "column" | "fold" | "type" | "get-content" => {
-            filter(shell, call, scene)
-        }
+        "cat" | "head" | "tail" | "tac" | "less" | "more" | "nl" | "strings" | "grep" | "egrep"
+        | "rg" | "awk" | "sed" | "sort" | "uniq" | "cut" | "jq" | "column" | "fold" | "type"
+        | "get-content" => filter(shell, call, scene),
         "rev" => reversed(&call.stdin),
         "tr" => translated(call),
-        "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "gunzip" | "zcat" | "gzip" | "certutil" | "uudecode" => {
-            coded(shell, call, scene)
-        }
+        "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "gunzip" | "zcat" | "gzip"
+        | "certutil" | "uudecode" => coded(shell, call, scene),
         "env" | "printenv" | "set" | "export" | "declare" => environment(call, scene),
         "hostname" | "whoami" | "uname" | "id" | "ifconfig" | "sw_vers" => {
             Value::unknown().with(Carry::Machine)
@@ -82,14 +80,15 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" => {
             transfer(shell, call, scene)
         }
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "eval" | "source" | "." | "python"
-        | "python2" | "python3" | "py" | "node" | "nodejs" | "deno" | "bun" | "perl" | "ruby" | "php" | "osascript"
-        | "pwsh" | "powershell" | "cmd" | "iex" | "lua" | "mshta" | "rundll32" | "regsvr32" | "tsx" | "ts-node" => {
-            interpret(shell, call, scene)
-        }
+        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "eval" | "source" | "."
+        | "python" | "python2" | "python3" | "py" | "node" | "nodejs" | "deno" | "bun" | "perl"
+        | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua"
+        | "mshta" | "rundll32" | "regsvr32" | "tsx" | "ts-node" => interpret(shell, call, scene),
         "nc" | "ncat" | "netcat" | "socat" | "telnet" => connect(call, scene),
         "dig" | "nslookup" | "host" | "ping" | "drill" => look_up(call, scene),
-        "scp" | "rsync" | "sftp" | "rclone" | "aws" | "gsutil" | "s3cmd" => copy_away(shell, call, scene),
+        "scp" | "rsync" | "sftp" | "rclone" | "aws" | "gsutil" | "s3cmd" => {
+            copy_away(shell, call, scene)
+        }
         "tee" | "sponge" => {
             for arg in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
                 shell.write_to(arg, &call.stdin, range, scene);
@@ -101,9 +100,10 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         }
         "security" | "secret-tool" | "kwallet-query" | "keyctl" => keychain(call, scene),
         "crontab" | "launchctl" | "systemctl" | "schtasks" | "at" | "reg" => lasting(call, scene),
-        "pip" | "pip3" | "uv" | "pipx" | "npm" | "pnpm" | "yarn" | "npx" | "uvx" | "bunx" | "cargo" | "gem" | "go"
-        | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman" | "choco" | "winget" | "scoop" | "conda"
-        | "mamba" | "poetry" | "easy_install" | "clawhub" | "composer" => install(call, scene),
+        "pip" | "pip3" | "uv" | "pipx" | "npm" | "pnpm" | "yarn" | "npx" | "uvx" | "bunx"
+        | "cargo" | "gem" | "go" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk"
+        | "pacman" | "choco" | "winget" | "scoop" | "conda" | "mamba" | "poetry"
+        | "easy_install" | "clawhub" | "composer" => install(call, scene),
         _ => {
             // Whatever it does, it reads what it is told to.
             let mut value = Value::unknown();
@@ -132,11 +132,13 @@ fn has_letter(call: &Invocation<'_>, letter: char) -> bool {
 }
 
 fn print(call: &Invocation<'_>) -> Value {
-    let is_option = |arg: &&Value| matches!(arg.text.as_str(), "-e" | "-n" | "-ne" | "-en" | "-E" | "--");
+    let is_option =
+        |arg: &&Value| matches!(arg.text.as_str(), "-e" | "-n" | "-ne" | "-en" | "-E" | "--");
     let escapes = call.program == "printf" || has_letter(call, 'e');
     let mut value = Value::default();
     let mut args = call.args.iter().filter(|arg| !is_option(arg));
-    if call.program == "printf" && call.args.len() > 1
+    if call.program == "printf"
+        && call.args.len() > 1
         && let Some(format) = args.next()
     {
         // A format with values: each `%s` is one of them, as long as there are any.
@@ -159,7 +161,8 @@ fn print(call: &Invocation<'_>) -> Value {
         }
     }
     if escapes && value.text.contains('\\') {
-        let has_codes = value.text.contains("\\x") || value.text.contains("\\0") || value.text.contains("\\1");
+        let has_codes =
+            value.text.contains("\\x") || value.text.contains("\\0") || value.text.contains("\\1");
         value.text = shell::sketch::escapes(&value.text);
         if has_codes {
             value.carries.insert(Carry::Decoded(Encoding::Escapes));
@@ -169,9 +172,11 @@ fn print(call: &Invocation<'_>) -> Value {
 }
 
 fn filter(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
-    let mut value = if call.program == "cat" { call.stdin.clone() } else { call.stdin.only_carried() };
+    let mut value =
+        if call.program == "cat" { call.stdin.clone() } else { call.stdin.only_carried() };
     for arg in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
-        let looks_like_file = arg.text.contains(['/', '.', '~']) && !arg.text.contains(['\n', '{', '|']);
+        let looks_like_file =
+            arg.text.contains(['/', '.', '~']) && !arg.text.contains(['\n', '{', '|']);
         if call.program == "cat" || call.program == "get-content" || looks_like_file {
             let read = shell.read(arg, call.range, scene);
             if call.program == "cat" && call.stdin.text.is_empty() {
@@ -260,7 +265,9 @@ fn environment(call: &Invocation<'_>, scene: &mut Scene) -> Value {
             scene.add(call.range, Does::Variable(None));
             Value::unknown().with(Carry::Environment)
         }
-        ("set" | "export" | "declare", None) if call.args.iter().all(|arg| matches!(arg.text.as_str(), "-p" | "-x")) => {
+        ("set" | "export" | "declare", None)
+            if call.args.iter().all(|arg| matches!(arg.text.as_str(), "-p" | "-x")) =>
+        {
             Value::unknown().with(Carry::Environment)
         }
         _ => Value::default(),
@@ -269,45 +276,97 @@ fn environment(call: &Invocation<'_>, scene: &mut Scene) -> Value {
 
 /// Options of curl and wget whose value is sent.
 const SENT: [&str; 14] = [
-    "-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--data-ascii", "-F", "--form", "--form-string", "-T", "--upload-file",
-    "--json", "--post-data", "--post-file",
+    "-d",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--data-urlencode",
+    "--data-ascii",
+    "-F",
+    "--form",
+    "--form-string",
+    "-T",
+    "--upload-file",
+    "--json",
+    "--post-data",
+    "--post-file",
 ];
 /// Options with a value that is not.
 const OTHER: [&str; 26] = [
-    "-H", "--header", "-X", "--request", "-o", "--output", "-u", "--user", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie", "-c", "--max-time",
-    "-m", "--connect-timeout", "--retry", "-x", "--proxy", "-w", "--write-out", "-O", "--output-document", "-P",
+    "-H",
+    "--header",
+    "-X",
+    "--request",
+    "-o",
+    "--output",
+    "-u",
+    "--user",
+    "-A",
+    "--user-agent",
+    "-e",
+    "--referer",
+    "-b",
+    "--cookie",
+    "-c",
+    "--max-time",
+    "-m",
+    "--connect-timeout",
+    "--retry",
+    "-x",
+    "--proxy",
+    "-w",
+    "--write-out",
+    "-O",
+    "--output-document",
+    "-P",
 ];
 
 fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
     let is_wget = call.program == "wget" || call.program == "aria2c";
-    let (mut body, mut sends, mut target, mut addresses) = (Value::default(), false, None, Vec::new());
+    let (mut body, mut sends, mut target, mut addresses) =
+        (Value::default(), false, None, Vec::new());
     let mut args = call.args.iter().peekable();
     while let Some(arg) = args.next() {
         let (flag, inline) = match arg.text.split_once('=') {
-            Some((flag, value)) if flag.starts_with("--") => (flag, Some(Value { text: value.to_owned(), ..arg.clone() })),
+            Some((flag, value)) if flag.starts_with("--") => {
+                (flag, Some(Value { text: value.to_owned(), ..arg.clone() }))
+            }
             _ => (arg.text.as_str(), None),
         };
-        let is_stuck = SENT.iter().find(|sent| sent.len() == 2 && flag.starts_with(*sent) && flag.len() > 2);
+        let is_stuck =
+            SENT.iter().find(|sent| sent.len() == 2 && flag.starts_with(*sent) && flag.len() > 2);
         if SENT.contains(&flag) || is_stuck.is_some() {
             let stuck = is_stuck.map(|_| Value { text: flag[2..].to_owned(), ..arg.clone() });
             let value = inline.or(stuck).or_else(|| args.next().cloned()).unwrap_or_default();
             let is_file = matches!(flag, "-T" | "--upload-file" | "--post-file");
             sends = true;
-            let path = if is_file { Some(value.text.as_str()) } else { value.text.split_once('@').map(|(_, path)| path.split(';').next().unwrap_or(path)) };
+            let path = if is_file {
+                Some(value.text.as_str())
+            } else {
+                value.text.split_once('@').map(|(_, path)| path.split(';').next().unwrap_or(path))
+            };
             match path {
                 Some("-") => body.absorb(&call.stdin),
                 Some(path) => {
-                    let read = shell.read(&Value { text: path.to_owned(), ..value.clone() }, call.range, scene);
+                    let read = shell.read(
+                        &Value { text: path.to_owned(), ..value.clone() },
+                        call.range,
+                        scene,
+                    );
                     body.absorb(&read);
                 }
                 None => body.push(&value),
             }
-        } else if OTHER.contains(&flag) && !(flag == "-O" && !is_wget) && !(flag == "-c" && is_wget) {
+        } else if OTHER.contains(&flag) && !(flag == "-O" && !is_wget) && !(flag == "-c" && is_wget)
+        {
             let value = inline.or_else(|| args.next().cloned()).unwrap_or_default();
-            let is_output = matches!(flag, "-o" | "--output" | "--output-document") || flag == "-O" && is_wget;
+            let is_output =
+                matches!(flag, "-o" | "--output" | "--output-document") || flag == "-O" && is_wget;
             if is_output && value.text != "-" && !value.text.starts_with("/dev/") {
                 target = Some(value.text.clone());
-            } else if matches!(flag, "-X" | "--request") && matches!(value.text.as_str(), "POST" | "PUT" | "PATCH") {
+            } else if matches!(flag, "-X" | "--request")
+                && matches!(value.text.as_str(), "POST" | "PUT" | "PATCH")
+            {
                 sends = true;
             }
         } else if flag.starts_with('-') && flag.len() > 1 {
@@ -321,7 +380,10 @@ fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Valu
                 body.push(&args.next().cloned().unwrap_or_default());
             }
             if flag.starts_with("-") && !flag.starts_with("--") && flag.contains('O') && !is_wget {
-                target = addresses.last().map(|address: &Value| base_name(&address.text)).or(Some(String::new()));
+                target = addresses
+                    .last()
+                    .map(|address: &Value| base_name(&address.text))
+                    .or(Some(String::new()));
             }
         } else {
             addresses.push(arg.clone());
@@ -337,15 +399,22 @@ fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Valu
         let to = address.remote().unwrap_or_else(|| somewhere(address.text.trim()));
         let in_address = address.secrets();
         if !in_address.is_empty() {
-            scene.add(call.range, Does::Send { to: to.clone(), secrets: in_address, by: Channel::Address });
+            scene.add(
+                call.range,
+                Does::Send { to: to.clone(), secrets: in_address, by: Channel::Address },
+            );
         }
         if sends {
-            scene.add(call.range, Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body });
+            scene.add(
+                call.range,
+                Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body },
+            );
         } else {
             scene.add(call.range, Does::Fetch(to.clone()));
         }
         answer.carries.insert(Carry::Fetched(to.clone()));
-        let saves_by_name = is_wget && target.is_none() && !has(call, &["-O-", "-qO-"]) || target.as_deref() == Some("");
+        let saves_by_name = is_wget && target.is_none() && !has(call, &["-O-", "-qO-"])
+            || target.as_deref() == Some("");
         let name = if saves_by_name { Some(base_name(&to.text)) } else { target.clone() };
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             let content = Value::unknown().with(Carry::Fetched(to));
@@ -367,7 +436,8 @@ fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Val
     let language = match program {
         "python" | "python2" | "python3" | "py" => Language::Python,
         "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
-        "perl" | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua" | "mshta" | "rundll32" | "regsvr32" => Language::Other,
+        "perl" | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua"
+        | "mshta" | "rundll32" | "regsvr32" => Language::Other,
         _ => Language::Shell,
     };
     let mut code = None;
@@ -384,25 +454,41 @@ fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Val
     while let (None, Some(arg)) = (&code, args.next()) {
         let text = arg.text.as_str();
         let takes_code = match language {
-            Language::Shell => text == "-c" || (text.starts_with('-') && text.ends_with('c') && !text.starts_with("--")),
+            Language::Shell => {
+                text == "-c"
+                    || (text.starts_with('-') && text.ends_with('c') && !text.starts_with("--"))
+            }
             Language::Python => text == "-c",
             Language::JavaScript => matches!(text, "-e" | "-p" | "--eval" | "--print" | "eval"),
-            Language::Other => matches!(text, "-e" | "-r" | "-c" | "/c" | "/k" | "-E" | "-command" | "-Command" | "-ne"),
+            Language::Other => matches!(
+                text,
+                "-e" | "-r" | "-c" | "/c" | "/k" | "-E" | "-command" | "-Command" | "-ne"
+            ),
         };
-        let is_encoded = matches!(text.to_lowercase().as_str(), "-enc" | "-encodedcommand" | "-e" | "-ec") && matches!(program, "powershell" | "pwsh");
+        let is_encoded =
+            matches!(text.to_lowercase().as_str(), "-enc" | "-encodedcommand" | "-e" | "-ec")
+                && matches!(program, "powershell" | "pwsh");
         if is_encoded {
             code = args.next().map(decoded_command);
         } else if takes_code {
             code = args.next().cloned();
             break;
-        } else if language == Language::Other && matches!(program, "mshta" | "regsvr32" | "rundll32" | "powershell" | "pwsh" | "cmd") && !text.starts_with(['-', '/']) {
+        } else if language == Language::Other
+            && matches!(program, "mshta" | "regsvr32" | "rundll32" | "powershell" | "pwsh" | "cmd")
+            && !text.starts_with(['-', '/'])
+        {
             // All of the rest is what it runs.
             let mut all = arg.clone();
             for more in args.by_ref() {
                 all.push(&Value::plain(" "));
                 all.push(more);
             }
-            if let Some(from) = all.text.split([' ', '"', '\'', '(', ',', ':']).find_map(|_| find_remote(&all.text)).filter(|_| matches!(program, "mshta" | "regsvr32" | "rundll32")) {
+            if let Some(from) = all
+                .text
+                .split([' ', '"', '\'', '(', ',', ':'])
+                .find_map(|_| find_remote(&all.text))
+                .filter(|_| matches!(program, "mshta" | "regsvr32" | "rundll32"))
+            {
                 all.carries.insert(Carry::Fetched(from));
             }
             code = Some(all);
@@ -410,7 +496,9 @@ fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Val
             if matches!(text, "run" | "exec" | "-") {
                 continue;
             }
-            let file = if arg.fetched().is_some() || arg.decoded().is_some() { arg.clone() } else if let Some(from) = arg.remote().filter(|_| text.contains("://")) {
+            let file = if arg.fetched().is_some() || arg.decoded().is_some() {
+                arg.clone()
+            } else if let Some(from) = arg.remote().filter(|_| text.contains("://")) {
                 Value::unknown().with(Carry::Fetched(from))
             } else {
                 shell.written(text).unwrap_or_default()
@@ -445,10 +533,18 @@ fn decoded_command(arg: &Value) -> Value {
 fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     let all: String = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     let lower = all.to_lowercase();
-    let runs = lower.contains("exec:") || lower.contains("system:")
-        || call.program != "telnet" && call.program != "socat" && (has_letter(call, 'e') || has(call, &["-c", "--exec", "--sh-exec"]));
+    let runs = lower.contains("exec:")
+        || lower.contains("system:")
+        || call.program != "telnet"
+            && call.program != "socat"
+            && (has_letter(call, 'e') || has(call, &["-c", "--exec", "--sh-exec"]));
     let to = call.args.iter().find_map(Value::remote).or_else(|| {
-        lower.split([' ', ',']).find_map(|part| Remote::parse(&format!("tcp://{}", part.strip_prefix("tcp:").or(part.strip_prefix("openssl:"))?)))
+        lower.split([' ', ',']).find_map(|part| {
+            Remote::parse(&format!(
+                "tcp://{}",
+                part.strip_prefix("tcp:").or(part.strip_prefix("openssl:"))?
+            ))
+        })
     });
     let is_shell = call.stdin.made_by.as_deref() == Some("shell");
     if runs || is_shell {
@@ -458,7 +554,10 @@ fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     if let Some(to) = to.filter(|_| !listens) {
         let is_probe = has_letter(call, 'z');
         if !is_probe && (!call.stdin.carries.is_empty() || !call.stdin.text.is_empty()) {
-            scene.add(call.range, Does::Send { to: to.clone(), secrets: call.stdin.secrets(), by: Channel::Body });
+            scene.add(
+                call.range,
+                Does::Send { to: to.clone(), secrets: call.stdin.secrets(), by: Channel::Body },
+            );
         }
         return Value::unknown().with(Carry::Fetched(to));
     }
@@ -484,7 +583,8 @@ fn copy_away(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Val
     }
     if let Some(target) = call.args.iter().rfind(is_target) {
         let host = target.text.split(':').next().unwrap_or_default();
-        let to = Remote::parse(&format!("tcp://{host}/")).unwrap_or_else(|| somewhere(&target.text));
+        let to =
+            Remote::parse(&format!("tcp://{host}/")).unwrap_or_else(|| somewhere(&target.text));
         if !body.secrets().is_empty() {
             scene.add(call.range, Does::Send { to, secrets: body.secrets(), by: Channel::Body });
         }
@@ -504,15 +604,24 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
         content.absorb(file);
     }
     let target = match call.program.as_str() {
-        "tar" => files.iter().find(|file| file.text.contains(".t") || file.text.contains(".zip")).copied(),
-        "zip" | "7z" => files.iter().find(|file| file.text.contains(".zip") || file.text.contains(".7z")).copied(),
+        "tar" => files
+            .iter()
+            .find(|file| file.text.contains(".t") || file.text.contains(".zip"))
+            .copied(),
+        "zip" | "7z" => files
+            .iter()
+            .find(|file| file.text.contains(".zip") || file.text.contains(".7z"))
+            .copied(),
         _ => files.last().filter(|_| files.len() > 1).copied(),
     };
     if let Some(target) = target {
         shell.files.insert(target.text.trim().to_owned(), content.clone());
         let is_copy = matches!(call.program.as_str(), "cp" | "mv" | "ln" | "install");
         if is_copy && PathClass::of(&target.text).is_lasting() {
-            scene.add(call.range, Does::Write { path: target.text.clone(), text: UNKNOWN.to_string() });
+            scene.add(
+                call.range,
+                Does::Write { path: target.text.clone(), text: UNKNOWN.to_string() },
+            );
         }
     }
     content
@@ -520,7 +629,18 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
 
 fn keychain(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     let reads = call.args.iter().any(|arg| {
-        matches!(arg.text.as_str(), "find-generic-password" | "find-internet-password" | "dump-keychain" | "export" | "lookup" | "search" | "-r" | "read" | "print")
+        matches!(
+            arg.text.as_str(),
+            "find-generic-password"
+                | "find-internet-password"
+                | "dump-keychain"
+                | "export"
+                | "lookup"
+                | "search"
+                | "-r"
+                | "read"
+                | "print"
+        )
     });
     if !reads {
         return Value::unknown();
@@ -554,9 +674,15 @@ fn lasting(call: &Invocation<'_>, scene: &mut Scene) -> Value {
 
 fn install(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     let words: Vec<&Value> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-    let verbs = ["install", "i", "add", "get", "pip", "tool", "global", "dlx", "x", "exec", "create", "init", "run"];
+    let verbs = [
+        "install", "i", "add", "get", "pip", "tool", "global", "dlx", "x", "exec", "create",
+        "init", "run",
+    ];
     let is_runner = matches!(call.program.as_str(), "npx" | "uvx" | "bunx");
-    let installs = is_runner || words.iter().any(|word| matches!(word.text.as_str(), "install" | "i" | "add" | "get" | "dlx" | "exec" | "x"));
+    let installs = is_runner
+        || words.iter().any(|word| {
+            matches!(word.text.as_str(), "install" | "i" | "add" | "get" | "dlx" | "exec" | "x")
+        });
     if installs && let Some(what) = words.iter().find(|word| !verbs.contains(&word.text.as_str())) {
         scene.add(call.range, Does::Install { by: call.program.clone(), what: what.text.clone() });
         let source = call.args.iter().filter_map(|arg| {
@@ -581,21 +707,37 @@ fn dangers(call: &Invocation<'_>, scene: &mut Scene) {
             .args
             .iter()
             .map(|arg| arg.text.trim_end_matches("/*").trim_end_matches('/'))
-            .find(|path| matches!(*path, "" | "~" | "/*" | "/home" | "/etc" | "/usr" | "/var" | "/Users" | "C:\\"))
+            .find(|path| {
+                matches!(
+                    *path,
+                    "" | "~" | "/*" | "/home" | "/etc" | "/usr" | "/var" | "/Users" | "C:\\"
+                )
+            })
             .filter(|_| call.args.iter().any(|arg| arg.text.starts_with(['/', '~'])))
             .map(|path| if path.is_empty() { "/".to_owned() } else { path.to_owned() }),
-        "dd" if lower.contains("of=/dev/sd") || lower.contains("of=/dev/nvme") || lower.contains("of=/dev/disk") => Some("a disk".to_owned()),
+        "dd" if lower.contains("of=/dev/sd")
+            || lower.contains("of=/dev/nvme")
+            || lower.contains("of=/dev/disk") =>
+        {
+            Some("a disk".to_owned())
+        }
         name if name.starts_with("mkfs") => Some("a disk".to_owned()),
         "shred" if lower.contains("/dev/") || lower.contains('~') => Some(all.clone()),
         "diskutil" if lower.contains("erasedisk") => Some("a disk".to_owned()),
-        "vssadmin" if lower.contains("delete shadows") => Some("copies that could bring files back".to_owned()),
+        "vssadmin" if lower.contains("delete shadows") => {
+            Some("copies that could bring files back".to_owned())
+        }
         _ => None,
     };
     if let Some(what) = destroyed {
         scene.add(call.range, Does::Destroy { what });
     }
     let weakened = match program {
-        "xattr" => (lower.contains("quarantine") || lower.starts_with("-c") || lower.starts_with("-rc") || lower.starts_with("-cr")).then_some("the system's check of downloads"),
+        "xattr" => (lower.contains("quarantine")
+            || lower.starts_with("-c")
+            || lower.starts_with("-rc")
+            || lower.starts_with("-cr"))
+        .then_some("the system's check of downloads"),
         "spctl" => lower.contains("disable").then_some("the system's check of programs"),
         "csrutil" => lower.contains("disable").then_some("the system's own protection"),
         "setenforce" => (all.trim() == "0").then_some("SELinux"),
@@ -609,7 +751,10 @@ fn dangers(call: &Invocation<'_>, scene: &mut Scene) {
     if let Some(what) = weakened {
         scene.add(call.range, Does::Weaken { what: what.to_owned() });
     }
-    if matches!(program, "xmrig" | "minerd" | "cpuminer" | "ethminer" | "nbminer" | "t-rex") || lower.contains("stratum+tcp") || lower.contains("stratum+ssl") {
+    if matches!(program, "xmrig" | "minerd" | "cpuminer" | "ethminer" | "nbminer" | "t-rex")
+        || lower.contains("stratum+tcp")
+        || lower.contains("stratum+ssl")
+    {
         scene.add(call.range, Does::Mine { what: program.to_owned() });
     }
 }

@@ -73,7 +73,11 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     if is_too_much {
         let at = At { file: 0, span: 0..0, role: Role::Data, chain: Vec::new() };
         if !read.is_empty() {
-            hits.push(Hit::new("OPQ-01", at, "the skill has more files, or larger ones, than are looked at"));
+            hits.push(Hit::new(
+                "OPQ-01",
+                at,
+                "the skill has more files, or larger ones, than are looked at",
+            ));
         }
     }
     let observed = observed(&read);
@@ -82,7 +86,12 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     let files = files
         .iter()
         .zip(&read)
-        .map(|(file, read)| Scanned { path: file.path.to_owned(), kind: read.kind, bytes: file.bytes.len(), digest: Digest::of(file.bytes) })
+        .map(|(file, read)| Scanned {
+            path: file.path.to_owned(),
+            kind: read.kind,
+            bytes: file.bytes.len(),
+            digest: Digest::of(file.bytes),
+        })
         .collect();
     Report { name: shown, verdict: verdict(&findings), findings, declared, observed, files }
 }
@@ -95,7 +104,9 @@ fn declaration(files: &[File<'_>]) -> (Option<String>, String, Declared) {
     let input = skill::Input { file: skill::SKILL_FILE, directory: None, bytes };
     let parsed = skill::parse(&input, skill::Strictness::Lenient);
     let tree = |path: &str| {
-        let is_below = |file: &File<'_>| file.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        let is_below = |file: &File<'_>| {
+            file.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        };
         match files.iter().find(|file| file.path == path) {
             Some(_) => Some(skill::TreeEntry::File),
             None => files.iter().any(is_below).then_some(skill::TreeEntry::Folder),
@@ -109,7 +120,11 @@ fn declaration(files: &[File<'_>]) -> (Option<String>, String, Declared) {
         Some(document) => {
             let frontmatter = document.frontmatter;
             let declared = Declared::of(&frontmatter, capabilities);
-            (Some(frontmatter.name).filter(|name| !name.is_empty()), frontmatter.description, declared)
+            (
+                Some(frontmatter.name).filter(|name| !name.is_empty()),
+                frontmatter.description,
+                declared,
+            )
         }
         None => (None, String::new(), capabilities.map(Declared::of_manifest).unwrap_or_default()),
     }
@@ -123,19 +138,46 @@ fn undeclared(skill: &Skill<'_>, declared: &Declared, observed: &Observed) -> Ve
     }
     let at = || skill.at(0, 0..0, &[]);
     let has_code = skill.files.iter().any(Inspected::is_script);
-    let declares = declared.network.is_some() || declared.exec.is_some() || declared.read.is_some() || declared.write.is_some();
+    let declares = declared.network.is_some()
+        || declared.exec.is_some()
+        || declared.read.is_some()
+        || declared.write.is_some();
     if has_code && !declares && !observed.code.is_empty() {
-        hits.push(Hit::new("CAP-02", at(), "it has scripts and declares no powers: it may do anything"));
+        hits.push(Hit::new(
+            "CAP-02",
+            at(),
+            "it has scripts and declares no powers: it may do anything",
+        ));
         return hits;
     }
     let mut compare = |power: Power, is_covered: &dyn Fn(&str) -> bool| {
-        let missing: Vec<&str> = observed.code.get(&power).into_iter().flatten().map(String::as_str).filter(|item| !is_covered(item)).collect();
+        let missing: Vec<&str> = observed
+            .code
+            .get(&power)
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|item| !is_covered(item))
+            .collect();
         if !missing.is_empty() {
-            hits.push(Hit::new("CAP-01", at(), format!("not declared: {} {}", power.as_str(), missing.join(", "))).severity(if power == Power::Network { Severity::Medium } else { Severity::Low }));
+            hits.push(
+                Hit::new(
+                    "CAP-01",
+                    at(),
+                    format!("not declared: {} {}", power.as_str(), missing.join(", ")),
+                )
+                .severity(if power == Power::Network {
+                    Severity::Medium
+                } else {
+                    Severity::Low
+                }),
+            );
         }
     };
     if let Some(network) = &declared.network {
-        compare(Power::Network, &|host| Host::parse(host).is_some_and(|host| covers(network, &host)));
+        compare(Power::Network, &|host| {
+            Host::parse(host).is_some_and(|host| covers(network, &host))
+        });
     }
     if let Some(exec) = &declared.exec {
         compare(Power::Exec, &|program| covers(exec, &program.to_owned()));
@@ -155,7 +197,11 @@ fn covers<T: Cover>(reach: &Reach<T>, item: &T) -> bool {
 
 /// Puts hits into words, the worst first, each once.
 fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
-    let texts: Vec<String> = skill.files.iter().map(|file| String::from_utf8_lossy(file.file.bytes).into_owned()).collect();
+    let texts: Vec<String> = skill
+        .files
+        .iter()
+        .map(|file| String::from_utf8_lossy(file.file.bytes).into_owned())
+        .collect();
     let sources: Vec<Source<'_>> = texts.iter().map(|text| Source::new(text)).collect();
     let mut once: BTreeMap<(usize, usize, &str, String), Finding> = BTreeMap::new();
     for hit in hits {
@@ -166,7 +212,8 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
             span: sources[at.file].span(at.span.clone()),
             what,
         };
-        let mut flow: Vec<FlowStep> = hit.from.iter().map(|(at, what)| place(at, what.clone())).collect();
+        let mut flow: Vec<FlowStep> =
+            hit.from.iter().map(|(at, what)| place(at, what.clone())).collect();
         if !flow.is_empty() {
             flow.push(place(&hit.at, hit.message.clone()));
         }
@@ -185,7 +232,8 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
         };
         let key = (hit.at.file, hit.at.span.start, hit.rule.id, finding.message.clone());
         match once.get(&key) {
-            Some(known) if (known.blocks, known.severity) >= (finding.blocks, finding.severity) => {}
+            Some(known) if (known.blocks, known.severity) >= (finding.blocks, finding.severity) => {
+            }
             _ => {
                 once.insert(key, finding);
             }
@@ -194,7 +242,12 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     let mut all: Vec<Finding> = once.into_values().collect();
     all.sort_by(|one, other| {
         (other.blocks, other.severity).cmp(&(one.blocks, one.severity)).then_with(|| {
-            (&one.file, one.span.start, one.rule.id, &one.message).cmp(&(&other.file, other.span.start, other.rule.id, &other.message))
+            (&one.file, one.span.start, one.rule.id, &one.message).cmp(&(
+                &other.file,
+                other.span.start,
+                other.rule.id,
+                &other.message,
+            ))
         })
     });
     all
@@ -217,7 +270,11 @@ fn evidence(text: &str, at: &At) -> String {
     let line_end = text[end..].find('\n').map_or(text.len(), |at| end + at);
     let from = floor(line_start.max(start.saturating_sub(LONGEST / 2)));
     let to = floor(line_end.min(start + LONGEST));
-    let shown: String = text[from..to.max(from)].trim().chars().map(|c| if skill::is_unsafe_to_show(c) || skill::is_invisible(c) { '\u{fffd}' } else { c }).collect();
+    let shown: String = text[from..to.max(from)]
+        .trim()
+        .chars()
+        .map(|c| if skill::is_unsafe_to_show(c) || skill::is_invisible(c) { '\u{fffd}' } else { c })
+        .collect();
     redacted(&shown)
 }
 

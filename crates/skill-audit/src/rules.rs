@@ -55,7 +55,10 @@ impl Rule {
 
 /// Returns a rule that is known to be there.
 fn rule(id: &str) -> &'static Rule {
-    RULES.iter().find(|rule| rule.id == id).expect("every rule that is used is in the catalogue; a test names them all")
+    RULES
+        .iter()
+        .find(|rule| rule.id == id)
+        .expect("every rule that is used is in the catalogue; a test names them all")
 }
 
 /// A skill, read.
@@ -81,7 +84,15 @@ pub(crate) struct Hit {
 impl Hit {
     pub(crate) fn new(id: &str, at: At, message: impl Into<String>) -> Self {
         let rule = rule(id);
-        Self { rule, severity: rule.severity, blocks: false, at, message: message.into(), from: None, lowered: None }
+        Self {
+            rule,
+            severity: rule.severity,
+            blocks: false,
+            at,
+            message: message.into(),
+            from: None,
+            lowered: None,
+        }
     }
 
     pub(crate) fn severity(mut self, severity: Severity) -> Self {
@@ -108,7 +119,9 @@ impl Hit {
 impl Skill<'_> {
     /// Says why something stands there to be seen and not to be done, if so. What runs, and what was hidden, is never quoted.
     pub(crate) fn quoted(&self, at: &At) -> Option<&'static str> {
-        if matches!(at.role, Role::Script | Role::Comment | Role::Frontmatter) || !at.chain.is_empty() {
+        if matches!(at.role, Role::Script | Role::Comment | Role::Frontmatter)
+            || !at.chain.is_empty()
+        {
             return None;
         }
         if self.about.is_teaching {

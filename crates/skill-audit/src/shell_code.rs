@@ -45,7 +45,11 @@ pub(crate) fn shell_code(text: &str, scene: &mut Scene) -> Option<Value> {
 
 impl Shell {
     /// Returns a shell beside other scripts.
-    pub(crate) fn new(siblings: &HashMap<String, String>, files: &HashMap<String, Value>, others: HashMap<String, Value>) -> Self {
+    pub(crate) fn new(
+        siblings: &HashMap<String, String>,
+        files: &HashMap<String, Value>,
+        others: HashMap<String, Value>,
+    ) -> Self {
         Self { siblings: siblings.clone(), other_files: files.clone(), others, ..Self::default() }
     }
 
@@ -125,9 +129,7 @@ impl Shell {
                     output.text.truncate(output.text.trim_end_matches('\n').len());
                     output
                 }
-                Piece::File(script) => {
-                    self.script(script, Value::default(), scene).only_carried()
-                }
+                Piece::File(script) => self.script(script, Value::default(), scene).only_carried(),
                 Piece::Other => Value::unknown(),
             };
             value.push(&part);
@@ -144,7 +146,11 @@ impl Shell {
             "PWD" => Value::plain("."),
             "TMPDIR" => Value::plain("/tmp"),
             "IFS" => Value::plain(" "),
-            _ if name.len() > 2 && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_') => {
+            _ if name.len() > 2
+                && name
+                    .bytes()
+                    .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_') =>
+            {
                 Value::unknown().with(Carry::Variable(name.to_owned()))
             }
             _ => Value::unknown(),
@@ -176,7 +182,8 @@ impl Shell {
     pub(crate) fn written(&self, path: &str) -> Option<Value> {
         let plain = path.strip_prefix("./").unwrap_or(path);
         let here = self.files.get(path).or_else(|| self.files.get(plain));
-        let written = here.or_else(|| self.other_files.get(path)).or_else(|| self.other_files.get(plain));
+        let written =
+            here.or_else(|| self.other_files.get(path)).or_else(|| self.other_files.get(plain));
         let name = path.rsplit('/').next().unwrap_or(path);
         written.cloned().or_else(|| self.siblings.get(name).map(|text| Value::plain(text.clone())))
     }
@@ -197,7 +204,8 @@ impl Shell {
             scene.add(range, Does::Send { to: remote, secrets, by: Channel::Body });
             return;
         }
-        if path.is_empty() || path.starts_with("/dev/") || path.bytes().all(|b| b.is_ascii_digit()) {
+        if path.is_empty() || path.starts_with("/dev/") || path.bytes().all(|b| b.is_ascii_digit())
+        {
             return;
         }
         scene.add(range, Does::Write { path: path.to_owned(), text: content.text.clone() });

@@ -3,22 +3,21 @@
 //! Everything in the layer was written by the run. It is read below the layer's own folder, no link is followed, and nothing is written to
 //! the workspace but below its folder, through no link.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fchmod, fgetxattr, fstat, mkdirat,
-    openat2, readlinkat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fgetxattr, openat2, readlinkat,
+    statat,
 };
-use rustix::io::Errno;
 
-use crate::PROTECTED;
+use super::protected;
 use crate::layer::{Change, ChangeKind, CommitError};
 
 /// The most entries that a layer may have.
@@ -52,135 +51,6 @@ impl Layer {
         walk.refuse_repositories();
         walk.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(walk.changes)
-    }
-
-    /// Carries out changes, all of them or none: whatever stands against one is found first.
-    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
-        let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
-        let gone: BTreeSet<&Path> = changes
-            .iter()
-            .filter(|change| change.kind == ChangeKind::Deleted)
-            .map(|change| change.path.as_path())
-            .collect();
-        for change in changes {
-            if let Some(reason) = &change.refused {
-                return Err(CommitError::Refused {
-                    path: change.path.clone(),
-                    reason: reason.clone(),
-                });
-            }
-            let has_room = change.path.ancestors().any(|path| gone.contains(path));
-            if change.kind == ChangeKind::Deleted || !has_room {
-                self.check(&host, change, &gone)?;
-            }
-        }
-        self.check_size(changes)?;
-        // What goes makes room for what comes; the deepest first, so that folders are empty.
-        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Deleted) {
-            remove(&host, &change.path).map_err(failed(&change.path))?;
-        }
-        for change in changes.iter().filter(|change| change.kind != ChangeKind::Deleted) {
-            self.apply(&host, change).map_err(failed(&change.path))?;
-        }
-        Ok(())
-    }
-
-    /// Makes sure that nobody else changed what is about to be replaced.
-    fn check(
-        &self,
-        host: &OwnedFd,
-        change: &Change,
-        gone: &BTreeSet<&Path>,
-    ) -> Result<(), CommitError> {
-        let conflict = |what: &str| {
-            Err(CommitError::Conflict { path: change.path.clone(), what: what.to_owned() })
-        };
-        let now = match stat_below(host, &change.path) {
-            Ok(now) => Some(now),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed(&change.path)(error)),
-        };
-        match (&change.kind, now) {
-            (ChangeKind::Added | ChangeKind::Link(_), Some(_)) => conflict("it was made meanwhile"),
-            (ChangeKind::Modified | ChangeKind::Deleted, None) => conflict("it is gone meanwhile"),
-            (ChangeKind::Modified | ChangeKind::Deleted, Some(now)) => {
-                let is_changed = if is_folder(&now) {
-                    self.has_more(host, &change.path, gone).map_err(failed(&change.path))?
-                } else {
-                    self.is_changed(host, &change.path, &now)
-                };
-                if is_changed { conflict("it was changed meanwhile") } else { Ok(()) }
-            }
-            (ChangeKind::Folder, _) | (ChangeKind::Added | ChangeKind::Link(_), None) => Ok(()),
-        }
-    }
-
-    /// Returns true if a folder that is to go holds anything that does not.
-    fn has_more(&self, host: &OwnedFd, path: &Path, gone: &BTreeSet<&Path>) -> io::Result<bool> {
-        let names = names(&open_below(host, path, OFlags::DIRECTORY)?)?;
-        Ok(names.iter().any(|name| !gone.contains(path.join(name).as_path())))
-    }
-
-    /// Returns true if a file is not what the run began with.
-    fn is_changed(&self, host: &OwnedFd, path: &Path, now: &Stat) -> bool {
-        let Some(base) = &self.base else { return changed_at(now) >= self.started };
-        let Ok(before) = stat_below(base, path) else { return true };
-        match FileType::from_raw_mode(now.st_mode) {
-            FileType::Symlink => link_below(host, path)
-                .ok()
-                .is_none_or(|now| link_below(base, path).ok() != Some(now)),
-            _ => !is_same(base, host, path, &before, now),
-        }
-    }
-
-    /// Refuses more than the layer itself could hold: files with nothing in them, and one file under many names, grow on the way.
-    fn check_size(&self, changes: &[Change]) -> Result<(), CommitError> {
-        let files = changes
-            .iter()
-            .filter(|change| matches!(change.kind, ChangeKind::Added | ChangeKind::Modified));
-        let size = |change: &Change| {
-            stat_below(&self.upper, &change.path)
-                .map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(u64::MAX))
-        };
-        let total = files.map(size).fold(0, u64::saturating_add);
-        if total > self.most { Err(CommitError::TooLarge { most: self.most }) } else { Ok(()) }
-    }
-
-    fn apply(&self, host: &OwnedFd, change: &Change) -> io::Result<()> {
-        let (folder, name) = folder_of(host, &change.path)?;
-        match &change.kind {
-            ChangeKind::Folder => match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => Ok(()),
-                Err(error) => Err(error.into()),
-            },
-            ChangeKind::Link(target) => Ok(symlinkat(target, &folder, name)?),
-            ChangeKind::Added | ChangeKind::Modified => {
-                let mut from = open_file(&self.upper, &change.path)?;
-                let mode = fstat(&from)?.st_mode & 0o777;
-                // A name that nobody can have known.
-                let now = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .map_or(0, |since| since.as_nanos());
-                let temporary = format!(".openskills-{}-{now}.tmp", std::process::id());
-                let flags = OFlags::WRONLY
-                    | OFlags::CREATE
-                    | OFlags::EXCL
-                    | OFlags::CLOEXEC
-                    | OFlags::NOFOLLOW;
-                let to =
-                    rustix::fs::openat(&folder, &temporary, flags, Mode::from_raw_mode(0o600))?;
-                let mut to = File::from(to);
-                let written = io::copy(&mut from, &mut to)
-                    .and_then(|_| to.flush())
-                    .and_then(|()| Ok(fchmod(&to, Mode::from_raw_mode(mode))?))
-                    .and_then(|()| Ok(renameat(&folder, &temporary, &folder, name)?));
-                if written.is_err() {
-                    let _ = unlinkat(&folder, &temporary, AtFlags::empty());
-                }
-                written
-            }
-            ChangeKind::Deleted => Ok(()),
-        }
     }
 
     /// Reads what a changed file holds now, at most so many bytes.
@@ -286,7 +156,6 @@ impl Walk<'_> {
 
     /// Refuses what would make a folder a repository: git runs what the configuration in one says, whatever the folder is called.
     fn refuse_repositories(&mut self) {
-        const PARTS: [&str; 5] = ["HEAD", "objects", "refs", "config", "commondir"];
         let is_there = |path: &Path| {
             let above = stat_below(self.upper, path).ok();
             let is_gone = above.as_ref().is_some_and(|stat| {
@@ -295,25 +164,24 @@ impl Walk<'_> {
             let is_below = || !self.is_copy && stat_below(self.before, path).is_ok();
             !is_gone && (above.is_some() || is_below())
         };
-        let is_part = |change: &Change| {
-            let name = change.path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| PARTS.iter().any(|part| part.eq_ignore_ascii_case(name)))
-        };
         let is_repository = |folder: &Path| {
             let has = |name: &str| is_there(&folder.join(name));
             (has("HEAD") && has("objects") && has("refs")) || has("commondir")
         };
-        let refused: Vec<usize> = self
-            .changes
-            .iter()
-            .enumerate()
-            .filter(|(_, change)| change.kind != ChangeKind::Deleted && is_part(change))
-            .filter(|(_, change)| change.path.parent().is_some_and(is_repository))
-            .map(|(at, _)| at)
-            .collect();
+        // Whatever is in a repository is its own: hooks and configuration run, objects and refs say what is checked out.
+        let mut known: HashMap<PathBuf, bool> = HashMap::new();
+        let mut refused = Vec::new();
+        for (at, change) in self.changes.iter().enumerate() {
+            let is_inside = change.path.ancestors().skip(1).any(|folder| {
+                *known.entry(folder.to_owned()).or_insert_with(|| is_repository(folder))
+            });
+            if is_inside {
+                refused.push(at);
+            }
+        }
         for at in refused {
             self.changes[at].refused = Some(
-                "its folder would be a git repository, whose configuration can run programs"
+                "it is in a git repository without a working tree, whose hooks and configuration run programs"
                     .to_owned(),
             );
         }
@@ -344,9 +212,9 @@ impl Walk<'_> {
     }
 
     fn add(&mut self, path: &Path, kind: ChangeKind) {
-        let is_protected = path.components().any(|part| {
-            matches!(part, Component::Normal(name) if PROTECTED.iter().any(|known| name.eq_ignore_ascii_case(known)))
-        });
+        let is_protected = path
+            .components()
+            .any(|part| matches!(part, Component::Normal(name) if protected::is_protected(name)));
         let refused = is_protected
             .then(|| "it is protected: it could run or steer something later".to_owned());
         self.changes.push(Change { path: path.to_owned(), kind, refused });
@@ -360,20 +228,26 @@ impl Walk<'_> {
 }
 
 /// Returns true if two files are the same but for their times.
-fn is_same(one: &OwnedFd, other: &OwnedFd, path: &Path, here: &Stat, there: &Stat) -> bool {
+pub(super) fn is_same(
+    one: &OwnedFd,
+    other: &OwnedFd,
+    path: &Path,
+    here: &Stat,
+    there: &Stat,
+) -> bool {
     let is_like = here.st_size == there.st_size && here.st_mode & 0o777 == there.st_mode & 0o777;
     is_like && same_bytes(one, other, path).unwrap_or(false)
 }
 
 /// Returns where a link leads; an error if there is none.
-fn link_below(root: &OwnedFd, path: &Path) -> io::Result<PathBuf> {
+pub(super) fn link_below(root: &OwnedFd, path: &Path) -> io::Result<PathBuf> {
     let (folder, name) = folder_of(root, path)?;
     let target = readlinkat(&folder, name, Vec::new())?;
     Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
 }
 
 /// Returns what is in a folder, by name.
-fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
+pub(super) fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
@@ -399,15 +273,15 @@ fn same_bytes(one: &OwnedFd, other: &OwnedFd, path: &Path) -> io::Result<bool> {
     }
 }
 
-fn failed(path: &Path) -> impl Fn(io::Error) -> CommitError + '_ {
+pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> CommitError + '_ {
     |source| CommitError::Io { path: path.to_owned(), source }
 }
 
-fn is_folder(stat: &Stat) -> bool {
+pub(super) fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-fn changed_at(stat: &Stat) -> SystemTime {
+pub(super) fn changed_at(stat: &Stat) -> SystemTime {
     let seconds = u64::try_from(stat.st_ctime).unwrap_or(0);
     UNIX_EPOCH + Duration::new(seconds, u32::try_from(stat.st_ctime_nsec).unwrap_or(0))
 }
@@ -434,18 +308,18 @@ const STRICT: ResolveFlags = ResolveFlags::from_bits_retain(
         | ResolveFlags::NO_MAGICLINKS.bits(),
 );
 
-fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     Ok(openat2(rustix::fs::CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?)
 }
 
-fn open_below(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+pub(super) fn open_below(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     Ok(openat2(root, path, flags, Mode::empty(), STRICT)?)
 }
 
-fn open_file(root: &OwnedFd, path: &Path) -> io::Result<File> {
+pub(super) fn open_file(root: &OwnedFd, path: &Path) -> io::Result<File> {
     let file = File::from(open_below(root, path, OFlags::NOFOLLOW)?);
     if file.metadata()?.is_file() {
         Ok(file)
@@ -455,13 +329,13 @@ fn open_file(root: &OwnedFd, path: &Path) -> io::Result<File> {
 }
 
 /// Looks at what stands at a path, through no link on the way.
-fn stat_below(root: &OwnedFd, path: &Path) -> io::Result<Stat> {
+pub(super) fn stat_below(root: &OwnedFd, path: &Path) -> io::Result<Stat> {
     let (folder, name) = folder_of(root, path)?;
     Ok(statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Opens the folder that an entry is in.
-fn folder_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+pub(super) fn folder_of<'a>(root: &OwnedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
     let folder = open_below(root, path.parent().unwrap_or(Path::new("")), OFlags::DIRECTORY)?;
     Ok((folder, name))
@@ -472,15 +346,4 @@ fn is_opaque(root: &OwnedFd, path: &Path) -> bool {
     let mut value = [0; 4];
     fgetxattr(folder.as_fd(), "user.overlay.opaque", &mut value)
         .is_ok_and(|length| value[..length] == *b"y")
-}
-
-fn remove(host: &OwnedFd, path: &Path) -> io::Result<()> {
-    let (folder, name) = folder_of(host, path)?;
-    let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => stat,
-        Err(Errno::NOENT) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let flags = if is_folder(&stat) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-    Ok(unlinkat(&folder, name, flags)?)
 }

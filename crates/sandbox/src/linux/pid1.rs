@@ -256,23 +256,33 @@ fn answer(known: &Known<'_>, child: libc::pid_t, reports: &OwnedFd, children: &O
     }
 }
 
-/// Adds up what the processes of the run hold: their own pages, and those that they share once.
+/// Adds up what the processes of the run hold. Pages that several of them have count once, where the kernel tells.
 fn used_memory() -> u64 {
     let Ok(entries) = std::fs::read_dir("/proc") else { return u64::MAX };
     let names = entries.filter_map(Result::ok).map(|entry| entry.file_name());
     let numbers = names.filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit));
     let (mut own, mut shared) = (0, 0);
     for name in numbers {
-        let Ok(bytes) = std::fs::read(Path::new("/proc").join(name).join("status")) else {
-            continue;
+        let folder = Path::new("/proc").join(name);
+        let kibibytes = |file: &str, keys: [&str; 2]| {
+            let bytes = std::fs::read(folder.join(file)).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let value = |key: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+                line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+            };
+            Some(keys.map(|key| value(key).unwrap_or(0) << 10))
         };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let kibibytes = |key: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
-        };
-        own += kibibytes("RssAnon:").unwrap_or(0) << 10;
-        shared = shared.max(kibibytes("RssShmem:").unwrap_or(0) << 10);
+        // A share of a page for each process that has it; older kernels do not tell.
+        match kibibytes("smaps_rollup", ["Pss_Anon:", "Pss_Shmem:"]) {
+            Some([anonymous, memory]) if anonymous + memory > 0 => own += anonymous + memory,
+            _ => {
+                let [anonymous, memory] =
+                    kibibytes("status", ["RssAnon:", "RssShmem:"]).unwrap_or([0, 0]);
+                own += anonymous;
+                shared = shared.max(memory);
+            }
+        }
     }
     own + shared
 }

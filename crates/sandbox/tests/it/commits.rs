@@ -25,7 +25,7 @@ fn changed(world: &World, script: &str) -> (Layer, String) {
 }
 
 /// A workspace that is small is copied for the run; one that is not gets a layer above it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Size {
     Small,
     Large,
@@ -263,4 +263,129 @@ fn places_of(size: Size) {
     let layer = running.take_layer().unwrap();
     running.wait().unwrap();
     assert!(matches!(layer.changes(), Err(CommitError::TooDeep { .. })));
+}
+
+/// Runs a script and returns what it changed; `meanwhile` happens on the host before anything is committed.
+fn with_user(
+    world: &World,
+    script: &str,
+    meanwhile: impl FnOnce(),
+) -> (Layer, Vec<sandbox::Change>) {
+    let script = format!("{script}; echo ready; read -r _");
+    let mut spec = world.spec("/bin/bash", &["-c", &script]);
+    spec.stdin = b"go\n".to_vec();
+    let mut running = sandbox::start(&spec).unwrap();
+    let layer = running.take_layer().unwrap();
+    let outcome = running.wait().unwrap();
+    assert_eq!(crate::world::output(&outcome), "ready\n");
+    meanwhile();
+    let changes = layer.changes().unwrap();
+    (layer, changes)
+}
+
+/// What the user moves into a folder that the run replaced or made is not the run's to delete or to overwrite.
+#[test]
+fn what_the_user_moved_meanwhile_stays() {
+    for size in [Size::Small, Size::Large] {
+        let world = world(size);
+        fs::create_dir_all(world.path("work/build")).unwrap();
+        fs::create_dir_all(world.path("work/precious/sub")).unwrap();
+        world.write("work/build/old", "x");
+        world.write("work/precious/t1", "user");
+        world.write("work/precious/sub/t2", "user");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let script =
+            "rm -rf build; mkdir build; echo new > build/new; mkdir out; echo run > out/t1";
+        let (layer, changes) = with_user(&world, script, || {
+            fs::rename(world.path("work/precious"), world.path("work/build/precious")).unwrap();
+        });
+        let done = layer.commit(&changes);
+        let kept = |name: &str| fs::read_to_string(world.path(name)).unwrap();
+        assert_eq!(kept("work/build/precious/t1"), "user", "{done:?}");
+        assert_eq!(kept("work/build/precious/sub/t2"), "user");
+        fs::rename(world.path("work/build/precious"), world.path("work/precious")).unwrap();
+        let (layer, changes) = with_user(&world, "mkdir -p taken; echo run > taken/t1", || {
+            fs::rename(world.path("work/precious"), world.path("work/taken")).unwrap();
+        });
+        assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })), "{size:?}");
+        assert_eq!(kept("work/taken/t1"), "user");
+    }
+}
+
+/// A change that cannot be made leaves everything as it was, however late it shows.
+#[test]
+fn a_commit_that_fails_in_the_middle_is_taken_back() {
+    let world = World::new();
+    fs::create_dir(world.path("work/data")).unwrap();
+    for name in ["data/p1", "data/p2", "edited"] {
+        world.write(&format!("work/{name}"), "user");
+    }
+    fs::create_dir(world.path("work/closed")).unwrap();
+    let tree = |world: &World| {
+        let list = std::process::Command::new("find")
+            .arg(world.path("work"))
+            .arg("-printf")
+            .arg("%P %s\n")
+            .output()
+            .unwrap();
+        let mut lines: Vec<String> =
+            String::from_utf8(list.stdout).unwrap().lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let (layer, _) = changed(&world, "mv data closed/data; echo run > edited; echo x > added");
+    let changes = layer.changes().unwrap();
+    let before = tree(&world);
+    // Somebody makes the place that the last step needs: everything before it is taken back.
+    fs::create_dir(world.path("work/closed/data")).unwrap();
+    assert!(layer.commit(&changes).is_err());
+    fs::remove_dir(world.path("work/closed/data")).unwrap();
+    assert_eq!(tree(&world), before, "nothing is changed, and nothing is left behind");
+    layer.commit(&changes).unwrap();
+    assert_eq!(fs::read_to_string(world.path("work/closed/data/p1")).unwrap(), "user");
+    // As somebody who may write everywhere this proves nothing.
+    if !rustix::process::geteuid().is_root() {
+        fs::set_permissions(world.path("work/closed"), fs::Permissions::from_mode(0o555)).unwrap();
+        let (layer, _) = changed(&world, "mkdir closed/new; echo run > edited");
+        let changes = layer.changes().unwrap();
+        assert!(matches!(layer.commit(&changes), Err(CommitError::Io { .. })));
+        assert_eq!(fs::read_to_string(world.path("work/edited")).unwrap(), "run\n");
+        fs::set_permissions(world.path("work/closed"), fs::Permissions::from_mode(0o755)).unwrap();
+        let (layer, _) = changed(&world, "echo again > edited; echo z > zz; chmod 0 zz");
+        assert!(layer.commit(&layer.changes().unwrap()).is_err());
+        assert_eq!(
+            fs::read_to_string(world.path("work/edited")).unwrap(),
+            "run\n",
+            "not half of it"
+        );
+    }
+}
+
+/// Hooks of a repository without a working tree run as well; a kind that changed is a conflict.
+#[test]
+fn repositories_and_kinds_are_left_alone() {
+    let world = World::new();
+    let made = std::process::Command::new("git")
+        .args(["init", "-q", "--bare"])
+        .arg(world.path("work/r.git"))
+        .status();
+    if made.is_ok_and(|status| status.success()) {
+        let (layer, lines) =
+            changed(&world, "mkdir -p r.git/hooks; echo x > r.git/hooks/post-update");
+        assert!(lines.contains("refused"), "{lines}");
+        assert!(layer.commit(&layer.changes().unwrap()).is_err());
+        assert!(!world.path("work/r.git/hooks/post-update").exists());
+    }
+    let world = World::new();
+    for name in ["f", "g"] {
+        world.write(&format!("work/{name}"), "user");
+    }
+    let (layer, changes) = with_user(&world, "rm f; mkdir d; echo run > a", || {
+        fs::remove_file(world.path("work/f")).unwrap();
+        fs::create_dir(world.path("work/f")).unwrap();
+    });
+    assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
+    assert!(world.path("work/f").is_dir() && !world.path("work/a").exists());
+    let (layer, changes) = with_user(&world, "mkdir d", || world.write("work/d", "user"));
+    assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
 }

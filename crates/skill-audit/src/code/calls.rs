@@ -18,7 +18,11 @@ type Args = [(Option<String>, Value)];
 const SENT: [&str; 8] = ["data", "json", "files", "body", "content", "params", "form", "payload"];
 
 fn nth(args: &Args, at: usize) -> Value {
-    args.iter().filter(|(name, _)| name.is_none()).nth(at).map(|(_, value)| value.clone()).unwrap_or_default()
+    args.iter()
+        .filter(|(name, _)| name.is_none())
+        .nth(at)
+        .map(|(_, value)| value.clone())
+        .unwrap_or_default()
 }
 
 fn named(args: &Args, name: &str) -> Option<Value> {
@@ -27,18 +31,44 @@ fn named(args: &Args, name: &str) -> Option<Value> {
 
 impl Program {
     /// Carries out a call whose meaning is known.
-    pub(super) fn act(&mut self, meaning: Meaning, name: &str, args: &Args, range: &Range<usize>, scene: &mut Scene) -> Value {
+    pub(super) fn act(
+        &mut self,
+        meaning: Meaning,
+        name: &str,
+        args: &Args,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
         let first = nth(args, 0);
         match meaning {
             Meaning::Shell => self.shell(&first, name, range, scene),
             Meaning::Start => self.start(&first, args, name, range, scene),
             Meaning::Evaluate => {
-                let code = if name == "Function" { args.last().map(|(_, value)| value.clone()).unwrap_or_default() } else { first };
+                let code = if name == "Function" {
+                    args.last().map(|(_, value)| value.clone()).unwrap_or_default()
+                } else {
+                    first
+                };
                 let is_plain = code.is_known() && code.carries.is_empty();
-                if !is_plain && matches!(name, "exec" | "eval" | "Function" | "globalThis.eval" | "window.eval" | "global.eval") || name.starts_with("vm.") {
+                if !is_plain
+                    && matches!(
+                        name,
+                        "exec"
+                            | "eval"
+                            | "Function"
+                            | "globalThis.eval"
+                            | "window.eval"
+                            | "global.eval"
+                    )
+                    || name.starts_with("vm.")
+                {
                     scene.add(range, Does::Evaluate { by: name.to_owned() });
                 }
-                let language = if name.starts_with("vm.") || matches!(name, "Function") { Language::JavaScript } else { Language::Python };
+                let language = if name.starts_with("vm.") || matches!(name, "Function") {
+                    Language::JavaScript
+                } else {
+                    Language::Python
+                };
                 if name == "compile" || name.ends_with(".loads") {
                     return code;
                 }
@@ -63,14 +93,18 @@ impl Program {
             Meaning::Connect => {
                 let to = connection(&first, args);
                 scene.add(range, Does::Fetch(to.clone()));
-                Value { made_by: Some(name.to_owned()), text: to.text.clone(), ..Value::default() }.with(Carry::Fetched(to))
+                Value { made_by: Some(name.to_owned()), text: to.text.clone(), ..Value::default() }
+                    .with(Carry::Fetched(to))
             }
             Meaning::SendOpen => Value::unknown(),
             Meaning::LookUp => {
                 if !first.secrets().is_empty() {
                     let host = first.text.trim_start_matches([UNKNOWN, '.']);
                     let to = Remote::parse(host).unwrap_or_else(|| somewhere(host));
-                    scene.add(range, Does::Send { to, secrets: first.secrets(), by: Channel::Lookup });
+                    scene.add(
+                        range,
+                        Does::Send { to, secrets: first.secrets(), by: Channel::Lookup },
+                    );
                 }
                 Value::unknown()
             }
@@ -82,8 +116,15 @@ impl Program {
             Meaning::Open => {
                 let mode = named(args, "mode").unwrap_or_else(|| nth(args, 1)).text;
                 if mode.contains(['w', 'a', 'x']) {
-                    scene.add(range, Does::Write { path: first.text.clone(), text: UNKNOWN.to_string() });
-                    return Value { text: first.text, made_by: Some("open:w".to_owned()), ..Value::default() };
+                    scene.add(
+                        range,
+                        Does::Write { path: first.text.clone(), text: UNKNOWN.to_string() },
+                    );
+                    return Value {
+                        text: first.text,
+                        made_by: Some("open:w".to_owned()),
+                        ..Value::default()
+                    };
                 }
                 let mut file = self.read(&first, name, range, scene);
                 file.made_by = Some("open".to_owned());
@@ -100,7 +141,9 @@ impl Program {
                 args.iter().for_each(|(_, value)| all.absorb(value));
                 all
             }
-            Meaning::Load => Value { made_by: Some(format!("={}", first.text)), ..Value::unknown() },
+            Meaning::Load => {
+                Value { made_by: Some(format!("={}", first.text)), ..Value::unknown() }
+            }
             Meaning::Copy => {
                 let content = self.read(&first, name, range, scene);
                 self.files.insert(nth(args, 1).text, content.clone());
@@ -109,7 +152,10 @@ impl Program {
             Meaning::Redirect => {
                 self.redirected += 1;
                 if self.redirected >= 2 {
-                    scene.add(range, Does::RemoteShell { form: "streams of a process over a socket".to_owned() });
+                    scene.add(
+                        range,
+                        Does::RemoteShell { form: "streams of a process over a socket".to_owned() },
+                    );
                 }
                 Value::unknown()
             }
@@ -121,12 +167,18 @@ impl Program {
                 Value::unknown()
             }
             Meaning::Machine => Value::unknown().with(Carry::Machine),
-            Meaning::Characters if first.items.is_empty() && first.text.parse::<u32>().is_err() => first,
+            Meaning::Characters if first.items.is_empty() && first.text.parse::<u32>().is_err() => {
+                first
+            }
             Meaning::Characters => characters(args),
             Meaning::Format => {
                 let mut value = first;
                 for (_, part) in &args[1.min(args.len())..] {
-                    let parts = if part.items.is_empty() { std::slice::from_ref(part) } else { &part.items };
+                    let parts = if part.items.is_empty() {
+                        std::slice::from_ref(part)
+                    } else {
+                        &part.items
+                    };
                     for part in parts {
                         value.text = value.text.replacen("%s", &part.text, 1);
                         value.absorb(part);
@@ -137,7 +189,12 @@ impl Program {
             Meaning::Object => {
                 let mut value = Value::unknown();
                 // A header alone is how every service is asked.
-                let is_sent = |name: &&(Option<String>, Value)| !matches!(name.0.as_deref(), Some("headers" | "auth" | "Authorization" | "agent"));
+                let is_sent = |name: &&(Option<String>, Value)| {
+                    !matches!(
+                        name.0.as_deref(),
+                        Some("headers" | "auth" | "Authorization" | "agent")
+                    )
+                };
                 args.iter().filter(is_sent).for_each(|(_, part)| value.absorb(part));
                 value
             }
@@ -150,7 +207,14 @@ impl Program {
     }
 
     /// Carries out a method of a value that a library made.
-    pub(super) fn act_on(&mut self, meaning: Meaning, at: &str, args: &Args, range: &Range<usize>, scene: &mut Scene) -> Value {
+    pub(super) fn act_on(
+        &mut self,
+        meaning: Meaning,
+        at: &str,
+        args: &Args,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
         match meaning {
             Meaning::Connect => {
                 let to = connection(&nth(args, 0), args);
@@ -162,7 +226,9 @@ impl Program {
                 let mut body = Value::default();
                 args.iter().for_each(|(_, value)| body.absorb(value));
                 let known = self.connections.get(at).cloned();
-                let to = known.or_else(|| self.values.get(at).and_then(Value::remote)).unwrap_or_else(|| somewhere(at));
+                let to = known
+                    .or_else(|| self.values.get(at).and_then(Value::remote))
+                    .unwrap_or_else(|| somewhere(at));
                 scene.add(range, Does::Send { to, secrets: body.secrets(), by: Channel::Body });
                 Value::unknown()
             }
@@ -171,11 +237,23 @@ impl Program {
     }
 
     /// Methods of texts, files and answers.
-    pub(super) fn method(&mut self, object: &Value, name: &str, args: &Args, range: &Range<usize>, scene: &mut Scene) -> Value {
+    pub(super) fn method(
+        &mut self,
+        object: &Value,
+        name: &str,
+        args: &Args,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
         let first = nth(args, 0);
         let same = |text: String| Value { text, ..object.clone() };
         match name {
-            "read" | "readlines" | "readline" | "json" | "text" | "items" | "copy" | "iter_content" if !object.carries.is_empty() => object.only_carried(),
+            "read" | "readlines" | "readline" | "json" | "text" | "items" | "copy"
+            | "iter_content"
+                if !object.carries.is_empty() =>
+            {
+                object.only_carried()
+            }
             "read" | "text" => object.clone(),
             "read_text" | "read_bytes" => self.read(object, name, range, scene),
             "write_text" | "write_bytes" => {
@@ -187,11 +265,20 @@ impl Program {
                 self.write(&path, &first, range, scene);
                 Value::unknown()
             }
-            "decode" | "encode" | "strip" | "trim" | "toString" | "expanduser" | "resolve" | "as_posix" | "lower" | "toLowerCase" | "rstrip" | "lstrip" if first.text == "rot13" || first.text == "rot_13" => {
+            "decode" | "encode" | "strip" | "trim" | "toString" | "expanduser" | "resolve"
+            | "as_posix" | "lower" | "toLowerCase" | "rstrip" | "lstrip"
+                if first.text == "rot13" || first.text == "rot_13" =>
+            {
                 same(decode::rot13(&object.text)).with(Carry::Decoded(Encoding::Rot13))
             }
-            "decode" | "encode" | "strip" | "trim" | "expanduser" | "resolve" | "as_posix" | "rstrip" | "lstrip" => object.clone(),
-            "toString" if object.made_by.as_deref() == Some("Buffer.from:base64") || first.text == "base64" && object.is_known() => object.clone(),
+            "decode" | "encode" | "strip" | "trim" | "expanduser" | "resolve" | "as_posix"
+            | "rstrip" | "lstrip" => object.clone(),
+            "toString"
+                if object.made_by.as_deref() == Some("Buffer.from:base64")
+                    || first.text == "base64" && object.is_known() =>
+            {
+                object.clone()
+            }
             "toString" => object.clone(),
             "lower" | "toLowerCase" => same(object.text.to_lowercase()),
             "join" if !first.items.is_empty() => joined(object, &first),
@@ -204,7 +291,9 @@ impl Program {
                 }
                 whole
             }
-            "replace" | "replaceAll" if object.is_known() && first.is_known() && !first.text.is_empty() => {
+            "replace" | "replaceAll"
+                if object.is_known() && first.is_known() && !first.text.is_empty() =>
+            {
                 let mut value = same(object.text.replace(&first.text, &nth(args, 1).text));
                 value.carries.extend(nth(args, 1).carries);
                 value
@@ -217,11 +306,10 @@ impl Program {
                 items: object.text.split(&first.text).map(Value::plain).collect(),
                 ..object.only_carried()
             },
-            "reverse" if !object.items.is_empty() => Value {
-                items: object.items.iter().rev().cloned().collect(),
-                ..object.clone()
+            "reverse" if !object.items.is_empty() => {
+                Value { items: object.items.iter().rev().cloned().collect(), ..object.clone() }
+                    .with(Carry::Decoded(Encoding::Reversed))
             }
-            .with(Carry::Decoded(Encoding::Reversed)),
             "fromCharCode" | "fromCodePoint" => characters(args),
             "from" if first.is_known() => match nth(args, 1).text.as_str() {
                 "base64" => decoded(&first, Encoding::Base64),
@@ -241,8 +329,18 @@ impl Program {
         }
     }
 
-    fn shell(&mut self, command: &Value, name: &str, range: &Range<usize>, scene: &mut Scene) -> Value {
-        if command.carries.iter().any(|carry| matches!(carry, Carry::Fetched(_) | Carry::Decoded(_))) {
+    fn shell(
+        &mut self,
+        command: &Value,
+        name: &str,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
+        if command
+            .carries
+            .iter()
+            .any(|carry| matches!(carry, Carry::Fetched(_) | Carry::Decoded(_)))
+        {
             Shell::default().run_code(command, name, Language::Shell, range, scene);
             return Value::unknown();
         }
@@ -258,14 +356,27 @@ impl Program {
 
     /// A value in a command line that talks to a host leaves with it.
     fn sent_by_line(&mut self, command: &Value, range: &Range<usize>, scene: &mut Scene) {
-        let talks = ["curl ", "wget ", "nc ", "Invoke-WebRequest"].iter().any(|word| command.text.contains(word));
-        let to = command.text.split([' ', '"', '\'']).find(|word| word.contains("://")).and_then(Remote::parse);
+        let talks = ["curl ", "wget ", "nc ", "Invoke-WebRequest"]
+            .iter()
+            .any(|word| command.text.contains(word));
+        let to = command
+            .text
+            .split([' ', '"', '\''])
+            .find(|word| word.contains("://"))
+            .and_then(Remote::parse);
         if let Some(to) = to.filter(|_| talks && !command.secrets().is_empty()) {
             scene.add(range, Does::Send { to, secrets: command.secrets(), by: Channel::Body });
         }
     }
 
-    fn start(&mut self, first: &Value, args: &Args, name: &str, range: &Range<usize>, scene: &mut Scene) -> Value {
+    fn start(
+        &mut self,
+        first: &Value,
+        args: &Args,
+        name: &str,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
         if first.items.is_empty() {
             let mut command = first.clone();
             // `spawn("sh", ["-c", x])`: the program first, then a list.
@@ -286,7 +397,8 @@ impl Program {
     fn words(&mut self, words: &[Value], range: &Range<usize>, scene: &mut Scene) -> Value {
         let (words, mut output) = (words.to_vec(), Value::unknown());
         let mut shell = Shell::default();
-        shell.files = self.files.iter().map(|(path, value)| (path.clone(), value.clone())).collect();
+        shell.files =
+            self.files.iter().map(|(path, value)| (path.clone(), value.clone())).collect();
         let all = words.clone();
         scene.inside(range, &[], |scene| {
             output = shell.run(words, Value::default(), range, scene);
@@ -295,7 +407,13 @@ impl Program {
         output
     }
 
-    fn send(&mut self, address: &Value, args: &Args, range: &Range<usize>, scene: &mut Scene) -> Value {
+    fn send(
+        &mut self,
+        address: &Value,
+        args: &Args,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
         let to = remote(address);
         let mut body = Value::default();
         let mut is_send = false;
@@ -312,14 +430,23 @@ impl Program {
         }
         self.in_address(address, &to, range, scene);
         if is_send {
-            scene.add(range, Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body });
+            scene.add(
+                range,
+                Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body },
+            );
         } else {
             scene.add(range, Does::Fetch(to.clone()));
         }
         Value { text: to.text.clone(), ..Value::default() }.only_carried().with(Carry::Fetched(to))
     }
 
-    fn in_address(&mut self, address: &Value, to: &Remote, range: &Range<usize>, scene: &mut Scene) {
+    fn in_address(
+        &mut self,
+        address: &Value,
+        to: &Remote,
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) {
         if !address.secrets().is_empty() {
             let (to, secrets) = (to.clone(), address.secrets());
             scene.add(range, Does::Send { to, secrets, by: Channel::Address });
@@ -362,9 +489,21 @@ fn remote(address: &Value) -> Remote {
 
 /// `("host", port)` or `"host"`, or an object with a name for it.
 fn connection(first: &Value, args: &Args) -> Remote {
-    let host = first.items.first().cloned().or_else(|| named(args, "host")).unwrap_or_else(|| first.clone());
+    let host = first
+        .items
+        .first()
+        .cloned()
+        .or_else(|| named(args, "host"))
+        .unwrap_or_else(|| first.clone());
     let host = if host.text.chars().all(|c| c.is_ascii_digit()) { nth(args, 1) } else { host };
-    Remote::parse(&format!("tcp://{}", host.text.trim_start_matches("wss://").trim_start_matches("ws://").trim_start_matches("https://"))).unwrap_or_else(|| somewhere(&host.text))
+    Remote::parse(&format!(
+        "tcp://{}",
+        host.text
+            .trim_start_matches("wss://")
+            .trim_start_matches("ws://")
+            .trim_start_matches("https://")
+    ))
+    .unwrap_or_else(|| somewhere(&host.text))
 }
 
 fn decoded(value: &Value, encoding: Encoding) -> Value {
@@ -375,7 +514,8 @@ fn decoded(value: &Value, encoding: Encoding) -> Value {
         Encoding::Percent => Some(decode::percent(&value.text).into_bytes()),
         _ => None,
     };
-    let text = bytes.filter(|_| value.is_known()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
+    let text =
+        bytes.filter(|_| value.is_known()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
     let mut decoded = value.only_carried();
     if encoding != Encoding::Percent || text.as_deref() != Some(value.text.as_str()) {
         decoded.carries.insert(Carry::Decoded(encoding));
@@ -398,8 +538,11 @@ fn joined(between: &Value, list: &Value) -> Value {
 
 /// Numbers that are characters.
 fn characters(args: &Args) -> Value {
-    let list = args.iter().flat_map(|(_, value)| if value.items.is_empty() { vec![value.clone()] } else { value.items.clone() });
-    let text: Option<String> = list.map(|value| value.text.parse::<u32>().ok().and_then(char::from_u32)).collect();
+    let list = args.iter().flat_map(|(_, value)| {
+        if value.items.is_empty() { vec![value.clone()] } else { value.items.clone() }
+    });
+    let text: Option<String> =
+        list.map(|value| value.text.parse::<u32>().ok().and_then(char::from_u32)).collect();
     match text {
         Some(text) => Value::plain(text).with(Carry::Decoded(Encoding::Escapes)),
         None => Value::unknown().with(Carry::Decoded(Encoding::Escapes)),

@@ -73,7 +73,11 @@ impl Program {
             siblings: shared.siblings.clone(),
             ..Self::default()
         };
-        let own = shared.exports.get(module).map(|exports| exports.parameters.clone()).unwrap_or_default();
+        let own = shared
+            .exports
+            .get(module)
+            .map(|exports| exports.parameters.clone())
+            .unwrap_or_default();
         for (_, function, args) in shared.calls.iter().filter(|(called, ..)| called == module) {
             if let Some(parameters) = own.get(function) {
                 for (at, (named, value)) in args.iter().enumerate() {
@@ -184,8 +188,12 @@ impl Program {
                         let object = args.first().and_then(|arg| self.name(&arg.value, scene))?;
                         let member = args.get(1).map(|arg| self.value(&arg.value, scene))?;
                         let whole = format!("{object}.{}", member.text);
-                        let is_plain = args.get(1).is_some_and(|arg| matches!(arg.value, Expr::Text(_)));
-                        let runs = matches!(meaning(&whole), Some(Meaning::Shell | Meaning::Start | Meaning::Evaluate));
+                        let is_plain =
+                            args.get(1).is_some_and(|arg| matches!(arg.value, Expr::Text(_)));
+                        let runs = matches!(
+                            meaning(&whole),
+                            Some(Meaning::Shell | Meaning::Start | Meaning::Evaluate)
+                        );
                         if runs && !is_plain || runs && !member.carries.is_empty() {
                             scene.add(range, Does::Disguise { what: whole.clone() });
                         }
@@ -250,8 +258,13 @@ impl Program {
         }
         match self.imports.get(name) {
             Some(means) => {
-                let known = self.sibling(means).and_then(|(module, what)| self.exports[&module].values.get(&what));
-                known.cloned().unwrap_or_else(|| Value { made_by: Some(format!("={means}")), ..Value::unknown() })
+                let known = self
+                    .sibling(means)
+                    .and_then(|(module, what)| self.exports[&module].values.get(&what));
+                known.cloned().unwrap_or_else(|| Value {
+                    made_by: Some(format!("={means}")),
+                    ..Value::unknown()
+                })
             }
             None if matches!(name, "eval" | "exec" | "Function" | "atob" | "fetch" | "open") => {
                 Value { made_by: Some(format!("={name}")), ..Value::unknown() }
@@ -268,7 +281,9 @@ impl Program {
                     return Value::unknown().with(Carry::Environment);
                 }
                 _ => {
-                    let variable = ["process.env.", "os.environ."].iter().find_map(|start| name.strip_prefix(start));
+                    let variable = ["process.env.", "os.environ."]
+                        .iter()
+                        .find_map(|start| name.strip_prefix(start));
                     if let Some(variable) = variable.filter(|variable| !variable.contains('.')) {
                         scene.add(&(0..0), Does::Variable(Some(variable.to_owned())));
                         return Value::unknown().with(Carry::Variable(variable.to_owned()));
@@ -289,7 +304,9 @@ impl Program {
         }
         let value = self.value(object, scene);
         match member {
-            "text" | "content" | "stdout" | "data" | "body" | "parent" | "name" => Value { text: UNKNOWN.to_string(), ..value },
+            "text" | "content" | "stdout" | "data" | "body" | "parent" | "name" => {
+                Value { text: UNKNOWN.to_string(), ..value }
+            }
             _ => value.only_carried(),
         }
     }
@@ -306,7 +323,8 @@ impl Program {
             return value.only_carried();
         }
         let at = self.value(index, scene);
-        let is_environment = matches!(self.name(object, scene).as_deref(), Some("os.environ" | "process.env"));
+        let is_environment =
+            matches!(self.name(object, scene).as_deref(), Some("os.environ" | "process.env"));
         if is_environment {
             let name = at.is_known().then(|| at.text.clone());
             scene.add(&(0..0), Does::Variable(name.clone()));
@@ -319,12 +337,20 @@ impl Program {
         }
     }
 
-    fn call(&mut self, function: &Expr, args: &[Arg], range: &Range<usize>, scene: &mut Scene) -> Value {
+    fn call(
+        &mut self,
+        function: &Expr,
+        args: &[Arg],
+        range: &Range<usize>,
+        scene: &mut Scene,
+    ) -> Value {
         let name = self.name(function, scene);
         let values: Vec<(Option<String>, Value)> =
             args.iter().map(|arg| (arg.name.clone(), self.value(&arg.value, scene))).collect();
         let receiver = match function {
-            Expr::Member(object, member) => Some((self.value(object, scene), member.as_str(), object.as_ref())),
+            Expr::Member(object, member) => {
+                Some((self.value(object, scene), member.as_str(), object.as_ref()))
+            }
             _ => None,
         };
         if let Some(name) = &name {
@@ -334,7 +360,11 @@ impl Program {
                 return value;
             }
             if let Some((module, what)) = self.sibling(name) {
-                let value = self.exports[&module].returns.get(&what).cloned().unwrap_or_else(Value::unknown);
+                let value = self.exports[&module]
+                    .returns
+                    .get(&what)
+                    .cloned()
+                    .unwrap_or_else(Value::unknown);
                 self.calls.push((module, what, values));
                 return value;
             }

@@ -55,7 +55,8 @@ impl Lowering<'_> {
                 }
             }
             "function_declaration" | "method_definition" | "generator_function_declaration" => {
-                let name = node.child_by_field_name("name").map(|name| self.source(name).to_owned());
+                let name =
+                    node.child_by_field_name("name").map(|name| self.source(name).to_owned());
                 self.function(node, name.unwrap_or_default(), depth);
             }
             "return_statement" => {
@@ -65,7 +66,9 @@ impl Lowering<'_> {
                 }
             }
             "for_in_statement" => {
-                if let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right")) {
+                if let (Some(left), Some(right)) =
+                    (node.child_by_field_name("left"), node.child_by_field_name("right"))
+                {
                     let value = self.expression(right, depth);
                     let to = self.names(left);
                     self.steps.push(Step::Assign { to, value });
@@ -84,9 +87,23 @@ impl Lowering<'_> {
     }
 
     fn function(&mut self, node: Node<'_>, name: String, depth: usize) {
-        let list = node.child_by_field_name("parameters").or_else(|| node.child_by_field_name("parameter"));
-        let parameters = list.map(|list| if list.kind() == "identifier" { vec![self.source(list).to_owned()] } else { children(list).into_iter().flat_map(|one| self.names(one).into_iter().take(1)).collect() });
-        self.steps.push(Step::Function { name: name.clone(), parameters: parameters.unwrap_or_default() });
+        let list = node
+            .child_by_field_name("parameters")
+            .or_else(|| node.child_by_field_name("parameter"));
+        let parameters = list.map(|list| {
+            if list.kind() == "identifier" {
+                vec![self.source(list).to_owned()]
+            } else {
+                children(list)
+                    .into_iter()
+                    .flat_map(|one| self.names(one).into_iter().take(1))
+                    .collect()
+            }
+        });
+        self.steps.push(Step::Function {
+            name: name.clone(),
+            parameters: parameters.unwrap_or_default(),
+        });
         let around = std::mem::replace(&mut self.function, name);
         if let Some(body) = node.child_by_field_name("body") {
             if body.kind() == "statement_block" {
@@ -100,8 +117,13 @@ impl Lowering<'_> {
     }
 
     fn declarator(&mut self, node: Node<'_>, depth: usize) {
-        let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value")) else { return };
-        let is_function = matches!(value.kind(), "arrow_function" | "function_expression" | "function");
+        let (Some(name), Some(value)) =
+            (node.child_by_field_name("name"), node.child_by_field_name("value"))
+        else {
+            return;
+        };
+        let is_function =
+            matches!(value.kind(), "arrow_function" | "function_expression" | "function");
         if is_function && name.kind() == "identifier" {
             let name = self.source(name).to_owned();
             self.function(value, name, depth);
@@ -152,8 +174,11 @@ impl Lowering<'_> {
         while let Some(child) = open.pop() {
             match child.kind() {
                 "import_specifier" => {
-                    let what = child.child_by_field_name("name").map(|name| self.source(name).to_owned());
-                    let name = child.child_by_field_name("alias").map(|alias| self.source(alias).to_owned());
+                    let what =
+                        child.child_by_field_name("name").map(|name| self.source(name).to_owned());
+                    let name = child
+                        .child_by_field_name("alias")
+                        .map(|alias| self.source(alias).to_owned());
                     if let Some(what) = what {
                         let means = format!("{module}.{what}");
                         self.steps.push(Step::Import { name: name.unwrap_or(what), means });
@@ -171,10 +196,18 @@ impl Lowering<'_> {
 
     fn names(&self, node: Node<'_>) -> Vec<String> {
         match node.kind() {
-            "identifier" | "shorthand_property_identifier_pattern" | "property_identifier" | "this" => vec![self.source(node).to_owned()],
+            "identifier"
+            | "shorthand_property_identifier_pattern"
+            | "property_identifier"
+            | "this" => vec![self.source(node).to_owned()],
             "member_expression" => vec![self.source(node).to_owned()],
-            "subscript_expression" => node.child_by_field_name("object").map(|object| self.names(object)).unwrap_or_default(),
-            "pair_pattern" => node.child_by_field_name("value").map(|value| self.names(value)).unwrap_or_default(),
+            "subscript_expression" => node
+                .child_by_field_name("object")
+                .map(|object| self.names(object))
+                .unwrap_or_default(),
+            "pair_pattern" => {
+                node.child_by_field_name("value").map(|value| self.names(value)).unwrap_or_default()
+            }
             "type_annotation" => Vec::new(),
             _ => children(node).into_iter().flat_map(|child| self.names(child)).collect(),
         }
@@ -195,45 +228,76 @@ impl Lowering<'_> {
             "template_string" => self.template(node, depth),
             "number" => Expr::Number(number(self.source(node))),
             "member_expression" => {
-                let object = node.child_by_field_name("object").map_or_else(nothing, |object| self.expression(object, depth + 1));
-                let name = node.child_by_field_name("property").map(|name| self.source(name).to_owned());
+                let object = node
+                    .child_by_field_name("object")
+                    .map_or_else(nothing, |object| self.expression(object, depth + 1));
+                let name =
+                    node.child_by_field_name("property").map(|name| self.source(name).to_owned());
                 Expr::Member(Box::new(object), name.unwrap_or_default())
             }
             "subscript_expression" => {
-                let object = node.child_by_field_name("object").map_or_else(nothing, |object| self.expression(object, depth + 1));
-                let index = node.child_by_field_name("index").map_or_else(nothing, |index| self.expression(index, depth + 1));
+                let object = node
+                    .child_by_field_name("object")
+                    .map_or_else(nothing, |object| self.expression(object, depth + 1));
+                let index = node
+                    .child_by_field_name("index")
+                    .map_or_else(nothing, |index| self.expression(index, depth + 1));
                 Expr::Index(Box::new(object), Box::new(index))
             }
             "call_expression" | "new_expression" => {
-                let function = node.child_by_field_name("function").or_else(|| node.child_by_field_name("constructor"));
-                let function = function.map_or_else(nothing, |function| self.expression(function, depth + 1));
+                let function = node
+                    .child_by_field_name("function")
+                    .or_else(|| node.child_by_field_name("constructor"));
+                let function =
+                    function.map_or_else(nothing, |function| self.expression(function, depth + 1));
                 let args = node.child_by_field_name("arguments").map(|args| {
                     if args.kind() == "template_string" {
                         return vec![Arg { name: None, value: self.template(args, depth) }];
                     }
-                    children(args).into_iter().map(|arg| Arg { name: None, value: self.expression(arg, depth + 1) }).collect()
+                    children(args)
+                        .into_iter()
+                        .map(|arg| Arg { name: None, value: self.expression(arg, depth + 1) })
+                        .collect()
                 });
-                Expr::Call { function: Box::new(function), args: args.unwrap_or_default(), range: node.byte_range() }
+                Expr::Call {
+                    function: Box::new(function),
+                    args: args.unwrap_or_default(),
+                    range: node.byte_range(),
+                }
             }
             "binary_expression" => {
-                let is_sum = node.child_by_field_name("operator").is_some_and(|operator| self.source(operator) == "+");
+                let is_sum = node
+                    .child_by_field_name("operator")
+                    .is_some_and(|operator| self.source(operator) == "+");
                 let parts = self.all(node, depth);
                 if is_sum { Expr::Join(parts) } else { Expr::Many(parts) }
             }
             "array" => Expr::List(self.all(node, depth)),
             "object" => self.object(node, depth),
             "assignment_expression" | "augmented_assignment_expression" => {
-                let to = node.child_by_field_name("left").map(|left| self.names(left)).unwrap_or_default();
-                let value = node.child_by_field_name("right").map_or_else(nothing, |right| self.expression(right, depth + 1));
+                let to = node
+                    .child_by_field_name("left")
+                    .map(|left| self.names(left))
+                    .unwrap_or_default();
+                let value = node
+                    .child_by_field_name("right")
+                    .map_or_else(nothing, |right| self.expression(right, depth + 1));
                 let value = if node.kind().starts_with("augmented") {
-                    Expr::Join(to.first().cloned().map(Expr::Name).into_iter().chain([value]).collect())
+                    Expr::Join(
+                        to.first().cloned().map(Expr::Name).into_iter().chain([value]).collect(),
+                    )
                 } else {
                     value
                 };
                 self.steps.push(Step::Assign { to, value: value.clone() });
                 value
             }
-            "parenthesized_expression" | "await_expression" | "as_expression" | "non_null_expression" | "spread_element" | "satisfies_expression" => {
+            "parenthesized_expression"
+            | "await_expression"
+            | "as_expression"
+            | "non_null_expression"
+            | "spread_element"
+            | "satisfies_expression" => {
                 node.named_child(0).map_or_else(nothing, |inner| self.expression(inner, depth + 1))
             }
             "arrow_function" | "function_expression" | "function" => {
@@ -258,7 +322,10 @@ impl Lowering<'_> {
                 "pair" => {
                     let name = self.key(child);
                     if let Some(value) = child.child_by_field_name("value") {
-                        args.push(Arg { name: Some(name), value: self.expression(value, depth + 1) });
+                        args.push(Arg {
+                            name: Some(name),
+                            value: self.expression(value, depth + 1),
+                        });
                     }
                 }
                 "shorthand_property_identifier" => {
@@ -268,7 +335,11 @@ impl Lowering<'_> {
                 _ => args.push(Arg { name: None, value: self.expression(child, depth + 1) }),
             }
         }
-        Expr::Call { function: Box::new(Expr::Name("{}".to_owned())), args, range: node.byte_range() }
+        Expr::Call {
+            function: Box::new(Expr::Name("{}".to_owned())),
+            args,
+            range: node.byte_range(),
+        }
     }
 
     fn template(&mut self, node: Node<'_>, depth: usize) -> Expr {
@@ -290,10 +361,12 @@ impl Lowering<'_> {
 /// `require("x")`, also through what is taken from it.
 fn required(value: &Expr) -> Option<String> {
     match value {
-        Expr::Call { function, args, .. } if matches!(function.as_ref(), Expr::Name(name) if name == "require") => match args.first().map(|arg| &arg.value) {
-            Some(Expr::Text(module)) => Some(module_name(module)),
-            _ => None,
-        },
+        Expr::Call { function, args, .. } if matches!(function.as_ref(), Expr::Name(name) if name == "require") => {
+            match args.first().map(|arg| &arg.value) {
+                Some(Expr::Text(module)) => Some(module_name(module)),
+                _ => None,
+            }
+        }
         Expr::Member(object, name) => required(object).map(|module| format!("{module}.{name}")),
         _ => None,
     }

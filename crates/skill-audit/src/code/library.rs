@@ -307,5 +307,8 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
 
 /// Returns what a method of a value does.
 pub(super) fn method(made_by: &str, name: &str) -> Option<Meaning> {
-    METHODS.iter().find(|(maker, known, _)| *maker == made_by && *known == name).map(|(_, _, meaning)| *meaning)
+    METHODS
+        .iter()
+        .find(|(maker, known, _)| *maker == made_by && *known == name)
+        .map(|(_, _, meaning)| *meaning)
 }

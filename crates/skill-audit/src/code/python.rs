@@ -42,17 +42,27 @@ impl Lowering<'_> {
                 }
             }
             "function_definition" => {
-                let name = node.child_by_field_name("name").map(|name| self.source(name).to_owned());
+                let name =
+                    node.child_by_field_name("name").map(|name| self.source(name).to_owned());
                 let name = name.unwrap_or_default();
                 let parameters = node.child_by_field_name("parameters").map(|parameters| {
                     let names = children(parameters).into_iter().filter_map(|parameter| {
                         let is_name = parameter.kind() == "identifier";
-                        let name = if is_name { Some(parameter) } else { parameter.child_by_field_name("name").or_else(|| parameter.named_child(0)) };
+                        let name = if is_name {
+                            Some(parameter)
+                        } else {
+                            parameter
+                                .child_by_field_name("name")
+                                .or_else(|| parameter.named_child(0))
+                        };
                         name.map(|name| self.source(name).to_owned())
                     });
                     names.collect()
                 });
-                self.steps.push(Step::Function { name: name.clone(), parameters: parameters.unwrap_or_default() });
+                self.steps.push(Step::Function {
+                    name: name.clone(),
+                    parameters: parameters.unwrap_or_default(),
+                });
                 let around = std::mem::replace(&mut self.function, name);
                 self.block(node, depth);
                 self.function = around;
@@ -64,12 +74,17 @@ impl Lowering<'_> {
                 }
             }
             "with_item" | "for_statement" | "as_pattern" => {
-                let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"));
-                let target = node.child_by_field_name("left").or_else(|| node.child_by_field_name("alias"));
+                let value =
+                    node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"));
+                let target =
+                    node.child_by_field_name("left").or_else(|| node.child_by_field_name("alias"));
                 if let Some(value) = value {
                     // `with open(x) as f` is one node inside another.
                     let (value, target) = if value.kind() == "as_pattern" {
-                        (value.named_child(0).unwrap_or(value), value.child_by_field_name("alias").or(target))
+                        (
+                            value.named_child(0).unwrap_or(value),
+                            value.child_by_field_name("alias").or(target),
+                        )
                     } else {
                         (value, target)
                     };
@@ -97,7 +112,11 @@ impl Lowering<'_> {
         }
         let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
         let to = left.map(|left| self.names(left)).unwrap_or_default();
-        let Some(right) = node.child_by_field_name("right").or_else(|| node.child_by_field_name("value")) else { return };
+        let Some(right) =
+            node.child_by_field_name("right").or_else(|| node.child_by_field_name("value"))
+        else {
+            return;
+        };
         if right.kind() == "assignment" {
             self.expression_statement(right, depth);
         }
@@ -114,7 +133,9 @@ impl Lowering<'_> {
         match node.kind() {
             "identifier" => vec![self.source(node).to_owned()],
             "attribute" => vec![self.source(node).to_owned()],
-            "subscript" => node.child_by_field_name("value").map(|value| self.names(value)).unwrap_or_default(),
+            "subscript" => {
+                node.child_by_field_name("value").map(|value| self.names(value)).unwrap_or_default()
+            }
             _ => children(node).into_iter().flat_map(|child| self.names(child)).collect(),
         }
     }
@@ -122,10 +143,14 @@ impl Lowering<'_> {
     fn import(&mut self, node: Node<'_>) {
         for child in children(node) {
             let (module, name) = match child.kind() {
-                "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
+                "aliased_import" => {
+                    (child.child_by_field_name("name"), child.child_by_field_name("alias"))
+                }
                 _ => (Some(child), None),
             };
-            let Some(module) = module.map(|module| self.source(module).to_owned()) else { continue };
+            let Some(module) = module.map(|module| self.source(module).to_owned()) else {
+                continue;
+            };
             match name {
                 Some(name) => {
                     let name = self.source(name).to_owned();
@@ -144,11 +169,14 @@ impl Lowering<'_> {
         let module_text = self.source(module).trim_start_matches('.').to_owned();
         for child in children(node).into_iter().filter(|child| child.id() != module.id()) {
             let (what, name) = match child.kind() {
-                "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
+                "aliased_import" => {
+                    (child.child_by_field_name("name"), child.child_by_field_name("alias"))
+                }
                 _ => (Some(child), None),
             };
             let Some(what) = what.map(|what| self.source(what).to_owned()) else { continue };
-            let name = name.map(|name| self.source(name).to_owned()).unwrap_or_else(|| what.clone());
+            let name =
+                name.map(|name| self.source(name).to_owned()).unwrap_or_else(|| what.clone());
             self.steps.push(Step::Import { name, means: format!("{module_text}.{what}") });
         }
     }
@@ -164,16 +192,21 @@ impl Lowering<'_> {
             "integer" => Expr::Number(number(self.source(node))),
             "attribute" => {
                 let object = node.child_by_field_name("object");
-                let name = node.child_by_field_name("attribute").map(|name| self.source(name).to_owned());
-                let object = object.map_or(Expr::Many(Vec::new()), |object| self.expression(object, depth + 1));
+                let name =
+                    node.child_by_field_name("attribute").map(|name| self.source(name).to_owned());
+                let object = object
+                    .map_or(Expr::Many(Vec::new()), |object| self.expression(object, depth + 1));
                 Expr::Member(Box::new(object), name.unwrap_or_default())
             }
             "subscript" => {
                 let value = node.child_by_field_name("value");
                 let index = node.child_by_field_name("subscript");
-                let value = value.map_or(Expr::Many(Vec::new()), |value| self.expression(value, depth + 1));
+                let value =
+                    value.map_or(Expr::Many(Vec::new()), |value| self.expression(value, depth + 1));
                 let index = match index {
-                    Some(slice) if slice.kind() == "slice" => Expr::Name(format!("slice:{}", self.source(slice))),
+                    Some(slice) if slice.kind() == "slice" => {
+                        Expr::Name(format!("slice:{}", self.source(slice)))
+                    }
                     Some(index) => self.expression(index, depth + 1),
                     None => Expr::Many(Vec::new()),
                 };
@@ -181,12 +214,21 @@ impl Lowering<'_> {
             }
             "call" => {
                 let function = node.child_by_field_name("function");
-                let function = function.map_or(Expr::Many(Vec::new()), |function| self.expression(function, depth + 1));
-                let args = node.child_by_field_name("arguments").map(|args| self.arguments(args, depth));
-                Expr::Call { function: Box::new(function), args: args.unwrap_or_default(), range: node.byte_range() }
+                let function = function.map_or(Expr::Many(Vec::new()), |function| {
+                    self.expression(function, depth + 1)
+                });
+                let args =
+                    node.child_by_field_name("arguments").map(|args| self.arguments(args, depth));
+                Expr::Call {
+                    function: Box::new(function),
+                    args: args.unwrap_or_default(),
+                    range: node.byte_range(),
+                }
             }
             "binary_operator" => {
-                let operator = node.child_by_field_name("operator").map(|operator| self.source(operator).to_owned());
+                let operator = node
+                    .child_by_field_name("operator")
+                    .map(|operator| self.source(operator).to_owned());
                 let parts = self.all(node, depth);
                 match operator.as_deref() {
                     Some("+" | "/") if operator.as_deref() == Some("+") => Expr::Join(parts),
@@ -202,13 +244,16 @@ impl Lowering<'_> {
                 }
             }
             "list" | "tuple" | "expression_list" => Expr::List(self.all(node, depth)),
-            "parenthesized_expression" if node.named_child_count() == 1 => {
-                node.named_child(0).map_or(Expr::Many(Vec::new()), |inner| self.expression(inner, depth + 1))
-            }
-            "await" => node.named_child(0).map_or(Expr::Many(Vec::new()), |inner| self.expression(inner, depth + 1)),
+            "parenthesized_expression" if node.named_child_count() == 1 => node
+                .named_child(0)
+                .map_or(Expr::Many(Vec::new()), |inner| self.expression(inner, depth + 1)),
+            "await" => node
+                .named_child(0)
+                .map_or(Expr::Many(Vec::new()), |inner| self.expression(inner, depth + 1)),
             "named_expression" => {
                 self.expression_statement(node, depth + 1);
-                node.child_by_field_name("name").map_or(Expr::Many(Vec::new()), |name| Expr::Name(self.source(name).to_owned()))
+                node.child_by_field_name("name")
+                    .map_or(Expr::Many(Vec::new()), |name| Expr::Name(self.source(name).to_owned()))
             }
             "comment" => Expr::Many(Vec::new()),
             _ => Expr::Many(self.all(node, depth)),
@@ -226,9 +271,11 @@ impl Lowering<'_> {
         let mut args = Vec::new();
         for child in children(node) {
             if child.kind() == "keyword_argument" {
-                let name = child.child_by_field_name("name").map(|name| self.source(name).to_owned());
+                let name =
+                    child.child_by_field_name("name").map(|name| self.source(name).to_owned());
                 let value = child.child_by_field_name("value");
-                let value = value.map_or(Expr::Many(Vec::new()), |value| self.expression(value, depth + 1));
+                let value =
+                    value.map_or(Expr::Many(Vec::new()), |value| self.expression(value, depth + 1));
                 args.push(Arg { name, value });
             } else {
                 args.push(Arg { name: None, value: self.expression(child, depth + 1) });
@@ -238,7 +285,8 @@ impl Lowering<'_> {
     }
 
     fn string(&mut self, node: Node<'_>, depth: usize) -> Expr {
-        let is_raw = node.child(0).is_some_and(|start| self.source(start).to_lowercase().contains('r'));
+        let is_raw =
+            node.child(0).is_some_and(|start| self.source(start).to_lowercase().contains('r'));
         let mut parts = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
@@ -248,7 +296,8 @@ impl Lowering<'_> {
                     parts.push(Expr::Text(if is_raw { text.to_owned() } else { unquoted(text) }));
                 }
                 "interpolation" => {
-                    let inner = child.child_by_field_name("expression").or_else(|| child.named_child(0));
+                    let inner =
+                        child.child_by_field_name("expression").or_else(|| child.named_child(0));
                     parts.extend(inner.map(|inner| self.expression(inner, depth + 1)));
                 }
                 _ => {}
@@ -276,9 +325,25 @@ fn with_between(parts: Vec<Expr>, between: &str) -> Vec<Expr> {
 fn is_expression(node: Node<'_>) -> bool {
     matches!(
         node.kind(),
-        "call" | "identifier" | "attribute" | "subscript" | "binary_operator" | "comparison_operator" | "boolean_operator"
-            | "not_operator" | "await" | "list" | "tuple" | "dictionary" | "conditional_expression" | "parenthesized_expression"
-            | "lambda" | "list_comprehension" | "dictionary_comprehension" | "named_expression" | "yield"
+        "call"
+            | "identifier"
+            | "attribute"
+            | "subscript"
+            | "binary_operator"
+            | "comparison_operator"
+            | "boolean_operator"
+            | "not_operator"
+            | "await"
+            | "list"
+            | "tuple"
+            | "dictionary"
+            | "conditional_expression"
+            | "parenthesized_expression"
+            | "lambda"
+            | "list_comprehension"
+            | "dictionary_comprehension"
+            | "named_expression"
+            | "yield"
     )
 }
 

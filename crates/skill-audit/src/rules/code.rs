@@ -12,25 +12,48 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     let all = || skill.files.iter().flat_map(|file| &file.ops);
     for op in all() {
         match &op.does {
-            Does::Send { to, secrets, by } if !secrets.is_empty() => sent(skill, op, to, secrets, *by, hits),
+            Does::Send { to, secrets, by } if !secrets.is_empty() => {
+                sent(skill, op, to, secrets, *by, hits)
+            }
             Does::Read(path) => read(skill, op, path, hits),
             Does::Write { path, text } => written(skill, op, path, text, hits),
             Does::RemoteShell { form } => {
-                let hit = Hit::new("RSH-01", op.at.clone(), format!("somebody elsewhere gets {form}"));
+                let hit =
+                    Hit::new("RSH-01", op.at.clone(), format!("somebody elsewhere gets {form}"));
                 hits.push(hit.blocking().unless_quoted(skill));
             }
             Does::Destroy { what } => {
-                let hit = Hit::new("DES-01", op.at.clone(), format!("everything in `{what}` is destroyed"));
-                hits.push(if op.at.role == Role::Script { hit.blocking() } else { hit.severity(Severity::Medium).unless_quoted(skill) });
+                let hit = Hit::new(
+                    "DES-01",
+                    op.at.clone(),
+                    format!("everything in `{what}` is destroyed"),
+                );
+                hits.push(if op.at.role == Role::Script {
+                    hit.blocking()
+                } else {
+                    hit.severity(Severity::Medium).unless_quoted(skill)
+                });
             }
             Does::Weaken { what } => weakened(skill, op, what, hits),
             Does::Mine { what } => {
-                let hit = Hit::new("DES-03", op.at.clone(), format!("`{what}` works for somebody else's coins"));
+                let hit = Hit::new(
+                    "DES-03",
+                    op.at.clone(),
+                    format!("`{what}` works for somebody else's coins"),
+                );
                 hits.push(hit.blocking().unless_quoted(skill));
             }
             Does::Disguise { what } => {
-                let hit = Hit::new("OBF-02", op.at.clone(), format!("`{what}` is reached under a name that is put together"));
-                hits.push(if op.at.role == Role::Script { hit.severity(Severity::High) } else { hit.severity(Severity::Medium).unless_quoted(skill) });
+                let hit = Hit::new(
+                    "OBF-02",
+                    op.at.clone(),
+                    format!("`{what}` is reached under a name that is put together"),
+                );
+                hits.push(if op.at.role == Role::Script {
+                    hit.severity(Severity::High)
+                } else {
+                    hit.severity(Severity::Medium).unless_quoted(skill)
+                });
             }
             _ => {}
         }
@@ -39,24 +62,38 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
 }
 
 /// Secrets that are sent somewhere.
-fn sent(skill: &Skill<'_>, op: &Op, to: &Remote, secrets: &[Carry], by: Channel, hits: &mut Vec<Hit>) {
+fn sent(
+    skill: &Skill<'_>,
+    op: &Op,
+    to: &Remote,
+    secrets: &[Carry],
+    by: Channel,
+    hits: &mut Vec<Hit>,
+) {
     let way = match by {
         Channel::Body => "",
         Channel::Address => " in the address",
         Channel::Lookup => " in a name that is looked up",
     };
-    let place = if to.host.is_empty() { "a host that is not written out".to_owned() } else { format!("{} ({})", to.host, to.class) };
+    let place = if to.host.is_empty() {
+        "a host that is not written out".to_owned()
+    } else {
+        format!("{} ({})", to.host, to.class)
+    };
     let from = source(skill, op, secrets);
     for carry in secrets {
         let message = format!("{} goes to {place}{way}", carry.describe());
-        let make = |id: &str| Hit { from: from.clone(), ..Hit::new(id, op.at.clone(), message.clone()) };
+        let make =
+            |id: &str| Hit { from: from.clone(), ..Hit::new(id, op.at.clone(), message.clone()) };
         let is_local = to.class == HostClass::Local;
         match carry {
             Carry::File(class, _) => {
                 let hit = make(if by == Channel::Lookup { "EXF-06" } else { "EXF-01" });
                 hits.push(if is_local && op.at.role != Role::Script {
                     hit.severity(Severity::Medium).unless_quoted(skill)
-                } else if *class == PathClass::ProjectSecret && (to.class == HostClass::Vendor || to.host.is_empty()) {
+                } else if *class == PathClass::ProjectSecret
+                    && (to.class == HostClass::Vendor || to.host.is_empty())
+                {
                     hit.severity(Severity::Medium)
                 } else {
                     hit.blocking().unless_quoted(skill)
@@ -64,19 +101,45 @@ fn sent(skill: &Skill<'_>, op: &Op, to: &Remote, secrets: &[Carry], by: Channel,
             }
             Carry::Environment => {
                 let hit = make("EXF-02");
-                hits.push(if is_local { hit.severity(Severity::Medium).unless_quoted(skill) } else if to.host.is_empty() { hit.severity(Severity::High) } else { hit.blocking().unless_quoted(skill) });
+                hits.push(if is_local {
+                    hit.severity(Severity::Medium).unless_quoted(skill)
+                } else if to.host.is_empty() {
+                    hit.severity(Severity::High)
+                } else {
+                    hit.blocking().unless_quoted(skill)
+                });
             }
             Carry::Variable(name) => {
                 if !is_secret_name(name) || belongs(name, to) || is_local || skill.about.fits(to) {
                     continue;
                 }
                 let hit = make("EXF-03");
-                let is_well_known = ["GITHUB", "GH_", "AWS_", "OPENAI", "ANTHROPIC", "NPM_", "SSH_", "GOOGLE", "AZURE", "SLACK", "STRIPE"].iter().any(|owner| name.to_uppercase().contains(owner));
+                let is_well_known = [
+                    "GITHUB",
+                    "GH_",
+                    "AWS_",
+                    "OPENAI",
+                    "ANTHROPIC",
+                    "NPM_",
+                    "SSH_",
+                    "GOOGLE",
+                    "AZURE",
+                    "SLACK",
+                    "STRIPE",
+                ]
+                .iter()
+                .any(|owner| name.to_uppercase().contains(owner));
                 hits.push(if to.class.is_throwaway() {
                     hit.blocking().unless_quoted(skill)
-                } else if is_well_known && !to.host.is_empty() && to.class == HostClass::Unknown && by != Channel::Lookup {
+                } else if is_well_known
+                    && !to.host.is_empty()
+                    && to.class == HostClass::Unknown
+                    && by != Channel::Lookup
+                {
                     hit.severity(Severity::High).blocking().unless_quoted(skill)
-                } else if to.host.is_empty() || matches!(to.class, HostClass::Vendor | HostClass::Registry) {
+                } else if to.host.is_empty()
+                    || matches!(to.class, HostClass::Vendor | HostClass::Registry)
+                {
                     hit.severity(Severity::Low)
                 } else {
                     hit.severity(Severity::Medium)
@@ -102,36 +165,72 @@ fn source(skill: &Skill<'_>, op: &Op, secrets: &[Carry]) -> Option<(At, String)>
 
 fn read(skill: &Skill<'_>, op: &Op, path: &str, hits: &mut Vec<Hit>) {
     match PathClass::of(path) {
-        PathClass::Secret => hits.push(Hit::new("CRED-01", op.at.clone(), format!("`{path}` is read: credentials")).unless_quoted(skill)),
-        PathClass::Vault => hits.push(Hit::new("CRED-02", op.at.clone(), format!("`{path}` is read: data of a browser, wallet or keychain")).unless_quoted(skill)),
+        PathClass::Secret => hits.push(
+            Hit::new("CRED-01", op.at.clone(), format!("`{path}` is read: credentials"))
+                .unless_quoted(skill),
+        ),
+        PathClass::Vault => hits.push(
+            Hit::new(
+                "CRED-02",
+                op.at.clone(),
+                format!("`{path}` is read: data of a browser, wallet or keychain"),
+            )
+            .unless_quoted(skill),
+        ),
         _ => {}
     }
 }
 
 fn written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hit>) {
     let lower = text.to_lowercase();
-    let is_usual = lower.contains("export path") || lower.contains("path=") || lower.contains("eval \"$(") || lower.contains("completion") || lower.contains("alias ") || lower.starts_with("export ");
-    let fetches = ["curl ", "wget ", "/dev/tcp", "base64", "nc ", "python -c", "python3 -c"].iter().any(|word| lower.contains(word));
+    let is_usual = lower.contains("export path")
+        || lower.contains("path=")
+        || lower.contains("eval \"$(")
+        || lower.contains("completion")
+        || lower.contains("alias ")
+        || lower.starts_with("export ");
+    let fetches = ["curl ", "wget ", "/dev/tcp", "base64", "nc ", "python -c", "python3 -c"]
+        .iter()
+        .any(|word| lower.contains(word));
     match PathClass::of(path) {
         PathClass::Startup => {
-            let hit = Hit::new("PER-01", op.at.clone(), format!("`{path}` is written: it runs at every start"));
+            let hit = Hit::new(
+                "PER-01",
+                op.at.clone(),
+                format!("`{path}` is written: it runs at every start"),
+            );
             hits.push(match () {
                 () if fetches => hit.severity(Severity::High).blocking().unless_quoted(skill),
-                () if path.contains("authorized_keys") && op.at.role == Role::Script => hit.severity(Severity::High).blocking(),
+                () if path.contains("authorized_keys") && op.at.role == Role::Script => {
+                    hit.severity(Severity::High).blocking()
+                }
                 () if is_usual || op.at.role != Role::Script => hit.severity(Severity::Low),
                 () => hit,
             });
         }
         PathClass::GitHook => {
-            let hit = Hit::new("PER-02", op.at.clone(), format!("`{path}` is written: git runs it"));
-            hits.push(if fetches { hit.severity(Severity::High).blocking().unless_quoted(skill) } else { hit.severity(Severity::Low) });
+            let hit =
+                Hit::new("PER-02", op.at.clone(), format!("`{path}` is written: git runs it"));
+            hits.push(if fetches {
+                hit.severity(Severity::High).blocking().unless_quoted(skill)
+            } else {
+                hit.severity(Severity::Low)
+            });
         }
         PathClass::AgentSettings => {
-            let hit = Hit::new("PER-03", op.at.clone(), format!("`{path}` is written: what the agent may do, or what runs beside it"));
+            let hit = Hit::new(
+                "PER-03",
+                op.at.clone(),
+                format!("`{path}` is written: what the agent may do, or what runs beside it"),
+            );
             hits.push(if op.at.role == Role::Script { hit } else { hit.severity(Severity::Low) });
         }
         PathClass::AgentMemory => {
-            let hit = Hit::new("MEM-01", op.at.clone(), format!("`{path}` is written: the agent is told it in every session"));
+            let hit = Hit::new(
+                "MEM-01",
+                op.at.clone(),
+                format!("`{path}` is written: the agent is told it in every session"),
+            );
             hits.push(if op.at.role == Role::Script { hit } else { hit.severity(Severity::Low) });
         }
         _ => {}
@@ -141,25 +240,56 @@ fn written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hi
 fn weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
     let hit = Hit::new("DES-02", op.at.clone(), format!("{what} is switched off"));
     // Where something was fetched before, this is how it gets past.
-    let near = |other: &&Op| other.at.file == op.at.file && other.at.span.start.abs_diff(op.at.span.start) < 2000;
-    let fetched = skill.files.iter().flat_map(|file| &file.ops).filter(near).any(|other| match &other.does {
-        Does::Fetch(from) | Does::RunFetched { from, .. } => !matches!(from.class, HostClass::Vendor | HostClass::Registry | HostClass::Local | HostClass::Code),
-        _ => false,
+    let near = |other: &&Op| {
+        other.at.file == op.at.file && other.at.span.start.abs_diff(op.at.span.start) < 2000
+    };
+    let fetched =
+        skill.files.iter().flat_map(|file| &file.ops).filter(near).any(|other| match &other.does {
+            Does::Fetch(from) | Does::RunFetched { from, .. } => !matches!(
+                from.class,
+                HostClass::Vendor | HostClass::Registry | HostClass::Local | HostClass::Code
+            ),
+            _ => false,
+        });
+    hits.push(if fetched {
+        hit.severity(Severity::High).blocking().unless_quoted(skill)
+    } else {
+        hit.unless_quoted(skill)
     });
-    hits.push(if fetched { hit.severity(Severity::High).blocking().unless_quoted(skill) } else { hit.unless_quoted(skill) });
 }
 
 /// What a browser, a wallet or a keychain keeps is read by a script that also talks to a host nobody knows.
 fn harvest(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
-    let scripts = || skill.files.iter().flat_map(|file| &file.ops).filter(|op| op.at.role == Role::Script || !op.at.chain.is_empty());
-    let vault = scripts().find(|op| matches!(&op.does, Does::Read(path) if PathClass::of(path) == PathClass::Vault));
+    let scripts = || {
+        skill
+            .files
+            .iter()
+            .flat_map(|file| &file.ops)
+            .filter(|op| op.at.role == Role::Script || !op.at.chain.is_empty())
+    };
+    let vault = scripts()
+        .find(|op| matches!(&op.does, Does::Read(path) if PathClass::of(path) == PathClass::Vault));
     let out = scripts().find_map(|op| match &op.does {
-        Does::Send { to, .. } if !to.host.is_empty() && !matches!(to.class, HostClass::Local | HostClass::Vendor | HostClass::Registry) => Some((op, to)),
+        Does::Send { to, .. }
+            if !to.host.is_empty()
+                && !matches!(
+                    to.class,
+                    HostClass::Local | HostClass::Vendor | HostClass::Registry
+                ) =>
+        {
+            Some((op, to))
+        }
         _ => None,
     });
     if let (Some(vault), Some((out, to))) = (vault, out) {
-        let message = format!("data of a browser, wallet or keychain is read, and something is sent to {} ({})", to.host, to.class);
-        let hit = Hit { from: Some((vault.at.clone(), "the data is read".to_owned())), ..Hit::new("EXF-01", out.at.clone(), message) };
+        let message = format!(
+            "data of a browser, wallet or keychain is read, and something is sent to {} ({})",
+            to.host, to.class
+        );
+        let hit = Hit {
+            from: Some((vault.at.clone(), "the data is read".to_owned())),
+            ..Hit::new("EXF-01", out.at.clone(), message)
+        };
         hits.push(hit.blocking());
     }
 }

@@ -17,7 +17,8 @@ use crate::op::{Does, Op, Role};
 const NEAR: usize = 400;
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?-u:\b)(?:https?|hxxps?|ftp)(?:://|\[:\]//|%3a%2f%2f)[^\s"'`<>)\]|]+"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)(?-u:\b)(?:https?|hxxps?|ftp)(?:://|\[:\]//|%3a%2f%2f)[^\s"'`<>)\]|]+"#)
+        .expect("a pattern that is tested")
 });
 static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?-u:\b)(?:pass(?:word|code|phrase|wd)?|pwd)(?-u:\b)\s*(?:is|for[^\n.:]{0,40}is|[:=\-–→])\s*[`"'*_(]*[^\s`"'*_()]{2,}|(?-u:\b)pass(?:word)?\s*[`"'*]+[^\s`"'*]{2,}|-p['"]?[A-Za-z0-9!@#_]{3,}\s+\S+\.(?:zip|7z|rar)"#).expect("a pattern that is tested")
@@ -55,7 +56,10 @@ fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
             // What is harmless when decoded is odd, and no more.
             let is_harmless = text.as_deref().is_some_and(|text| !looks_active(text));
             // Escapes and the like are common in honest scripts.
-            let is_odd = matches!(encoding, crate::Encoding::Escapes | crate::Encoding::Percent | crate::Encoding::Reversed) && !text.as_deref().is_some_and(looks_active);
+            let is_odd = matches!(
+                encoding,
+                crate::Encoding::Escapes | crate::Encoding::Percent | crate::Encoding::Reversed
+            ) && !text.as_deref().is_some_and(looks_active);
             let is_shell_or_code = op.at.role != Role::Inline || text.is_some();
             hits.push(if is_harmless || is_odd || !is_shell_or_code {
                 hit.severity(Severity::Medium)
@@ -82,37 +86,62 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
             if is_hidden { hit.severity(Severity::High).blocking() } else { hit }
         }
         HostClass::Unknown if from.host.is_empty() => hit.severity(Severity::Medium),
-        HostClass::Unknown if skill.about.fits(from) && !is_hidden && !from.is_plain => hit.severity(Severity::Medium),
-        HostClass::Unknown | HostClass::FreeHost => hit.severity(Severity::High).blocking().unless_quoted(skill),
-        HostClass::Paste | HostClass::FileDrop | HostClass::Shortener | HostClass::Tunnel | HostClass::Hook | HostClass::Address => {
-            hit.severity(Severity::Critical).blocking().unless_quoted(skill)
+        HostClass::Unknown if skill.about.fits(from) && !is_hidden && !from.is_plain => {
+            hit.severity(Severity::Medium)
         }
+        HostClass::Unknown | HostClass::FreeHost => {
+            hit.severity(Severity::High).blocking().unless_quoted(skill)
+        }
+        HostClass::Paste
+        | HostClass::FileDrop
+        | HostClass::Shortener
+        | HostClass::Tunnel
+        | HostClass::Hook
+        | HostClass::Address => hit.severity(Severity::Critical).blocking().unless_quoted(skill),
     }
 }
 
 /// What a reader is told to fetch and run.
 fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<Hit>) {
     let text = file.text.text.as_str();
-    let links = file.document.links.iter().filter(|link| !link.is_image).map(|link| (link.span.clone(), link.target.clone()));
-    let bare = ADDRESS.find_iter(text).map(|found| (found.range(), found.as_str().replace("hxxp", "http").replace("[:]", ":").replace("[.]", ".")));
+    let links = file
+        .document
+        .links
+        .iter()
+        .filter(|link| !link.is_image)
+        .map(|link| (link.span.clone(), link.target.clone()));
+    let bare = ADDRESS.find_iter(text).map(|found| {
+        (
+            found.range(),
+            found.as_str().replace("hxxp", "http").replace("[:]", ":").replace("[.]", "."),
+        )
+    });
     let mut seen: Vec<Range<usize>> = Vec::new();
     let mut all: Vec<(Range<usize>, String)> = links.chain(bare).collect();
     all.sort_by_key(|(span, _)| span.start);
     for (span, address) in all {
-        let Some(remote) = Remote::parse(address.trim_end_matches(['.', ',', '*'])) else { continue };
+        let Some(remote) = Remote::parse(address.trim_end_matches(['.', ',', '*'])) else {
+            continue;
+        };
         let section = file.document.section(span.start, text.len());
-        let around = section.start.max(span.start.saturating_sub(NEAR))..section.end.min(span.end + NEAR);
-        let wide = section.start.max(span.start.saturating_sub(3 * NEAR))..section.end.min(span.end + 3 * NEAR);
+        let around =
+            section.start.max(span.start.saturating_sub(NEAR))..section.end.min(span.end + NEAR);
+        let wide = section.start.max(span.start.saturating_sub(3 * NEAR))
+            ..section.end.min(span.end + 3 * NEAR);
         let at = skill.at(number, span.clone(), &[]);
         let is_new = !seen.iter().any(|before| before.start < span.end && span.start < before.end);
-        if let Some(hit) = pasted(skill, file, &remote, &around, &at).or_else(|| helper(skill, file, &remote, (&around, &wide), &at)).filter(|_| is_new) {
+        if let Some(hit) = pasted(skill, file, &remote, &around, &at)
+            .or_else(|| helper(skill, file, &remote, (&around, &wide), &at))
+            .filter(|_| is_new)
+        {
             seen.push(span);
             hits.push(hit);
         }
     }
     for found in PASSWORD.find_iter(text) {
         let section = file.document.section(found.start(), text.len());
-        let around = section.start.max(found.start().saturating_sub(NEAR))..section.end.min(found.end() + NEAR);
+        let around = section.start.max(found.start().saturating_sub(NEAR))
+            ..section.end.min(found.end() + NEAR);
         if let Some(hit) = locked(skill, number, file, found.range(), &around) {
             hits.push(hit);
             break;
@@ -121,18 +150,34 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
 }
 
 /// A paste site, and a terminal to paste into.
-fn pasted(skill: &Skill<'_>, file: &Inspected<'_>, remote: &Remote, around: &Range<usize>, at: &crate::op::At) -> Option<Hit> {
-    let is_odd_place = remote.class.is_throwaway() && remote.class != HostClass::Hook || remote.class == HostClass::FreeHost || is_snippet(remote);
+fn pasted(
+    skill: &Skill<'_>,
+    file: &Inspected<'_>,
+    remote: &Remote,
+    around: &Range<usize>,
+    at: &crate::op::At,
+) -> Option<Hit> {
+    let is_odd_place = remote.class.is_throwaway() && remote.class != HostClass::Hook
+        || remote.class == HostClass::FreeHost
+        || is_snippet(remote);
     let cues = &file.cues;
-    let to_terminal = cues.all(&[Cue::Terminal, Cue::Copy], around) || cues.all(&[Cue::Copy, Cue::Run], around) || cues.all(&[Cue::Terminal, Cue::Run], around) && remote.class == HostClass::Paste;
+    let to_terminal = cues.all(&[Cue::Terminal, Cue::Copy], around)
+        || cues.all(&[Cue::Copy, Cue::Run], around)
+        || cues.all(&[Cue::Terminal, Cue::Run], around) && remote.class == HostClass::Paste;
     let has_command = file.slice(around).to_lowercase().contains("command");
-    if !is_odd_place || !to_terminal || !(has_command || cues.near(Cue::Terminal, around).is_some()) {
+    if !is_odd_place || !to_terminal || !(has_command || cues.near(Cue::Terminal, around).is_some())
+    {
         return None;
     }
-    let message = format!("the reader is sent to {} ({}) for a command to run", shown(remote), remote.class);
+    let message =
+        format!("the reader is sent to {} ({}) for a command to run", shown(remote), remote.class);
     let hit = Hit::new("DEL-04", at.clone(), message);
     Some(match remote.class {
-        HostClass::Paste | HostClass::Shortener | HostClass::FileDrop | HostClass::Address | HostClass::Tunnel => hit.blocking().unless_quoted(skill),
+        HostClass::Paste
+        | HostClass::Shortener
+        | HostClass::FileDrop
+        | HostClass::Address
+        | HostClass::Tunnel => hit.blocking().unless_quoted(skill),
         HostClass::Code => hit.severity(Severity::Medium),
         _ if cues.near(Cue::Require, around).is_some() => hit.blocking().unless_quoted(skill),
         _ => hit.severity(Severity::Medium),
@@ -144,7 +189,13 @@ fn is_snippet(remote: &Remote) -> bool {
 }
 
 /// A tool that must be there first, from a place where anybody can put one.
-fn helper(skill: &Skill<'_>, file: &Inspected<'_>, remote: &Remote, (around, wide): (&Range<usize>, &Range<usize>), at: &crate::op::At) -> Option<Hit> {
+fn helper(
+    skill: &Skill<'_>,
+    file: &Inspected<'_>,
+    remote: &Remote,
+    (around, wide): (&Range<usize>, &Range<usize>),
+    at: &crate::op::At,
+) -> Option<Hit> {
     let cues = &file.cues;
     let is_bundle = BUNDLE.is_match(&format!("{} ", remote.text));
     let gets = cues.near(Cue::Download, around).is_some() || is_bundle;
@@ -154,69 +205,183 @@ fn helper(skill: &Skill<'_>, file: &Inspected<'_>, remote: &Remote, (around, wid
         return None;
     }
     let message = |how: &str| format!("{how} from {} ({})", shown(remote), remote.class);
-    let hit = |how: &str| Hit::new(if must { "DEL-05" } else { "DEL-06" }, at.clone(), message(how));
+    let hit =
+        |how: &str| Hit::new(if must { "DEL-05" } else { "DEL-06" }, at.clone(), message(how));
     match remote.class {
         HostClass::Local | HostClass::Registry | HostClass::Vendor => None,
-        HostClass::Paste | HostClass::FileDrop | HostClass::Shortener | HostClass::Tunnel | HostClass::Address => {
-            Some(hit("something to be run is to be fetched").severity(Severity::Critical).blocking().unless_quoted(skill))
-        }
+        HostClass::Paste
+        | HostClass::FileDrop
+        | HostClass::Shortener
+        | HostClass::Tunnel
+        | HostClass::Address => Some(
+            hit("something to be run is to be fetched")
+                .severity(Severity::Critical)
+                .blocking()
+                .unless_quoted(skill),
+        ),
         HostClass::Hook => None,
         HostClass::Code if is_bundle && must => {
-            let is_own = remote.text.split('/').nth(3).is_some_and(|owner| skill.about.knows(owner)) && remote.text.split('/').nth(4).is_some_and(|name| skill.about.knows(name));
+            let is_own =
+                remote.text.split('/').nth(3).is_some_and(|owner| skill.about.knows(owner))
+                    && remote.text.split('/').nth(4).is_some_and(|name| skill.about.knows(name));
             let hit = hit("a program that must be there first is to be fetched");
             // A program for one system alone, straight from a release, and told to be started.
-            let is_for_people = cues.near(Cue::Program, around).is_some() || cues.near(Cue::Archive, around).is_some();
-            Some(if is_for_people && !is_own { hit.blocking().unless_quoted(skill) } else { hit.severity(Severity::Medium) })
+            let is_for_people = cues.near(Cue::Program, around).is_some()
+                || cues.near(Cue::Archive, around).is_some();
+            Some(if is_for_people && !is_own {
+                hit.blocking().unless_quoted(skill)
+            } else {
+                hit.severity(Severity::Medium)
+            })
         }
-        HostClass::Code if is_bundle => Some(hit("a program is to be fetched and run").severity(Severity::Medium)),
+        HostClass::Code if is_bundle => {
+            Some(hit("a program is to be fetched and run").severity(Severity::Medium))
+        }
         HostClass::Code => None,
-        HostClass::FreeHost if must && !is_page_of_project(remote) => Some(hit("a tool that must be there first is to be fetched").blocking().unless_quoted(skill)),
+        HostClass::FreeHost if must && !is_page_of_project(remote) => Some(
+            hit("a tool that must be there first is to be fetched").blocking().unless_quoted(skill),
+        ),
         HostClass::FreeHost => None,
         HostClass::Unknown if skill.about.fits(remote) => None,
-        HostClass::Unknown if is_bundle && must => Some(hit("a program that must be there first is to be fetched").blocking().unless_quoted(skill)),
-        HostClass::Unknown if must && insists(file, around) => Some(hit("a tool that must be there first is to be fetched").severity(Severity::High).blocking().unless_quoted(skill)),
-        HostClass::Unknown if is_bundle => Some(hit("a program is to be fetched and run").severity(Severity::Medium)),
+        HostClass::Unknown if is_bundle && must => Some(
+            hit("a program that must be there first is to be fetched")
+                .blocking()
+                .unless_quoted(skill),
+        ),
+        HostClass::Unknown if must && insists(file, around) => Some(
+            hit("a tool that must be there first is to be fetched")
+                .severity(Severity::High)
+                .blocking()
+                .unless_quoted(skill),
+        ),
+        HostClass::Unknown if is_bundle => {
+            Some(hit("a program is to be fetched and run").severity(Severity::Medium))
+        }
         HostClass::Unknown => None,
     }
 }
 
 /// Documentation of projects is kept there too.
 fn is_page_of_project(remote: &Remote) -> bool {
-    ["github.io", "gitlab.io", "readthedocs.io", "storage.googleapis.com", "supabase.co", "hf.space", "streamlit.app", "notion.site"].iter().any(|known| remote.host.ends_with(known))
+    [
+        "github.io",
+        "gitlab.io",
+        "readthedocs.io",
+        "storage.googleapis.com",
+        "supabase.co",
+        "hf.space",
+        "streamlit.app",
+        "notion.site",
+    ]
+    .iter()
+    .any(|known| remote.host.ends_with(known))
 }
 
 /// Returns true if a text leaves no way around it.
 fn insists(file: &Inspected<'_>, around: &Range<usize>) -> bool {
     let text = file.slice(around).to_lowercase();
-    ["must be installed", "will not work", "won't work", "will not function", "cannot function", "not function without", "before using this skill", "before using the skill", "to function", "required for this skill", "this skill requires"].iter().any(|phrase| text.contains(phrase))
+    [
+        "must be installed",
+        "will not work",
+        "won't work",
+        "will not function",
+        "cannot function",
+        "not function without",
+        "before using this skill",
+        "before using the skill",
+        "to function",
+        "required for this skill",
+        "this skill requires",
+    ]
+    .iter()
+    .any(|phrase| text.contains(phrase))
 }
 
 /// An archive, and the password that keeps scanners out of it.
-fn locked(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, span: Range<usize>, around: &Range<usize>) -> Option<Hit> {
+fn locked(
+    skill: &Skill<'_>,
+    number: usize,
+    file: &Inspected<'_>,
+    span: Range<usize>,
+    around: &Range<usize>,
+) -> Option<Hit> {
     let cues = &file.cues;
     let close = around.start.max(span.start.saturating_sub(200))..around.end.min(span.end + 200);
     let text = file.slice(around).to_lowercase();
     let has_archive = cues.near(Cue::Archive, &close).is_some();
-    let odd_address = ADDRESS.find_iter(file.slice(around)).filter_map(|found| Remote::parse(found.as_str().trim_end_matches(['.', ',', ')']))).any(|remote| !matches!(remote.class, HostClass::Local | HostClass::Vendor | HostClass::Registry));
+    let odd_address = ADDRESS
+        .find_iter(file.slice(around))
+        .filter_map(|found| Remote::parse(found.as_str().trim_end_matches(['.', ',', ')'])))
+        .any(|remote| {
+            !matches!(remote.class, HostClass::Local | HostClass::Vendor | HostClass::Registry)
+        });
     let comes_from_elsewhere = odd_address || cues.near(Cue::Download, around).is_some();
     let runs = cues.near(Cue::Run, around).is_some() || cues.near(Cue::Program, around).is_some();
-    let is_made = ["create", "protect", "encrypt", "add a password", "set a password", "database", "postgres", "mysql", "username"].iter().any(|word| text.contains(word));
+    let is_made = [
+        "create",
+        "protect",
+        "encrypt",
+        "add a password",
+        "set a password",
+        "database",
+        "postgres",
+        "mysql",
+        "username",
+    ]
+    .iter()
+    .any(|word| text.contains(word));
     if !has_archive || !comes_from_elsewhere || !runs {
         return None;
     }
     let at = skill.at(number, span, &[]);
-    let hit = Hit::new("DEL-03", at, "an archive with a password is to be fetched, unpacked and run");
-    Some(if odd_address && !is_made { hit.blocking() } else if is_made { hit.severity(Severity::Medium) } else { hit.severity(Severity::High).blocking().unless_quoted(skill) })
+    let hit =
+        Hit::new("DEL-03", at, "an archive with a password is to be fetched, unpacked and run");
+    Some(if odd_address && !is_made {
+        hit.blocking()
+    } else if is_made {
+        hit.severity(Severity::Medium)
+    } else {
+        hit.severity(Severity::High).blocking().unless_quoted(skill)
+    })
 }
 
 /// Returns true if text does more than say something.
 fn looks_active(text: &str) -> bool {
     let lower = text.to_lowercase();
-    ["curl", "wget", "http", "/bin/", "bash", "sh -", "python", "powershell", "iex", "exec", "eval", "import ", "subprocess", "socket", "rm -", "nc ", "base64", "chmod", "require(", "fetch(", "osascript", "/dev/tcp"].iter().any(|word| lower.contains(word))
+    [
+        "curl",
+        "wget",
+        "http",
+        "/bin/",
+        "bash",
+        "sh -",
+        "python",
+        "powershell",
+        "iex",
+        "exec",
+        "eval",
+        "import ",
+        "subprocess",
+        "socket",
+        "rm -",
+        "nc ",
+        "base64",
+        "chmod",
+        "require(",
+        "fetch(",
+        "osascript",
+        "/dev/tcp",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
 }
 
 fn shown(remote: &Remote) -> String {
-    if remote.host.is_empty() { "a host that is not written out".to_owned() } else { remote.host.clone() }
+    if remote.host.is_empty() {
+        "a host that is not written out".to_owned()
+    } else {
+        remote.host.clone()
+    }
 }
 
 fn short(text: &str) -> String {

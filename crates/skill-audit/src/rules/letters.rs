@@ -9,8 +9,19 @@ use crate::op::{At, Role};
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for (number, file) in skill.files.iter().enumerate() {
-        let role = if file.is_script() { Role::Script } else if file.kind == Kind::Markdown { Role::Prose } else { Role::Data };
-        let place = |span: &std::ops::Range<usize>| At { file: number, span: span.clone(), role, chain: Vec::new() };
+        let role = if file.is_script() {
+            Role::Script
+        } else if file.kind == Kind::Markdown {
+            Role::Prose
+        } else {
+            Role::Data
+        };
+        let place = |span: &std::ops::Range<usize>| At {
+            file: number,
+            span: span.clone(),
+            role,
+            chain: Vec::new(),
+        };
         let mut invisible = 0;
         for (span, odd) in &file.text.oddities {
             match odd {
@@ -19,13 +30,22 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                     // A flag of a country's part is written with a few of them.
                     if letters >= 8 {
                         let _ = Cues::of(hidden);
-                        let hit = Hit::new("UNI-01", place(span), format!("text that cannot be seen says: {hidden}"));
+                        let hit = Hit::new(
+                            "UNI-01",
+                            place(span),
+                            format!("text that cannot be seen says: {hidden}"),
+                        );
                         hits.push(hit.blocking());
                     }
                 }
                 Oddity::Direction => {
-                    let hit = Hit::new("UNI-02", place(span), "a mark makes text look other than it is");
-                    hits.push(if role == Role::Script { hit.severity(Severity::High) } else { hit });
+                    let hit =
+                        Hit::new("UNI-02", place(span), "a mark makes text look other than it is");
+                    hits.push(if role == Role::Script {
+                        hit.severity(Severity::High)
+                    } else {
+                        hit
+                    });
                 }
                 Oddity::InsideWord => invisible += 1,
                 Oddity::LookAlike(word) => {
@@ -34,9 +54,14 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
             }
         }
         if invisible >= 2
-            && let Some((span, _)) = file.text.oddities.iter().find(|(_, odd)| *odd == Oddity::InsideWord)
+            && let Some((span, _)) =
+                file.text.oddities.iter().find(|(_, odd)| *odd == Oddity::InsideWord)
         {
-            hits.push(Hit::new("UNI-03", place(span), format!("{invisible} words have something invisible in them")));
+            hits.push(Hit::new(
+                "UNI-03",
+                place(span),
+                format!("{invisible} words have something invisible in them"),
+            ));
         }
     }
 }

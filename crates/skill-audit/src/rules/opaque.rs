@@ -13,13 +13,33 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
         let at = At { file: number, span: 0..0, role: Role::Data, chain: Vec::new() };
         let path = file.file.path;
         match file.kind {
-            Kind::Native => hits.push(Hit::new("BIN-01", at, format!("`{path}` is a program for a machine"))),
-            Kind::Bytecode if path.ends_with(".wasm") => hits.push(Hit::new("BIN-05", at, format!("`{path}` is a WebAssembly module")).severity(Severity::Low)),
-            Kind::Bytecode => hits.push(Hit::new("BIN-02", at, format!("`{path}` is compiled code"))),
+            Kind::Native => {
+                hits.push(Hit::new("BIN-01", at, format!("`{path}` is a program for a machine")))
+            }
+            Kind::Bytecode if path.ends_with(".wasm") => hits.push(
+                Hit::new("BIN-05", at, format!("`{path}` is a WebAssembly module"))
+                    .severity(Severity::Low),
+            ),
+            Kind::Bytecode => {
+                hits.push(Hit::new("BIN-02", at, format!("`{path}` is compiled code")))
+            }
             Kind::Archive if is_document(path) => {}
-            Kind::Archive => hits.push(Hit::new("BIN-04", at, format!("`{path}` is an archive{}", if is_encrypted(file.file.bytes) { " with a password" } else { "" }))),
-            Kind::Binary if file.file.is_executable => hits.push(Hit::new("BIN-01", at, format!("`{path}` can be run and is no text"))),
-            Kind::Binary => hits.push(Hit::new("OPQ-02", at, format!("`{path}` is none of the kinds of files that are known"))),
+            Kind::Archive => hits.push(Hit::new(
+                "BIN-04",
+                at,
+                format!(
+                    "`{path}` is an archive{}",
+                    if is_encrypted(file.file.bytes) { " with a password" } else { "" }
+                ),
+            )),
+            Kind::Binary if file.file.is_executable => {
+                hits.push(Hit::new("BIN-01", at, format!("`{path}` can be run and is no text")))
+            }
+            Kind::Binary => hits.push(Hit::new(
+                "OPQ-02",
+                at,
+                format!("`{path}` is none of the kinds of files that are known"),
+            )),
             Kind::Active if path.to_lowercase().ends_with(".svg") => active(number, file, hits),
             _ => {}
         }
@@ -34,7 +54,12 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
 /// Documents of office programs are archives of text.
 fn is_document(path: &str) -> bool {
     let path = path.to_lowercase();
-    [".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".vsix", ".thmx", ".potx", ".dotx", ".xltx"].iter().any(|end| path.ends_with(end))
+    [
+        ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".vsix", ".thmx", ".potx",
+        ".dotx", ".xltx",
+    ]
+    .iter()
+    .any(|end| path.ends_with(end))
 }
 
 /// The flag for a password in a ZIP file's first entry; RAR and 7z hide theirs.
@@ -46,8 +71,17 @@ fn active(number: usize, file: &crate::inspect::Inspected<'_>, hits: &mut Vec<Hi
     let lower = file.text.text.to_lowercase();
     for mark in ["<script", "onload=", "onerror=", "onclick=", "javascript:", "<foreignobject"] {
         if let Some(start) = lower.find(mark) {
-            let at = At { file: number, span: file.text.origin(&(start..start + mark.len())), role: Role::Data, chain: Vec::new() };
-            hits.push(Hit::new("BIN-03", at, format!("the picture `{}` runs code: `{mark}`", file.file.path)));
+            let at = At {
+                file: number,
+                span: file.text.origin(&(start..start + mark.len())),
+                role: Role::Data,
+                chain: Vec::new(),
+            };
+            hits.push(Hit::new(
+                "BIN-03",
+                at,
+                format!("the picture `{}` runs code: `{mark}`", file.file.path),
+            ));
             return;
         }
     }
@@ -60,10 +94,25 @@ fn packed(number: usize, file: &crate::inspect::Inspected<'_>, hits: &mut Vec<Hi
     }
     let text = file.text.text.as_str();
     let lower = text.to_lowercase();
-    let mark = ["eval(function(p,a,c,k,e", "_0x", "__pyarmor__", "pyarmor_runtime", "exec(__import__('zlib')", "lambda __,_", "\\u0065\\u0076\\u0061\\u006c", "jsfuck", "[][(![]+[])"].iter().find(|mark| lower.contains(**mark) && (**mark != "_0x" || lower.matches("_0x").count() > 40));
-    let has_archive_inside = lower.contains("__archive_below__") || lower.contains("makeself") || file.kind == Kind::Shell && text.lines().any(|line| line.starts_with("tail -n +") && line.contains('|'));
+    let mark = [
+        "eval(function(p,a,c,k,e",
+        "_0x",
+        "__pyarmor__",
+        "pyarmor_runtime",
+        "exec(__import__('zlib')",
+        "lambda __,_",
+        "\\u0065\\u0076\\u0061\\u006c",
+        "jsfuck",
+        "[][(![]+[])",
+    ]
+    .iter()
+    .find(|mark| lower.contains(**mark) && (**mark != "_0x" || lower.matches("_0x").count() > 40));
+    let has_archive_inside = lower.contains("__archive_below__")
+        || lower.contains("makeself")
+        || file.kind == Kind::Shell
+            && text.lines().any(|line| line.starts_with("tail -n +") && line.contains('|'));
     let long = text.split('\n').map(str::len).max().unwrap_or(0);
-    let is_blob = long > LONG_LINE && matches!(file.kind, Kind::Shell | Kind::Python) ;
+    let is_blob = long > LONG_LINE && matches!(file.kind, Kind::Shell | Kind::Python);
     let reason = match (mark, has_archive_inside, is_blob) {
         (Some(mark), _, _) => format!("it is packed: `{mark}`"),
         (None, true, _) => "it unpacks itself".to_owned(),

@@ -7,13 +7,92 @@ use crate::op::{Does, Op, Role};
 
 /// Packages that others are named after.
 const POPULAR: [&str; 70] = [
-    "requests", "numpy", "pandas", "flask", "django", "fastapi", "pydantic", "urllib3", "boto3", "scipy", "matplotlib", "pillow", "beautifulsoup4", "selenium", "playwright",
-    "openai", "anthropic", "langchain", "tensorflow", "torch", "transformers", "scikit-learn", "cryptography", "paramiko", "pyyaml", "click", "setuptools", "virtualenv", "pytest", "sqlalchemy",
-    "express", "lodash", "react", "axios", "chalk", "commander", "typescript", "webpack", "eslint", "prettier", "next", "vite", "dotenv", "moment", "mongoose", "puppeteer", "socket.io", "node-fetch", "cross-env", "nodemon",
-    "jsonwebtoken", "bcrypt", "request", "underscore", "async", "body-parser", "uuid", "yargs", "inquirer", "rimraf", "colors", "ethers", "web3", "solana", "discord.js", "telegraf", "electron", "jquery", "vue", "angular",
+    "requests",
+    "numpy",
+    "pandas",
+    "flask",
+    "django",
+    "fastapi",
+    "pydantic",
+    "urllib3",
+    "boto3",
+    "scipy",
+    "matplotlib",
+    "pillow",
+    "beautifulsoup4",
+    "selenium",
+    "playwright",
+    "openai",
+    "anthropic",
+    "langchain",
+    "tensorflow",
+    "torch",
+    "transformers",
+    "scikit-learn",
+    "cryptography",
+    "paramiko",
+    "pyyaml",
+    "click",
+    "setuptools",
+    "virtualenv",
+    "pytest",
+    "sqlalchemy",
+    "express",
+    "lodash",
+    "react",
+    "axios",
+    "chalk",
+    "commander",
+    "typescript",
+    "webpack",
+    "eslint",
+    "prettier",
+    "next",
+    "vite",
+    "dotenv",
+    "moment",
+    "mongoose",
+    "puppeteer",
+    "socket.io",
+    "node-fetch",
+    "cross-env",
+    "nodemon",
+    "jsonwebtoken",
+    "bcrypt",
+    "request",
+    "underscore",
+    "async",
+    "body-parser",
+    "uuid",
+    "yargs",
+    "inquirer",
+    "rimraf",
+    "colors",
+    "ethers",
+    "web3",
+    "solana",
+    "discord.js",
+    "telegraf",
+    "electron",
+    "jquery",
+    "vue",
+    "angular",
 ];
 /// Skills that others are named after.
-const SKILLS: [&str; 12] = ["pdf", "docx", "xlsx", "pptx", "skill-creator", "mcp-builder", "frontend-design", "webapp-testing", "clawhub", "openclaw", "claude-code", "superpowers"];
+const SKILLS: [&str; 12] = [
+    "pdf",
+    "docx",
+    "xlsx",
+    "pptx",
+    "skill-creator",
+    "mcp-builder",
+    "frontend-design",
+    "webapp-testing",
+    "clawhub",
+    "openclaw",
+    "claude-code",
+    "superpowers",
+];
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for op in skill.files.iter().flat_map(|file| &file.ops) {
@@ -21,32 +100,79 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
             installed(skill, op, by, what, hits);
         }
     }
-    if let Some(known) = SKILLS.iter().find(|known| is_near(skill.name, known) && known.len() >= 7) {
+    if let Some(known) = SKILLS.iter().find(|known| is_near(skill.name, known) && known.len() >= 7)
+    {
         let at = skill.at(0, 0..0, &[]);
-        hits.push(Hit::new("DEP-03", at, format!("the skill's name `{}` is close to `{known}`", skill.name)));
+        hits.push(Hit::new(
+            "DEP-03",
+            at,
+            format!("the skill's name `{}` is close to `{known}`", skill.name),
+        ));
     }
 }
 
 fn installed(skill: &Skill<'_>, op: &Op, by: &str, what: &str, hits: &mut Vec<Hit>) {
-    let name = what.trim_start_matches("git+").split(['@', '=', '<', '>', '[', '~', '!']).find(|part| !part.is_empty()).unwrap_or(what).to_lowercase();
-    if let Some(remote) = crate::Remote::parse(what.trim_start_matches("git+")).filter(|_| what.contains("://")) {
-        let hit = Hit::new("DEP-02", op.at.clone(), format!("`{by}` installs from {} ({})", remote.host, remote.class));
+    let name = what
+        .trim_start_matches("git+")
+        .split(['@', '=', '<', '>', '[', '~', '!'])
+        .find(|part| !part.is_empty())
+        .unwrap_or(what)
+        .to_lowercase();
+    if let Some(remote) =
+        crate::Remote::parse(what.trim_start_matches("git+")).filter(|_| what.contains("://"))
+    {
+        let hit = Hit::new(
+            "DEP-02",
+            op.at.clone(),
+            format!("`{by}` installs from {} ({})", remote.host, remote.class),
+        );
         hits.push(match remote.class {
-            HostClass::Local | HostClass::Vendor | HostClass::Registry | HostClass::Code => hit.severity(Severity::Low),
+            HostClass::Local | HostClass::Vendor | HostClass::Registry | HostClass::Code => {
+                hit.severity(Severity::Low)
+            }
             _ if skill.about.fits(&remote) => hit,
-            _ if remote.class.is_throwaway() => hit.severity(Severity::High).blocking().unless_quoted(skill),
+            _ if remote.class.is_throwaway() => {
+                hit.severity(Severity::High).blocking().unless_quoted(skill)
+            }
             _ => hit.unless_quoted(skill),
         });
         return;
     }
     if let Some(known) = POPULAR.iter().find(|known| known.len() >= 5 && is_near(&name, known)) {
-        let hit = Hit::new("DEP-01", op.at.clone(), format!("the package `{name}` is named like `{known}`"));
+        let hit = Hit::new(
+            "DEP-01",
+            op.at.clone(),
+            format!("the package `{name}` is named like `{known}`"),
+        );
         hits.push(if op.at.role == Role::Script { hit } else { hit.unless_quoted(skill) });
     }
 }
 
 /// One letter more, less or other; or two that changed places.
 fn is_near(name: &str, known: &str) -> bool {
-    const HONEST: [&str; 16] = ["preact", "vuex", "uuid4", "requests2", "nuxt", "vitest", "pytest6", "colors2", "httpx", "aiohttp", "asyncio", "clack", "async3", "nextra", "chalk5", "torchx"];
-    name != known && !HONEST.contains(&name) && name.len().abs_diff(known.len()) <= 1 && name.chars().next() == known.chars().next() && strsim::osa_distance(name, known) == 1 && !name.ends_with('s') && !name.ends_with(|c: char| c.is_ascii_digit())
+    const HONEST: [&str; 16] = [
+        "preact",
+        "vuex",
+        "uuid4",
+        "requests2",
+        "nuxt",
+        "vitest",
+        "pytest6",
+        "colors2",
+        "httpx",
+        "aiohttp",
+        "asyncio",
+        "clack",
+        "async3",
+        "nextra",
+        "chalk5",
+        "torchx",
+    ];
+    name != known
+        && !HONEST.contains(&name)
+        && name.len().abs_diff(known.len()) <= 1
+        && name.chars().next() == known.chars().next()
+        && strsim::osa_distance(name, known) == 1
+        && !name.ends_with('s')
+        && !name.ends_with(|c: char| c.is_ascii_digit())
 }
