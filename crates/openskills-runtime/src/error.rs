@@ -118,6 +118,14 @@ pub enum RuntimeError {
         /// Why.
         message: String,
     },
+    /// What a run wrote was committed in part, and the rest could not be taken back.
+    #[error("what `{skill}` wrote is committed in part: {message}")]
+    PartlyCommitted {
+        /// The skill.
+        skill: String,
+        /// What happened.
+        message: String,
+    },
     /// The surroundings are not as the runtime needs them.
     #[error("{message}")]
     Setup {
@@ -168,7 +176,7 @@ impl RuntimeError {
             Self::NeedsApproval { .. } => "needs-approval",
             Self::SandboxUnavailable { .. } => "sandbox-unavailable",
             Self::Script { .. } => "script",
-            Self::Commit { .. } => "commit",
+            Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
             Self::ApprovalNotFound { .. } => "approval-not-found",
             Self::Setup { .. } => "setup",
             Self::InvalidConfig { .. } => "invalid-config",
@@ -208,9 +216,11 @@ impl RuntimeError {
             Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
             Self::Log(error) => error.hint(),
             Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
-            Self::WasmError { .. } | Self::Script { .. } | Self::Commit { .. } | Self::Files(_) => {
-                None
-            }
+            Self::WasmError { .. }
+            | Self::Script { .. }
+            | Self::Commit { .. }
+            | Self::PartlyCommitted { .. }
+            | Self::Files(_) => None,
         }
     }
 }

@@ -55,6 +55,9 @@ pub enum Event {
     /// A script of a skill ran.
     #[serde(rename = "skill.script_executed")]
     ScriptExecuted(Box<ScriptExecution>),
+    /// What a script wrote was not committed.
+    #[serde(rename = "skill.commit_failed")]
+    CommitFailed(CommitFailure),
     /// A policy decided about a call or a run.
     #[serde(rename = "policy.decided")]
     PolicyDecided(PolicyDecision),
@@ -172,10 +175,42 @@ pub struct ScriptExecution {
     pub violations: Vec<String>,
     /// Hosts that it asked for, and whether it was let.
     pub reached: Vec<String>,
-    /// What it changed in its workspace, before any of it was committed.
+    /// What it changed in its workspace, before any of it was committed; the first of it, where it is much.
     pub changes: Vec<String>,
+    /// How many changes there are.
+    pub change_count: usize,
+    /// What is to become of them. A commit that then fails is an event of its own.
+    pub writes: Writing,
     /// What it did.
     pub record: ExecutionRecord,
+}
+
+/// What is to become of what a run wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writing {
+    /// It is committed to the workspace.
+    Commit,
+    /// It is shown, and dropped.
+    DryRun,
+    /// It is dropped: the run did not end well, or nothing of it stays.
+    Dropped,
+    /// It was written to the workspace while it ran.
+    Direct,
+}
+
+/// What a run wrote that was not committed, or not all of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CommitFailure {
+    /// The skill's id.
+    pub skill_id: String,
+    /// The session.
+    pub session_id: String,
+    /// What ran, seen from the skill.
+    pub script: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// What an execution did, for an audit.
@@ -297,6 +332,7 @@ impl Event {
             Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
             Self::ResourceRead(read) => Some(&read.skill_id),
             Self::ScriptExecuted(execution) => Some(&execution.skill_id),
+            Self::CommitFailed(failure) => Some(&failure.skill_id),
             Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
             Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
             Self::LogStarted(_) | Self::LogRecovered(_) => None,

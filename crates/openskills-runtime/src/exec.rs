@@ -74,6 +74,8 @@ pub struct Execution {
     pub changes: Vec<Change>,
     /// The same as lines of text, for a dry run.
     pub diff: Option<String>,
+    /// What else there is to know about them: why a dry run's would be refused, what was kept of what came meanwhile.
+    pub note: Option<String>,
     /// Whether those changes were made.
     pub committed: bool,
     /// What held while it ran.

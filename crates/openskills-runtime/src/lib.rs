@@ -110,9 +110,9 @@ pub use activate::{
 pub use config::{Directory, Logging, RuntimeConfig};
 pub use error::RuntimeError;
 pub use event::{
-    ActivationFailure, ApprovalChange, Change, Event, ExecutionRecord, ExitStatus, LogBefore,
-    LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution, SkillActivation,
-    rfc3339,
+    ActivationFailure, ApprovalChange, Change, CommitFailure, Event, ExecutionRecord, ExitStatus,
+    LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
+    SkillActivation, Writing, rfc3339,
 };
 pub use exec::{Answer, Approver, Execution, ExecutionOptions};
 pub use index::{RefusedSkill, Skill};

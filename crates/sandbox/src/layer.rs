@@ -29,6 +29,25 @@ pub enum ChangeKind {
     Link(PathBuf),
 }
 
+impl Change {
+    /// Returns the path for people and records: what is no text, or would steer a terminal, is escaped. A link says where it leads.
+    pub fn shown(&self) -> String {
+        match &self.kind {
+            ChangeKind::Link(target) => format!("{} -> {}", escaped(&self.path), escaped(target)),
+            _ => escaped(&self.path),
+        }
+    }
+}
+
+/// Two names that differ look different.
+fn escaped(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) if !text.contains(char::is_control) => text.to_owned(),
+        Some(text) => text.escape_debug().to_string(),
+        None => path.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
+    }
+}
+
 impl ChangeKind {
     /// Returns the word for it.
     pub fn as_str(&self) -> &'static str {
@@ -74,7 +93,7 @@ pub enum CommitError {
         most: u64,
     },
     /// There are more changes than can be looked at.
-    #[error("there are more than {most} changes")]
+    #[error("there are more than {most} changes, or their paths are too long altogether")]
     TooMany {
         /// How many there may be.
         most: usize,

@@ -25,6 +25,8 @@ const LOCK: &str = ".lock";
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How much of a torn line is kept in the note about it.
 const TORN: usize = 1024;
+/// The longest event: much less than whoever reads a log takes.
+const MAX_EVENT: usize = 8 << 20;
 /// The most that a killed process may have left behind the head.
 const MAX_LEFT: u64 = 256 << 20;
 
@@ -298,6 +300,10 @@ impl Batch {
         };
         written
             .map_err(|error| LogError::Io { path: "an event".to_owned(), source: error.into() })?;
+        if self.bytes.len() - at > MAX_EVENT {
+            let source = io::Error::other(format!("it has more than {MAX_EVENT} bytes"));
+            return Err(LogError::Io { path: "an event".to_owned(), source });
+        }
         self.tail.link = chain.link(&self.bytes[at..]);
         self.tail.events += 1;
         self.bytes.push(b'\n');

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
-use sandbox::{Change, ChangeKind, Ended, Outcome, PROTECTED, SandboxError, Spec, Writes};
+use sandbox::{
+    Change, ChangeKind, CommitError, Ended, Outcome, PROTECTED, SandboxError, Spec, Writes,
+};
 use skill::Digest;
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
+use crate::event::{CommitFailure, Writing};
 use crate::exec::{
     Answer, Around, Candidate, Execution, ExecutionOptions, Expected, PrivateCopy, Runs, choose,
     diff, interpreter, is_reached, spec, with_types,
@@ -130,19 +133,39 @@ impl OpenSkillRuntime {
         {
             done.diff = Some(diff(&workspace.path, layer, &done.changes));
         }
-        // It is in the log before anything of it stays.
-        self.record(&Event::ScriptExecuted(Box::new(self.event(permit, options, &script, &done))))?;
-        guarded.check().map_err(not_committed)?;
-        if let Some(reason) = unreadable.filter(|_| options.workspace.is_some()) {
-            return Err(not_committed(reason));
+        if options.dry_run {
+            done.note = may_commit(permit, &done.changes).err();
         }
-        let is_good = done.ended == Ended::Exited(0) && !done.changes.is_empty();
-        // An empty workspace of its own is gone afterwards: nothing of it stays.
-        let stays = options.workspace.is_some() && !options.dry_run;
-        if let Some(layer) = layer.filter(|_| is_good && stays) {
-            may_commit(permit, &done.changes).map_err(not_committed)?;
-            layer.commit(&done.changes).map_err(|error| not_committed(error.to_string()))?;
-            done.committed = true;
+        let is_good = done.ended == Ended::Exited(0);
+        let fate = match &layer {
+            None if permit.may_write_directly() => Writing::Direct,
+            Some(_) if options.dry_run => Writing::DryRun,
+            // An empty workspace of its own is gone afterwards: nothing of it stays.
+            Some(_) if is_good && options.workspace.is_some() => Writing::Commit,
+            Some(_) | None => Writing::Dropped,
+        };
+        // It is in the log before anything of it stays.
+        let event = ScriptExecution { writes: fate, ..self.event(permit, options, &script, &done) };
+        self.record(&Event::ScriptExecuted(Box::new(event)))?;
+        let unreadable = unreadable.filter(|_| options.workspace.is_some());
+        let committed = guarded
+            .check()
+            .and_then(|()| unreadable.map_or(Ok(()), Err))
+            .map_err(not_committed)
+            .and_then(|()| match layer.filter(|_| fate == Writing::Commit) {
+                Some(layer) => commit(permit, &layer, &mut done, &id),
+                None => Ok(()),
+            });
+        if let Err(error) = committed {
+            // What went wrong is told either way.
+            let failure = CommitFailure {
+                skill_id: id,
+                session_id: self.session.id.clone(),
+                script,
+                reason: error.to_string().chars().take(LOGGED).collect(),
+            };
+            let _ = self.record(&Event::CommitFailed(failure));
+            return Err(error);
         }
         Ok(done)
     }
@@ -245,8 +268,7 @@ impl OpenSkillRuntime {
             let let_through = if one.allowed { "allowed" } else { "denied" };
             format!("{}:{} {let_through}", one.host, one.port)
         };
-        let change =
-            |change: &Change| format!("{} {}", change.kind.as_str(), change.path.display());
+        let change = |change: &Change| format!("{} {}", change.kind.as_str(), change.shown());
         ScriptExecution {
             skill_id: subject.skill_id.clone(),
             source: subject.source,
@@ -257,8 +279,10 @@ impl OpenSkillRuntime {
             bundle_sha256: subject.bundle.to_string(),
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
             violations: done.violations.iter().map(|violation| violation.call.clone()).collect(),
-            reached: done.reached.iter().map(reached).collect(),
-            changes: done.changes.iter().map(change).collect(),
+            reached: first(done.reached.iter().map(reached)),
+            changes: first(done.changes.iter().map(change)),
+            change_count: done.changes.len(),
+            writes: Writing::Dropped,
             record: done.record.clone(),
         }
     }
@@ -353,12 +377,50 @@ impl Execution {
             violations: outcome.violations,
             changes,
             diff: None,
+            note: None,
             committed: false,
             enforced: outcome.enforced,
             tier: outcome.tier,
             reached,
         }
     }
+}
+
+/// Returns the first of many texts: a script decides how many there are, and how long.
+fn first(all: impl Iterator<Item = String>) -> Vec<String> {
+    const MOST: usize = 500;
+    let mut left = 64 << 10;
+    let fits = |text: &String| {
+        let is_left = text.len() <= left;
+        left = left.saturating_sub(text.len());
+        is_left
+    };
+    all.take(MOST).take_while(fits).collect()
+}
+
+/// Commits what a run wrote, if it may be.
+fn commit(
+    permit: &Permit,
+    layer: &sandbox::Layer,
+    done: &mut Execution,
+    id: &str,
+) -> Result<(), RuntimeError> {
+    let skill = id.to_owned();
+    if done.changes.is_empty() {
+        return Ok(());
+    }
+    may_commit(permit, &done.changes)
+        .map_err(|message| RuntimeError::Commit { skill: skill.clone(), message })?;
+    match layer.commit(&done.changes) {
+        Ok(()) => {}
+        Err(error @ CommitError::Kept { .. }) => done.note = Some(error.to_string()),
+        Err(error @ CommitError::Partly { .. }) => {
+            return Err(RuntimeError::PartlyCommitted { skill, message: error.to_string() });
+        }
+        Err(error) => return Err(RuntimeError::Commit { skill, message: error.to_string() }),
+    }
+    done.committed = true;
+    Ok(())
 }
 
 /// Deletions need the user's word, in every tier.

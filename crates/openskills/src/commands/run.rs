@@ -253,7 +253,7 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     }
     if done.tier == Tier::B {
         let why =
-            "this machine has no user namespaces for it; `openskills sandbox check` says more";
+            "the stronger one cannot be made for it here; `openskills sandbox check` says more";
         notes.push(format!("it ran in the weaker sandbox: {why}"));
     }
     let calls: BTreeSet<&str> =
@@ -267,20 +267,28 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     if !denied.is_empty() {
         notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
     }
+    if let Some(note) = &done.note {
+        let refused = if args.dry_run { "a run that is not dry would be refused: " } else { "" };
+        notes.push(format!("{refused}{note}"));
+    }
     for note in notes {
         context.ui.error(&format!("note: {}\n", safe_line(&note)))?;
     }
     if !done.changes.is_empty() && args.workspace.is_some() {
         let what = if done.committed { "changed" } else { "would change" };
         context.ui.error(&format!("it {what} in the workspace:\n"))?;
-        for change in &done.changes {
+        const MOST: usize = 1000;
+        for change in done.changes.iter().take(MOST) {
             let refused = change
                 .refused
                 .as_ref()
                 .map(|reason| format!(" (not allowed: {reason})"))
                 .unwrap_or_default();
-            let line = format!("  {} {}{refused}", change.kind.as_str(), change.path.display());
+            let line = format!("  {} {}{refused}", change.kind.as_str(), change.shown());
             context.ui.error(&format!("{}\n", safe_line(&line)))?;
+        }
+        if let Some(more) = done.changes.len().checked_sub(MOST).filter(|more| *more > 0) {
+            context.ui.error(&format!("  and {more} more\n"))?;
         }
     }
     if let Some(diff) = done.diff.as_ref().filter(|_| args.workspace.is_some()) {
@@ -308,7 +316,7 @@ impl RunJson {
                 .changes
                 .iter()
                 .map(|change| ChangeJson {
-                    path: change.path.display().to_string(),
+                    path: change.shown(),
                     change: change.kind.as_str().to_owned(),
                     refused: change.refused.clone(),
                 })

@@ -50,6 +50,19 @@ echo plain
 print(1)
 //- /s/many/scripts/input.py
 import sys; print(sys.stdin.read())
+//- /s/many/scripts/flood.py
+import os
+name = '\\x01' * 250
+for _ in range(12):
+    os.mkdir(name); os.chdir(name)
+for i in range(3000): open('\\x01' * 240 + str(i), 'w')
+//- /s/many/scripts/alike.py
+import random
+random.seed(1)
+open('kept', 'w').write(''.join(chr(97 + random.randrange(3)) + '\\n' for _ in range(120000)))
+//- /s/many/scripts/rights.sh
+chmod 755 kept; printf x > 'a
+b'
 //- /work/kept
 original
 ";
@@ -228,6 +241,46 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
     );
     let own = run(&env, &format!("hello --workspace {}", env.path("../home/.local").display()));
     assert_eq!(own.code, Some(125), "{}", own.stderr);
+}
+
+/// How much a script changes, and how it calls it, harms neither the log nor whoever looks.
+#[test]
+fn a_script_cannot_flood_the_log_or_the_reader() {
+    let env = machine(&["many"]);
+    let flood = run(&env, "many flood.py --workspace work --dry-run");
+    assert_eq!(flood.code, Some(0), "{}", &flood.stderr[..flood.stderr.len().min(500)]);
+    assert!(flood.stderr.len() < 64 << 20 && flood.stderr.contains("more"));
+    assert_eq!(openskills(&env, "log verify").code, Some(0));
+    let log = openskills(&env, "log show --json").stdout;
+    let event = log.lines().last().unwrap();
+    assert!(
+        event.contains("\"writes\":\"dry-run\"") && event.contains("\"changeCount\":3012"),
+        "{}",
+        &event[..800]
+    );
+    assert!(event.len() < 512 << 10);
+    // Comparing has an end, however alike lines are.
+    env.write("work/kept", "a\nb\nc\n".repeat(40_000).as_bytes());
+    let started = std::time::Instant::now();
+    assert_eq!(run(&env, "many alike.py --workspace work --dry-run").code, Some(0));
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    let odd = run(&env, "many rights.sh --workspace work --dry-run");
+    assert!(
+        odd.stderr.contains("kept has other rights") && odd.stderr.contains("a\\nb"),
+        "{}",
+        odd.stderr
+    );
+    // What a dry run shows and a real one would refuse is said.
+    let gone = run(&env, "many delete.sh --workspace work --dry-run");
+    assert!(gone.stderr.contains("would be refused: kept would be deleted"), "{}", gone.stderr);
+    let refused = run(&env, "many delete.sh --workspace work");
+    assert_eq!(refused.code, Some(125));
+    let log = openskills(&env, "log show --json").stdout;
+    assert!(
+        log.contains("skill.commit_failed") && log.contains("\"writes\":\"commit\"")
+            || log.contains("\"writes\": \"commit\""),
+        "{log}"
+    );
 }
 
 #[test]

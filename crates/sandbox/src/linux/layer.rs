@@ -22,6 +22,8 @@ use crate::layer::{Change, ChangeKind, CommitError};
 
 /// The most entries that a layer may have.
 const MOST: usize = 100_000;
+/// The most bytes that all paths of changes may have.
+const MOST_BYTES: usize = 16 << 20;
 /// How many folders may be inside each other.
 const DEEPEST: usize = 64;
 
@@ -42,8 +44,13 @@ impl Layer {
     pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
         let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
         let before = self.base.as_ref().unwrap_or(&host);
-        let mut walk =
-            Walk { upper: &self.upper, before, is_copy: self.base.is_some(), changes: Vec::new() };
+        let mut walk = Walk {
+            upper: &self.upper,
+            before,
+            is_copy: self.base.is_some(),
+            changes: Vec::new(),
+            bytes: 0,
+        };
         walk.folder(Path::new(""), Below::Old)?;
         if walk.is_copy {
             walk.gone_in(Path::new(""))?;
@@ -68,6 +75,8 @@ struct Walk<'a> {
     /// Whether what is not in `upper` is gone; else it is as it was.
     is_copy: bool,
     changes: Vec<Change>,
+    /// How many bytes their paths have.
+    bytes: usize,
 }
 
 /// What a folder in the layer stands above.
@@ -86,7 +95,7 @@ impl Walk<'_> {
         }
         let open = open_below(self.upper, path, OFlags::DIRECTORY).map_err(failed(path))?;
         for name in names(&open).map_err(failed(path))? {
-            if self.changes.len() >= MOST {
+            if self.changes.len() >= MOST || self.bytes > MOST_BYTES {
                 return Err(CommitError::TooMany { most: MOST });
             }
             let stat = statat(&open, &name, AtFlags::SYMLINK_NOFOLLOW)
@@ -199,7 +208,7 @@ impl Walk<'_> {
     fn gone_in(&mut self, path: &Path) -> Result<(), CommitError> {
         let open = open_below(self.before, path, OFlags::DIRECTORY).map_err(failed(path))?;
         for name in names(&open).map_err(failed(path))? {
-            if self.changes.len() >= MOST {
+            if self.changes.len() >= MOST || self.bytes > MOST_BYTES {
                 return Err(CommitError::TooMany { most: MOST });
             }
             let path = path.join(name);
@@ -217,6 +226,7 @@ impl Walk<'_> {
             .any(|part| matches!(part, Component::Normal(name) if protected::is_protected(name)));
         let refused = is_protected
             .then(|| "it is protected: it could run or steer something later".to_owned());
+        self.bytes += path.as_os_str().len();
         self.changes.push(Change { path: path.to_owned(), kind, refused });
     }
 
