@@ -115,7 +115,8 @@ impl Reading<'_> {
                     // What stands at one place of a pipeline is one stage of it.
                     match inner.len() {
                         1 => {
-                            stages.extend(inner.pop().map(|inner| inner.stages).unwrap_or_default())
+                            stages
+                                .extend(inner.pop().map(|inner| inner.stages).unwrap_or_default());
                         }
                         0 => {}
                         _ => stages.push(Stage {

@@ -124,7 +124,12 @@ pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
         || parts.concat().contains(&label) && label.len() >= 4;
     let is_owner = OWNERS.iter().any(|(owner, hosts)| {
         variable.to_uppercase().split('_').any(|part| part == *owner)
-            && hosts.iter().any(|host| domain == *host)
+            && hosts.iter().any(|host| {
+                remote
+                    .host
+                    .strip_suffix(host)
+                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            })
     });
     is_named || is_owner
 }

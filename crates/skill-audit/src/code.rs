@@ -4,7 +4,9 @@ mod calls;
 mod evaluate;
 mod javascript;
 mod library;
+mod network;
 mod python;
+mod texts;
 
 use std::ops::Range;
 

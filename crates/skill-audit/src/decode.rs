@@ -77,7 +77,7 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
 /// Decodes pairs of digits.
 pub(crate) fn hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if digits.is_empty() || digits.len() % 2 != 0 || digits.len() > MOST {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > MOST {
         return None;
     }
     let value = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
@@ -123,7 +123,7 @@ pub(crate) fn text(bytes: &[u8], chain: &mut Vec<Encoding>) -> Option<String> {
         chain.push(Encoding::Gzip);
         return text(&unpacked, chain);
     }
-    let is_wide = bytes.len() >= 8 && bytes.len() % 2 == 0 && {
+    let is_wide = bytes.len() >= 8 && bytes.len().is_multiple_of(2) && {
         let zeros = bytes.iter().skip(1).step_by(2).filter(|byte| **byte == 0).count();
         zeros * 10 >= bytes.len() / 2 * 9
     };
@@ -197,7 +197,7 @@ pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
 }
 
 fn decode_run(run: &str, start: usize) -> Option<Hidden> {
-    let is_hex = run.len() % 2 == 0 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex = run.len().is_multiple_of(2) && run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let span = start..start + run.len();
     let make = |first: Encoding, bytes: Vec<u8>| {
         let mut chain = vec![first];

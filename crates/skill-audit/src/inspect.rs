@@ -242,7 +242,7 @@ fn look_inside(text: &str, chain: &[Encoding], scene: &mut Scene) {
 
 fn run_shell(text: &str, shell: &mut Shell, scene: &mut Scene) {
     if let Some(script) = sketch(text) {
-        shell.script(&script, Value::default(), scene);
+        shell.script(&script, &Value::default(), scene);
     }
 }
 
@@ -316,7 +316,7 @@ fn lines(text: &str, shell: &mut Shell, scene: &mut Scene) {
         let unescaped = line.replace("\\\"", "\"");
         let mut inner = Scene::new(0, Role::Prose, 0);
         if let Some(script) = sketch(unescaped.trim_end_matches(['`', ',', '.'])) {
-            shell.script(&script, Value::default(), &mut inner);
+            shell.script(&script, &Value::default(), &mut inner);
         }
         generic_code(line, &mut inner);
         let range: Range<usize> = command.start()..command.start() + line.len();

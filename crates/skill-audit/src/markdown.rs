@@ -79,10 +79,10 @@ pub(crate) fn document(text: &str) -> Document {
             }
             Event::End(TagEnd::CodeBlock) => fence = None,
             Event::Text(_) if fence.is_some() => {
-                document.add_fence(span, fence.clone().unwrap_or_default())
+                document.add_fence(span, fence.clone().unwrap_or_default());
             }
             Event::Code(_) => {
-                document.pieces.push(Piece { span, role: Role::Inline, language: String::new() })
+                document.pieces.push(Piece { span, role: Role::Inline, language: String::new() });
             }
             Event::Html(html) | Event::InlineHtml(html) => document.add_html(&html, span),
             Event::Start(Tag::Heading { .. }) => document.sections.push(span.start),
@@ -92,7 +92,7 @@ pub(crate) fn document(text: &str) -> Document {
                     target: dest_url.to_string(),
                     label: String::new(),
                     is_image: false,
-                })
+                });
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
                 document.links.push(Link {

@@ -4,7 +4,7 @@ use crate::decode::{self, Encoding};
 use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Channel, Does, Scene};
 use crate::paths::PathClass;
-use crate::shell_code::{Invocation, Language, Shell};
+use crate::shell_code::{Code, Invocation, Language, Shell};
 use crate::value::{Carry, Value};
 
 /// Returns the name of a program without the folders before it.
@@ -357,8 +357,7 @@ fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Valu
                 }
                 None => body.push(&value),
             }
-        } else if OTHER.contains(&flag) && !(flag == "-O" && !is_wget) && !(flag == "-c" && is_wget)
-        {
+        } else if OTHER.contains(&flag) && (is_wget || flag != "-O") && (!is_wget || flag != "-c") {
             let value = inline.or_else(|| args.next().cloned()).unwrap_or_default();
             let is_output =
                 matches!(flag, "-o" | "--output" | "--output-document") || flag == "-O" && is_wget;
@@ -509,7 +508,7 @@ fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Val
     let is_interactive = call.args.iter().any(|arg| arg.text == "-i" || arg.text == "-li");
     let reads_input = code.is_none();
     let code = code.unwrap_or_else(|| call.stdin.clone());
-    shell.run_code(&code, program, language, call.range, scene);
+    shell.run_code(&Code { text: &code, by: program, language }, call.range, scene);
     let mut output = Value::unknown();
     if language == Language::Shell && (is_interactive || reads_input) {
         output.made_by = Some("shell".to_owned());

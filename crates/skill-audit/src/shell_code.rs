@@ -40,7 +40,7 @@ const MOST_STEPS: usize = 20_000;
 /// Looks at shell code. Returns what it would print.
 pub(crate) fn shell_code(text: &str, scene: &mut Scene) -> Option<Value> {
     let script = sketch(text)?;
-    Some(Shell::default().script(&script, Value::default(), scene))
+    Some(Shell::default().script(&script, &Value::default(), scene))
 }
 
 impl Shell {
@@ -53,7 +53,7 @@ impl Shell {
         Self { siblings: siblings.clone(), other_files: files.clone(), others, ..Self::default() }
     }
 
-    pub(crate) fn script(&mut self, script: &Script, stdin: Value, scene: &mut Scene) -> Value {
+    pub(crate) fn script(&mut self, script: &Script, stdin: &Value, scene: &mut Scene) -> Value {
         let mut output = Value::default();
         for pipeline in script {
             let one = self.pipeline(pipeline, stdin.clone(), scene);
@@ -90,7 +90,7 @@ impl Shell {
         }
         let mut output = Value::default();
         if !stage.body.is_empty() {
-            output = self.script(&stage.body, stdin.clone(), scene);
+            output = self.script(&stage.body, &stdin, scene);
         }
         let words = self.words(&stage.words, scene);
         if !words.is_empty() {
@@ -125,11 +125,11 @@ impl Shell {
                 Piece::Plain(text) => Value::plain(text.clone()),
                 Piece::Variable(name) => self.variable(name),
                 Piece::Output(script) => {
-                    let mut output = self.script(script, Value::default(), scene);
+                    let mut output = self.script(script, &Value::default(), scene);
                     output.text.truncate(output.text.trim_end_matches('\n').len());
                     output
                 }
-                Piece::File(script) => self.script(script, Value::default(), scene).only_carried(),
+                Piece::File(script) => self.script(script, &Value::default(), scene).only_carried(),
                 Piece::Other => Value::unknown(),
             };
             value.push(&part);
@@ -238,9 +238,17 @@ impl Shell {
         // What was downloaded or written here, and is run now.
         if let Some(written) = self.written(program.text.trim()) {
             let by = program.text.clone();
-            self.run_code(&written, &by, Language::Shell, range, scene);
+            self.run_code(
+                &Code { text: &written, by: &by, language: Language::Shell },
+                range,
+                scene,
+            );
         } else if program.fetched().is_some() || program.decoded().is_some() {
-            self.run_code(&program, "the shell", Language::Shell, range, scene);
+            self.run_code(
+                &Code { text: &program, by: "the shell", language: Language::Shell },
+                range,
+                scene,
+            );
         }
         let invocation =
             Invocation { program: programs::base(&program.text), args: words, stdin, range };
@@ -248,14 +256,8 @@ impl Shell {
     }
 
     /// Code is handed to something that runs it.
-    pub(crate) fn run_code(
-        &mut self,
-        code: &Value,
-        by: &str,
-        language: Language,
-        range: &Range<usize>,
-        scene: &mut Scene,
-    ) {
+    pub(crate) fn run_code(&mut self, given: &Code<'_>, range: &Range<usize>, scene: &mut Scene) {
+        let Code { text: code, by, language } = *given;
         if let Some(from) = code.fetched() {
             scene.add(range, Does::RunFetched { from: from.clone(), by: by.to_owned() });
         }
@@ -272,7 +274,7 @@ impl Shell {
         scene.inside(range, chain, |scene| match language {
             Language::Shell => {
                 if let Some(script) = sketch(&text) {
-                    self.script(&script, Value::default(), scene);
+                    self.script(&script, &Value::default(), scene);
                 }
             }
             Language::Python => crate::code::python_code(&text, scene),
@@ -280,6 +282,13 @@ impl Shell {
             Language::Other => crate::generic::generic_code(&text, scene),
         });
     }
+}
+
+/// Code, what runs it, and what language it is in.
+pub(crate) struct Code<'a> {
+    pub(crate) text: &'a Value,
+    pub(crate) by: &'a str,
+    pub(crate) language: Language,
 }
 
 /// What language code is in.

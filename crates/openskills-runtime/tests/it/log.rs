@@ -502,6 +502,8 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
         violations: Vec::new(),
         reached: Vec::new(),
         changes: Vec::new(),
+        change_count: 0,
+        writes: openskills_runtime::Writing::Dropped,
         record,
     };
     let event = Event::ScriptExecuted(Box::new(executed));

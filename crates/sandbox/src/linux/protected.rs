@@ -22,7 +22,7 @@ pub(super) fn is_protected(name: &OsStr) -> bool {
 /// `git~1` is `.git` where names have eight letters.
 fn is_short_for(name: &str, known: &str) -> bool {
     let Some((start, number)) = name.split_once('~') else { return false };
-    let letters: String = known.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let letters: String = known.chars().filter(char::is_ascii_alphanumeric).collect();
     let number = number.split('.').next().unwrap_or(number);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number && start.len() >= 2 && letters.starts_with(start)

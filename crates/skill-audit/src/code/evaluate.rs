@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use super::calls::Call;
 use super::library::{Meaning, meaning, method};
 use super::{Arg, Expr, Step};
 use crate::decode::Encoding;
 use crate::hosts::UNKNOWN;
 use crate::op::{Does, Scene};
 use crate::value::{Carry, Value};
+
+/// A call of a function in another file: module, function, arguments.
+type Outward = (String, String, Vec<(Option<String>, Value)>);
 
 /// What one file of a skill has for the others.
 #[derive(Debug, Default, Clone)]
@@ -22,8 +26,8 @@ struct Exports {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     exports: HashMap<String, Exports>,
-    /// What functions of other files are called with: module, function, arguments.
-    calls: Vec<(String, String, Vec<(Option<String>, Value)>)>,
+    /// What functions of other files are called with.
+    calls: Vec<Outward>,
     siblings: HashMap<String, String>,
 }
 
@@ -45,7 +49,7 @@ impl Shared {
 pub(crate) struct Program {
     module: String,
     exports: HashMap<String, Exports>,
-    calls: Vec<(String, String, Vec<(Option<String>, Value)>)>,
+    calls: Vec<Outward>,
     pub(super) siblings: HashMap<String, String>,
     pub(super) values: HashMap<String, Value>,
     imports: HashMap<String, String>,
@@ -194,7 +198,7 @@ impl Program {
                             meaning(&whole),
                             Some(Meaning::Shell | Meaning::Start | Meaning::Evaluate)
                         );
-                        if runs && !is_plain || runs && !member.carries.is_empty() {
+                        if runs && (!is_plain || !member.carries.is_empty()) {
                             scene.add(range, Does::Disguise { what: whole.clone() });
                         }
                         member.is_known().then_some(whole)
@@ -355,7 +359,7 @@ impl Program {
         };
         if let Some(name) = &name {
             if let Some(known) = meaning(name) {
-                let mut value = self.act(known, name, &values, range, scene);
+                let mut value = self.act(known, &Call { name, args: &values, range }, scene);
                 value.made_by = value.made_by.or_else(|| Some(name.clone()));
                 return value;
             }
@@ -376,9 +380,9 @@ impl Program {
             let made_by = object.made_by.clone().unwrap_or_default();
             if let Some(known) = method(&made_by, member) {
                 let at = if let Expr::Name(name) = expr { name.clone() } else { made_by.clone() };
-                return self.act_on(known, &at, &values, range, scene);
+                return self.act_on(known, &Call { name: &at, args: &values, range }, scene);
             }
-            return self.method(&object, member, &values, range, scene);
+            return self.method(&object, &Call { name: member, args: &values, range }, scene);
         }
         let mut value = Value { made_by: name, ..Value::unknown() };
         for (_, arg) in &values {

@@ -3,7 +3,7 @@
 use super::{Hit, Skill};
 use crate::about::{belongs, is_secret_name};
 use crate::finding::Severity;
-use crate::hosts::{HostClass, Remote};
+use crate::hosts::HostClass;
 use crate::op::{At, Channel, Does, Op, Role};
 use crate::paths::PathClass;
 use crate::value::Carry;
@@ -12,9 +12,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     let all = || skill.files.iter().flat_map(|file| &file.ops);
     for op in all() {
         match &op.does {
-            Does::Send { to, secrets, by } if !secrets.is_empty() => {
-                sent(skill, op, to, secrets, *by, hits)
-            }
+            Does::Send { secrets, .. } if !secrets.is_empty() => sent(skill, op, hits),
             Does::Read(path) => read(skill, op, path, hits),
             Does::Write { path, text } => written(skill, op, path, text, hits),
             Does::RemoteShell { form } => {
@@ -62,14 +60,9 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
 }
 
 /// Secrets that are sent somewhere.
-fn sent(
-    skill: &Skill<'_>,
-    op: &Op,
-    to: &Remote,
-    secrets: &[Carry],
-    by: Channel,
-    hits: &mut Vec<Hit>,
-) {
+fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
+    let Does::Send { to, secrets, by } = &op.does else { return };
+    let by = *by;
     let way = match by {
         Channel::Body => "",
         Channel::Address => " in the address",

@@ -14,14 +14,14 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
         let path = file.file.path;
         match file.kind {
             Kind::Native => {
-                hits.push(Hit::new("BIN-01", at, format!("`{path}` is a program for a machine")))
+                hits.push(Hit::new("BIN-01", at, format!("`{path}` is a program for a machine")));
             }
             Kind::Bytecode if path.ends_with(".wasm") => hits.push(
                 Hit::new("BIN-05", at, format!("`{path}` is a WebAssembly module"))
                     .severity(Severity::Low),
             ),
             Kind::Bytecode => {
-                hits.push(Hit::new("BIN-02", at, format!("`{path}` is compiled code")))
+                hits.push(Hit::new("BIN-02", at, format!("`{path}` is compiled code")));
             }
             Kind::Archive if is_document(path) => {}
             Kind::Archive => hits.push(Hit::new(
@@ -33,7 +33,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                 ),
             )),
             Kind::Binary if file.file.is_executable => {
-                hits.push(Hit::new("BIN-01", at, format!("`{path}` can be run and is no text")))
+                hits.push(Hit::new("BIN-01", at, format!("`{path}` can be run and is no text")));
             }
             Kind::Binary => hits.push(Hit::new(
                 "OPQ-02",

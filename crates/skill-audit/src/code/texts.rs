@@ -1,0 +1,139 @@
+//! What is done with texts: joined, turned, decoded.
+
+use super::calls::{Args, Call};
+use super::evaluate::Program;
+use crate::decode::{self, Encoding};
+use crate::hosts::UNKNOWN;
+use crate::op::Scene;
+use crate::value::{Carry, Value};
+
+impl Program {
+    /// Methods of texts, files and answers.
+    pub(super) fn method(&mut self, object: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+        let (first, args) = (call.nth(0), call.args);
+        let same = |text: String| Value { text, ..object.clone() };
+        match call.name {
+            "read" | "readlines" | "readline" | "json" | "text" | "items" | "copy"
+            | "iter_content"
+                if !object.carries.is_empty() =>
+            {
+                object.only_carried()
+            }
+            "read" | "text" => object.clone(),
+            "read_text" | "read_bytes" => self.read(object, call, scene),
+            "write_text" | "write_bytes" => {
+                self.write(object, &first, call.range, scene);
+                Value::unknown()
+            }
+            "write" if object.made_by.as_deref() == Some("open:w") => {
+                let path = Value::plain(object.text.clone());
+                self.write(&path, &first, call.range, scene);
+                Value::unknown()
+            }
+            "decode" | "encode" | "strip" | "trim" | "toString" | "expanduser" | "resolve"
+            | "as_posix" | "lower" | "toLowerCase" | "rstrip" | "lstrip"
+                if first.text == "rot13" || first.text == "rot_13" =>
+            {
+                same(decode::rot13(&object.text)).with(Carry::Decoded(Encoding::Rot13))
+            }
+            "decode" | "encode" | "strip" | "trim" | "expanduser" | "resolve" | "as_posix"
+            | "rstrip" | "lstrip" => object.clone(),
+            "toString"
+                if object.made_by.as_deref() == Some("Buffer.from:base64")
+                    || first.text == "base64" && object.is_known() =>
+            {
+                object.clone()
+            }
+            "toString" => object.clone(),
+            "lower" | "toLowerCase" => same(object.text.to_lowercase()),
+            "join" if !first.items.is_empty() => joined(object, &first),
+            "join" if object.items.len() > 1 => joined(&first, object),
+            "joinpath" | "join" => {
+                let mut whole = object.clone();
+                for (_, value) in args {
+                    whole.push(&Value::plain("/"));
+                    whole.push(value);
+                }
+                whole
+            }
+            "replace" | "replaceAll"
+                if object.is_known() && first.is_known() && !first.text.is_empty() =>
+            {
+                let mut value = same(object.text.replace(&first.text, &call.nth(1).text));
+                value.carries.extend(call.nth(1).carries);
+                value
+            }
+            "split" if object.is_known() && first.text.is_empty() => Value {
+                items: object.text.chars().map(|c| Value::plain(c.to_string())).collect(),
+                ..object.only_carried()
+            },
+            "split" if object.is_known() => Value {
+                items: object.text.split(&first.text).map(Value::plain).collect(),
+                ..object.only_carried()
+            },
+            "reverse" if !object.items.is_empty() => {
+                Value { items: object.items.iter().rev().cloned().collect(), ..object.clone() }
+                    .with(Carry::Decoded(Encoding::Reversed))
+            }
+            "fromCharCode" | "fromCodePoint" => characters(args),
+            "from" if first.is_known() => match call.nth(1).text.as_str() {
+                "base64" => decoded(&first, Encoding::Base64),
+                "hex" => decoded(&first, Encoding::Hex),
+                _ => first,
+            },
+            "format" => {
+                let mut value = object.clone();
+                args.iter().for_each(|(_, arg)| value.absorb(arg));
+                value
+            }
+            _ => {
+                let mut value = object.only_carried();
+                args.iter().for_each(|(_, arg)| value.absorb(arg));
+                value
+            }
+        }
+    }
+}
+
+pub(super) fn decoded(value: &Value, encoding: Encoding) -> Value {
+    let bytes = match encoding {
+        Encoding::Base64 => decode::base64(&value.text),
+        Encoding::Base32 => decode::base32(&value.text),
+        Encoding::Hex => decode::hex(&value.text),
+        Encoding::Percent => Some(decode::percent(&value.text).into_bytes()),
+        _ => None,
+    };
+    let text =
+        bytes.filter(|_| value.is_known()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
+    let mut decoded = value.only_carried();
+    if encoding != Encoding::Percent || text.as_deref() != Some(value.text.as_str()) {
+        decoded.carries.insert(Carry::Decoded(encoding));
+    }
+    decoded.text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| UNKNOWN.to_string());
+    decoded
+}
+
+fn joined(between: &Value, list: &Value) -> Value {
+    let mut whole = Value::default();
+    for (at, item) in list.items.iter().enumerate() {
+        if at > 0 {
+            whole.push(between);
+        }
+        whole.push(item);
+    }
+    whole.carries.extend(list.carries.iter().cloned());
+    whole
+}
+
+/// Numbers that are characters.
+pub(super) fn characters(args: &Args) -> Value {
+    let list = args.iter().flat_map(|(_, value)| {
+        if value.items.is_empty() { vec![value.clone()] } else { value.items.clone() }
+    });
+    let text: Option<String> =
+        list.map(|value| value.text.parse::<u32>().ok().and_then(char::from_u32)).collect();
+    match text {
+        Some(text) => Value::plain(text).with(Carry::Decoded(Encoding::Escapes)),
+        None => Value::unknown().with(Carry::Decoded(Encoding::Escapes)),
+    }
+}
