@@ -6,6 +6,8 @@ use crate::hosts::{HostClass, Remote};
 #[derive(Debug, Default, Clone)]
 pub(crate) struct About {
     words: Vec<String>,
+    /// The name of the skill, in one word.
+    joined: Vec<String>,
     /// Whether it teaches security, and so quotes what it warns of.
     pub(crate) is_teaching: bool,
 }
@@ -57,7 +59,10 @@ impl About {
         let mut words: Vec<String> = words.map(str::to_owned).collect();
         words.sort();
         words.dedup();
-        Self { words, is_teaching }
+        let plain = |text: &str| {
+            text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
+        };
+        Self { words, joined: vec![plain(name), plain(folder)], is_teaching }
     }
 
     /// Returns true if a host is of what the skill is about: `api.tavily.com` for one that speaks of Tavily. Where anybody can put
@@ -69,28 +74,39 @@ impl About {
             return false;
         }
         let domain = remote.domain();
-        let label = domain.split('.').next().unwrap_or(&domain);
-        self.knows(label)
+        let (label, end) = domain.split_once('.').unwrap_or((&domain, ""));
+        !CHEAP.contains(&end) && self.knows(label)
     }
 
-    /// Returns true if a word is one of the skill's own, or made of them.
+    /// Returns true if a word is one of the skill's own: by itself, or with what is often put before or after a name.
     pub(crate) fn knows(&self, label: &str) -> bool {
         let plain: String =
             label.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-        const COMMON: [&str; 24] = [
-            "the", "and", "for", "with", "from", "tool", "tools", "agent", "agents", "skill",
-            "skills", "api", "app", "web", "use", "using", "when", "user", "data", "file", "code",
-            "cli", "get", "core",
-        ];
-        self.words.iter().any(|word| {
-            !COMMON.contains(&word.as_str())
-                && (plain == *word
-                    || word.len() >= 4
-                        && (plain.contains(word.as_str())
-                            || word.contains(&plain) && plain.len() >= 4))
-        })
+        let mut names = vec![plain.as_str()];
+        names.extend(BEFORE.iter().filter_map(|word| plain.strip_prefix(word)));
+        names.extend(AFTER.iter().filter_map(|word| plain.strip_suffix(word)));
+        let is_word = |name: &str| {
+            name.len() >= 4
+                && !COMMON.contains(&name)
+                && self.words.binary_search_by(|word| word.as_str().cmp(name)).is_ok()
+        };
+        names.into_iter().any(is_word) || self.joined.contains(&plain) && plain.len() >= 6
     }
 }
+
+/// Ends of names that cost next to nothing, and that nobody's product has.
+const CHEAP: [&str; 24] = [
+    "xyz", "top", "icu", "click", "su", "tk", "ml", "ga", "cf", "gq", "pw", "buzz", "rest", "cam",
+    "sbs", "cfd", "bond", "monster", "quest", "lol", "zip", "mov", "live", "fun",
+];
+const BEFORE: [&str; 6] = ["get", "use", "try", "my", "go", "the"];
+const AFTER: [&str; 9] = ["cli", "app", "hq", "dev", "ai", "api", "inc", "labs", "io"];
+/// Words that say nothing about whose something is.
+const COMMON: [&str; 24] = [
+    "tool", "tools", "agent", "agents", "skill", "skills", "with", "from", "using", "when", "user",
+    "data", "file", "files", "code", "core", "that", "this", "your", "help", "plan", "note",
+    "notes", "search",
+];
 
 /// Services and words that their tokens are named by.
 const OWNERS: [(&str, &[&str]); 12] = [

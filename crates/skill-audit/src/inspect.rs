@@ -305,6 +305,29 @@ fn without_prompts(text: &str) -> String {
 
 /// Looks for commands in lines of something that is no code.
 fn lines(text: &str, shell: &mut Shell, scene: &mut Scene) {
+    // A line that goes on is one line.
+    let joined = text.contains("\\\n").then(|| text.replace("\\\n", "  "));
+    let text = joined.as_deref().unwrap_or(text);
+    commands(text, shell, scene, &|range| range);
+    // Empty quotes in a word are nothing to a shell, and hide it from those who search for it.
+    if text.contains("''") || text.contains("\"\"") {
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let plain = line.replace("''", "").replace("\"\"", "");
+            if plain.len() != line.len() {
+                commands(&plain, shell, scene, &|_| at..at + line.len());
+            }
+            at += line.len();
+        }
+    }
+}
+
+fn commands(
+    text: &str,
+    shell: &mut Shell,
+    scene: &mut Scene,
+    place: &dyn Fn(Range<usize>) -> Range<usize>,
+) {
     for found in COMMAND.captures_iter(text) {
         let Some(command) = found.get(1) else { continue };
         let before = text[..command.start()].chars().next_back();
@@ -319,7 +342,7 @@ fn lines(text: &str, shell: &mut Shell, scene: &mut Scene) {
             shell.script(&script, &Value::default(), &mut inner);
         }
         generic_code(line, &mut inner);
-        let range: Range<usize> = command.start()..command.start() + line.len();
+        let range = place(command.start()..command.start() + line.len());
         for op in inner.ops {
             scene.add_nested(&range, op);
         }

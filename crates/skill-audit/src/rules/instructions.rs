@@ -136,6 +136,11 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         }
     }
     for found in ASKS.find_iter(text) {
+        let line_start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
+        let before = text[line_start..found.start()].to_lowercase();
+        if ["never", "not ", "n't"].iter().any(|word| before.contains(word)) {
+            continue;
+        }
         let at = skill.at(number, found.range(), &[]);
         hits.push(
             Hit::new(
@@ -188,9 +193,10 @@ fn sent(
             .iter()
             .any(|cue| file.cues.near(*cue, &around).is_some());
         let is_one_sentence = {
-            let start = text[..found.start()].rfind(['\n', '.']).map_or(0, |at| at + 1);
-            let sentence = start..found.end();
-            file.cues.all(&[Cue::Send, Cue::Secret], &sentence)
+            let before = &text[..found.start()];
+            let end_of = |mark: &str| before.rfind(mark).map_or(0, |at| at + mark.len());
+            let start = [". ", ".\n", "\n\n", "\n- "].map(end_of).into_iter().max().unwrap_or(0);
+            file.cues.all(&[Cue::Send, Cue::Secret], &(start..found.end()))
         };
         hits.push(
             if remote.class.is_throwaway() && (is_one_sentence || is_pushed)

@@ -173,6 +173,7 @@ fn is_near(name: &str, known: &str) -> bool {
         && name.len().abs_diff(known.len()) <= 1
         && name.chars().next() == known.chars().next()
         && strsim::osa_distance(name, known) == 1
-        && !name.ends_with('s')
+        && name.strip_suffix('s') != Some(known)
+        && known.strip_suffix('s') != Some(name)
         && !name.ends_with(|c: char| c.is_ascii_digit())
 }

@@ -1,1 +1,6 @@
 //! Tests of the audit as a whole.
+
+mod corpus;
+mod evasions;
+mod fixtures;
+mod whole;
