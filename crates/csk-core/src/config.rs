@@ -7,6 +7,8 @@ use skill::json::{Object, Text, read};
 use skill::{Code, Diagnostic, Identifier, RelPath};
 use skill_fs::AbsPath;
 
+use skill_state::audit::AuditMode;
+
 use crate::agents::{Agent, Agents};
 use crate::install::SKILLS;
 
@@ -63,6 +65,8 @@ pub struct Config {
     pub worktree_alias_pattern: Option<String>,
     /// Whether `file://` and path URLs may be cloned.
     pub allow_local_sources: bool,
+    /// How much an audit decides about installs.
+    pub audit: AuditMode,
     /// The user's own agents.
     pub agents: Agents,
     /// The projects, by checkout alias.
@@ -92,6 +96,7 @@ impl Config {
             adapter_mode: AdapterMode::default(),
             worktree_alias_pattern: None,
             allow_local_sources: false,
+            audit: AuditMode::Off,
             agents: Agents::default(),
             projects: BTreeMap::new(),
         }
@@ -130,6 +135,7 @@ impl Config {
             config.adapter_mode = adapter_mode(object);
             config.worktree_alias_pattern = pattern(object);
             config.allow_local_sources = object.boolean("allow_local_sources").unwrap_or(false);
+            config.audit = audit_mode(object);
             let projects =
                 object.entries("projects", |alias, entry| project(alias, entry, &agents, home));
             config.projects = projects.into_iter().collect();
@@ -156,6 +162,9 @@ impl Config {
         }
         if let Some(pattern) = &self.worktree_alias_pattern {
             fields.insert("worktree_alias_pattern", pattern.as_str().into());
+        }
+        if self.audit != AuditMode::Off {
+            fields.insert("audit", self.audit.as_str().into());
         }
         if self.allow_local_sources {
             fields.insert("allow_local_sources", true.into());
@@ -277,6 +286,16 @@ fn adapter_path(text: &str) -> Result<Option<String>, &'static str> {
         Some(".git" | ".agents") => Err("which belongs to git or to csk itself"),
         _ => Ok(Some(path.to_string())),
     }
+}
+
+fn audit_mode(object: &mut Object<'_, '_, '_>) -> AuditMode {
+    let Some(text) = object.text("audit") else { return AuditMode::Off };
+    AuditMode::parse(&text.value).unwrap_or_else(|| {
+        let message =
+            format!("`audit` is `{}`; expected `off`, `advisory` or `strict`", text.value);
+        object.problem(Code::BadValue, text.range, message);
+        AuditMode::Strict
+    })
 }
 
 fn adapter_mode(object: &mut Object<'_, '_, '_>) -> AdapterMode {

@@ -4,6 +4,7 @@
 //! the one to the other. Nothing here writes to a terminal or reads the environment.
 
 mod agents;
+pub mod audit;
 mod config;
 mod context;
 mod env_files;
@@ -48,3 +49,4 @@ pub use text::with_block;
 
 pub use skill::LEDGER_FILE;
 pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, read_text, write_file};
+pub use skill_state::StateError;

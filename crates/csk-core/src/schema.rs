@@ -69,6 +69,7 @@ fn config() -> Value {
             "preferred_locale": text(),
             "default_agents": texts(),
             "adapter_mode": { "enum": ["auto", "symlink", "copy", null] },
+            "audit": { "enum": ["off", "advisory", "strict", null] },
             "worktree_alias_pattern": { "description": "A regular expression for task ids in branch names.", "type": ["string", "null"] },
             "allow_local_sources": { "description": "Whether file:// and path URLs may be cloned.", "type": ["boolean", "null"] },
             "agents": {

@@ -1,12 +1,14 @@
 //! The arguments of every command, and the way from them to an exit code.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use csk_core::audit::state::AuditMode;
 use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
-    add, bootstrap, cache, config, exec, gc, global, init, install, list, lock, project,
+    add, audit, bootstrap, cache, config, exec, gc, global, init, install, list, lock, project,
     shell_init, skill, status, update, upgrade, verify,
 };
 use crate::context::Context;
@@ -84,6 +86,7 @@ enum Command {
     List(list::ListArgs),
     Lock(lock::LockArgs),
     Verify(verify::VerifyArgs),
+    Audit(audit::AuditArgs),
     Global(global::GlobalArgs),
     Gc(gc::GcArgs),
     Cache(cache::CacheArgs),
@@ -102,7 +105,9 @@ enum Command {
 
 /// Reads the arguments, runs the command and returns the exit code.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    #[expect(clippy::disallowed_methods, reason = "the edge: the command line")]
+    let args = std::env::args_os();
+    let cli = match Cli::try_parse_from(words(args)) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };
@@ -111,6 +116,22 @@ pub(crate) fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => ExitCode::from(failure.tell(&mut Ui::new(color))),
     }
+}
+
+/// Makes `--audit` and a mode after it one word. Any other word after it is what it is without.
+fn words(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    for word in args {
+        let is_mode = word.to_str().is_some_and(|word| AuditMode::parse(word).is_some());
+        match words.last_mut().filter(|last| *last == "--audit" && is_mode) {
+            Some(last) => {
+                last.push("=");
+                last.push(word);
+            }
+            None => words.push(word),
+        }
+    }
+    words
 }
 
 fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
@@ -136,6 +157,7 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
         Command::List(args) => list::list(&mut context, args)?,
         Command::Lock(args) => lock::lock(&mut context, args)?,
         Command::Verify(args) => verify::verify(&mut context, args)?,
+        Command::Audit(args) => audit::audit(&mut context, args)?,
         Command::Completions { .. } => 0,
         Command::Gc(args) => gc::gc(&mut context, args)?,
         Command::Exec(args) => exec::exec(&mut context, args)?,

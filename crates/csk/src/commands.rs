@@ -1,6 +1,7 @@
 //! One file a command, named as the user types it.
 
 pub(crate) mod add;
+pub(crate) mod audit;
 pub(crate) mod bootstrap;
 pub(crate) mod cache;
 pub(crate) mod config;

@@ -6,15 +6,31 @@
 )]
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use csk_core::audit::state::{Asked, AuditMode};
+use csk_core::audit::{Asker, Auditor};
 use csk_core::install::Environment;
 use csk_core::{AbsPath, Config, LocalSources, Lock, ProjectEntry, TIME_LIMIT, edit_project};
 use skill::{Identifier, Severity};
-use term::Ui;
+use term::{ColorChoice, Ui, safe_line};
 
 use crate::failure::{Failure, rendered};
+
+/// Asks whether something that an audit blocks is to be installed all the same. Anything but a yes is a no.
+fn ask(asked: &Asked) -> bool {
+    let mut ui = Ui::new(ColorChoice::Auto);
+    let mut words = format!("{}: the audit says BLOCK\n", safe_line(&asked.name));
+    for reason in &asked.reasons {
+        words += &format!("  {}\n", safe_line(reason));
+    }
+    words += "Install it all the same? [y/N] ";
+    let mut answer = String::new();
+    ui.error(&words).is_ok()
+        && io::stdin().read_line(&mut answer).is_ok()
+        && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
 
 /// The world of one command.
 #[derive(Debug)]
@@ -26,7 +42,9 @@ pub(crate) struct Context {
     pub(crate) config_path: AbsPath,
     /// The folder of csk's own state.
     pub(crate) home: AbsPath,
-    now: String,
+    now: jiff::Timestamp,
+    /// Who runs this, by name.
+    pub(crate) user: Option<String>,
     /// Where zsh keeps its files, if not in the home folder.
     pub(crate) zdotdir: Option<AbsPath>,
     /// The user's shell, as a path.
@@ -70,7 +88,9 @@ impl Context {
                 .map(Some)
                 .ok_or_else(|| Failure::usage("CSK_LOCK_TIMEOUT must be a number of seconds"))?,
         };
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let now = jiff::Timestamp::now();
+        let user = variable("USER").or_else(|| variable("LOGNAME"));
+        let user = user.and_then(|user| user.into_string().ok());
         let allow_file = variable("CSK_ALLOW_FILE").is_some_and(|value| value == "1");
         let zdotdir = absolute("ZDOTDIR")?;
         let shell = variable("SHELL").and_then(|shell| shell.into_string().ok());
@@ -82,6 +102,7 @@ impl Context {
             config_path,
             home,
             now,
+            user,
             zdotdir,
             shell,
             has_hook,
@@ -144,6 +165,34 @@ impl Context {
         self.save(&edit_project(&text, alias, entry).ok_or_else(unreadable)?)
     }
 
+    /// Returns the time now, as RFC 3339 in UTC.
+    pub(crate) fn time(&self) -> String {
+        self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    }
+
+    /// Returns the time now.
+    pub(crate) fn timestamp(&self) -> jiff::Timestamp {
+        self.now
+    }
+
+    /// Returns who looks at what is installed: as strictly as the config says, or more strictly.
+    pub(crate) fn auditor(
+        &mut self,
+        config: &Config,
+        wanted: Option<AuditMode>,
+    ) -> Result<Auditor, Failure> {
+        let mode = wanted.unwrap_or(config.audit).max(config.audit);
+        if wanted.is_some_and(|wanted| wanted < config.audit) {
+            self.ui.error(&format!(
+                "note: the config says `audit: {}`, which a flag cannot loosen\n",
+                config.audit.as_str()
+            ))?;
+        }
+        let is_somebody_there = io::stdin().is_terminal() && io::stderr().is_terminal();
+        let asker = is_somebody_there.then(|| Asker::new(ask));
+        Ok(Auditor::new(&self.home, mode, self.now, asker)?)
+    }
+
     /// Returns what an install works with.
     pub(crate) fn environment(&self, config: &Config) -> Environment {
         let is_allowed = config.allow_local_sources || self.allow_file;
@@ -154,9 +203,10 @@ impl Context {
             local: if is_allowed { LocalSources::Allowed } else { LocalSources::Refused },
             lock_timeout: self.lock_timeout.unwrap_or(Lock::TIMEOUT),
             source_timeout: self.lock_timeout.unwrap_or(TIME_LIMIT),
-            now: self.now.clone(),
+            now: self.time(),
             path: std::env::var_os("PATH"),
             projects: config.projects.values().map(|project| project.path.clone()).collect(),
+            auditor: Auditor::off(&self.home, self.now),
         }
     }
 }

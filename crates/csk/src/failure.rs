@@ -3,6 +3,7 @@
 use std::io;
 
 use csk_core::LockError;
+use csk_core::StateError;
 use csk_core::install::RunError;
 use skill::{Diagnostic, Source};
 use term::{Ui, render, safe_line};
@@ -82,6 +83,20 @@ impl From<RunError> for Failure {
             RunError::SkillsRoot(message) => Self::usage(message).with_hint(
                 "set skills_root in config.json, or declare a `git` URL for every skill",
             ),
+        }
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Malformed { file, diagnostics } => {
+                let first =
+                    diagnostics.first().map_or_else(String::new, |problem| problem.message.clone());
+                Self::usage(format!("{file} is malformed: {first}"))
+                    .with_hint("mend it; it is never taken for an empty one")
+            }
+            StateError::Files(error) => Self::usage(error.to_string()),
         }
     }
 }

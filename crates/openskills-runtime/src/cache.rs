@@ -11,10 +11,8 @@ use std::fs;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use skill_fs::{AbsPath, FsError, read_own_file, write_file};
+use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file};
 use skill_state::key_of;
-
-use crate::state::make_private_folder;
 
 /// The largest file that is read: some 500,000 skills.
 const MAX: u64 = 256 << 20;

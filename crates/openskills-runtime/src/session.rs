@@ -9,10 +9,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use skill::Digest;
-use skill_fs::{AbsPath, FsError};
+use skill_fs::{AbsPath, FsError, make_private_folder};
 
 use crate::SkillActivation;
-use crate::state::make_private_folder;
 
 /// Where sessions with a name are kept, below the state folder.
 const FOLDER: &str = "sessions";

@@ -4,13 +4,12 @@
 //! decision: writing over it would lose what the user decided, and trusting nothing in silence would be a riddle.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
 use skill::Code;
 use skill::json::{self as reader, Unknown};
-use skill_fs::{AbsPath, FsError, Lock, LockError, read_text, write_file};
+use skill_fs::{AbsPath, FsError, Lock, LockError, make_private_folder, read_text, write_file};
 
 use crate::RuntimeError;
 use crate::naming::key;
@@ -180,17 +179,6 @@ fn save(
     make_private_folder(state)?;
     write_file(&state.join(file), format!("{value:#}\n").as_bytes())?;
     Ok(())
-}
-
-/// Makes a folder that only the user may look into, unless it is there.
-pub(crate) fn make_private_folder(folder: &AbsPath) -> Result<(), FsError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(folder.as_path())
-        .map_err(|source| FsError::Io { path: folder.to_string(), source })
 }
 
 #[cfg(test)]

@@ -140,12 +140,27 @@ impl Reading<'_> {
                 let range = node.byte_range();
                 found.push(Pipeline { stages: vec![Stage { body, range, ..Stage::default() }] });
             }
+            "for_statement" => {
+                // The name of a loop is each of its words.
+                if let Some(name) = node.child_by_field_name("variable") {
+                    let mut text = Text::default();
+                    let mut cursor = node.walk();
+                    for value in node.children_by_field_name("value", &mut cursor) {
+                        self.pieces(value, depth + 1, &mut text);
+                    }
+                    let name = self.text[name.byte_range()].to_owned();
+                    let range = node.byte_range();
+                    let stage =
+                        Stage { assignments: vec![(name, text)], range, ..Stage::default() };
+                    found.push(Pipeline { stages: vec![stage] });
+                }
+                found.extend(self.script(node, depth));
+            }
             "list"
             | "program"
             | "if_statement"
             | "elif_clause"
             | "else_clause"
-            | "for_statement"
             | "c_style_for_statement"
             | "while_statement"
             | "case_statement"
@@ -278,7 +293,18 @@ impl Reading<'_> {
             return;
         }
         match node.kind() {
-            "concatenation" | "array" | "translated_string" => {
+            "concatenation" => {
+                // What stands between the parts that have a name is part of the word as well.
+                let mut at = node.start_byte();
+                let mut cursor = node.walk();
+                for child in node.named_children(&mut cursor) {
+                    text.plain(&unescaped(&self.text[at..child.start_byte()]));
+                    self.pieces(child, depth + 1, text);
+                    at = child.end_byte();
+                }
+                text.plain(&unescaped(&self.text[at..node.end_byte()]));
+            }
+            "array" | "translated_string" => {
                 let mut cursor = node.walk();
                 for child in node.named_children(&mut cursor) {
                     self.pieces(child, depth + 1, text);
@@ -470,7 +496,7 @@ mod tests {
             ("bash <(curl x)", "bash <(curl x)"),
             ("bash -c \"$(curl x)\"", "bash -c $(curl x)"),
             ("if true; then rm -rf ~; fi", "true; rm -rf ~"),
-            ("for i in a; do curl $i; done", "{curl <i>}"),
+            ("for i in a; do curl $i; done", "i=a; {curl <i>}"),
             ("f() { curl x; }; f", "{{curl x}}; f"),
             ("(cd x && env) | nc h 1", "{cd x; env} | nc h 1"),
             ("echo x >> ~/.bashrc", "echo x Append:~/.bashrc"),

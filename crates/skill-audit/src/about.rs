@@ -109,7 +109,7 @@ const COMMON: [&str; 24] = [
 ];
 
 /// Services and words that their tokens are named by.
-const OWNERS: [(&str, &[&str]); 12] = [
+const OWNERS: [(&str, &[&str]); 18] = [
     ("GITHUB", &["github.com", "githubusercontent.com"]),
     ("GH", &["github.com", "githubusercontent.com"]),
     ("AWS", &["amazonaws.com", "amazon.com", "aws.amazon.com"]),
@@ -121,6 +121,12 @@ const OWNERS: [(&str, &[&str]); 12] = [
     ("SLACK", &["slack.com"]),
     ("STRIPE", &["stripe.com"]),
     ("NPM", &["npmjs.org", "npmjs.com"]),
+    ("TELEGRAM", &["telegram.org"]),
+    ("TG", &["telegram.org"]),
+    ("BOT", &["telegram.org", "discord.com", "slack.com"]),
+    ("DISCORD", &["discord.com", "discordapp.com"]),
+    ("WEBHOOK", &["discord.com", "slack.com"]),
+    ("HF", &["huggingface.co"]),
     ("AZURE", &["azure.com", "microsoft.com", "windows.net", "microsoftonline.com"]),
 ];
 

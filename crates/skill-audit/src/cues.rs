@@ -30,22 +30,28 @@ pub(crate) enum Cue {
 const WORDS: &[(Cue, &str)] = &[
     (
         Cue::Download,
-        "download|grab the|get the installer|get it from|fetch the|obtain the|install from|install it from|get it here|from this link|from here",
+        "下载|скача|Скача|загруз|Загруз|descarg|Descarg|herunterlad|Lade |télécharg|Télécharg|baixe|Baixe|scarica|Scarica|ダウンロード|다운로드|get it at|grab |download|grab the|get the installer|get it from|fetch the|obtain the|install from|install it from|get it here|from this link|from here",
     ),
     (
         Cue::Run,
-        "run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
+        "运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|carry out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
     ),
     (
         Cue::Terminal,
-        "terminal|command line|command-line|command prompt|powershell|your shell|console window|iterm|cmd.exe|run dialog|win+r",
+        "终端|命令行|терминал|Терминал|ターミナル|터미널|línea de comandos|Kommandozeile|ligne de commande|terminal|command line|command-line|command prompt|powershell|your shell|console window|iterm|cmd.exe|run dialog|win+r",
     ),
-    (Cue::Copy, "copy|paste"),
+    (
+        Cue::Copy,
+        "复制|粘贴|скопир|Скопир|вставь|copia|Copia|pega |kopier|Kopier|copie|Copie|cole |コピー|貼り付け|복사|붙여|copy|paste",
+    ),
     (
         Cue::Require,
-        "must be installed|must install|must first|must be running|must run|required to|is required|are required|requires the|requires a|require the|requires install|prerequisite|before using|before you|before proceeding|before first use|before activating|will not work|won't work|will not function|does not work without|do not work without|cannot work without|cannot function|not function|in order to use|in order to function|to function|to work correctly|to work properly|needs the|need to install|have to install|mandatory|necessary|system requirement|first-time setup|initial setup|core dependency|required dependency|required component|depends on the|critical:|important:|important**",
+        "必须|需要|必需|首先|требуется|Требуется|необходим|Необходим|requiere|Requiere|obligatorio|necesario|erforderlich|Voraussetzung|benötigt|nécessaire|obrigatório|precisa|richiesto|必要|必須|필수|필요|must be installed|must install|must first|must be running|must run|required to|is required|are required|requires the|requires a|require the|requires install|prerequisite|before using|before you|before proceeding|before first use|before activating|will not work|won't work|will not function|does not work without|do not work without|cannot work without|cannot function|not function|in order to use|in order to function|to function|to work correctly|to work properly|needs the|need to install|have to install|mandatory|necessary|system requirement|first-time setup|initial setup|core dependency|required dependency|required component|depends on the|critical:|important:|important**",
     ),
-    (Cue::Archive, ".zip|.rar|.7z|.tar.gz|.tgz|.iso|archive|unzip|unpack|extract|decompress"),
+    (
+        Cue::Archive,
+        "解压|压缩包|архив|распак|Распак|descomprim|Descomprim|extra|entpack|Entpack|décompress|解凍|展開|압축|.zip|.rar|.7z|.tar.gz|.tgz|.iso|archive|unzip|unpack|extract|decompress",
+    ),
     (
         Cue::Program,
         ".exe|.msi|.dmg|.pkg|.scr|.bat|.apk|.appimage|.app |executable|binary|installer",
@@ -64,11 +70,11 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Secret,
-        "api key|api_key|apikey|api token|access token|auth token|bearer token|session token|private key|ssh key|id_rsa|id_ed25519|.ssh/|.aws/|credential|seed phrase|recovery phrase|mnemonic|wallet|keychain|cookies|.env|environment variable|env vars|process.env|os.environ|secrets|passwords|chat history|conversation history|system prompt|openclaw.json|.clawdbot|.openclaw|memory.md|soul.md|browser profile|saved passwords|login data",
+        "tokens|cookie|private_key|privatekey|mnemonic|secret key|keys found|values found|full conversation|recent conversation|the conversation|.npmrc|.netrc|secrets.yml|ssh private|密钥|пароли|contraseñas|passwörter|api key|api_key|apikey|api token|access token|auth token|bearer token|session token|private key|ssh key|id_rsa|id_ed25519|.ssh/|.aws/|credential|seed phrase|recovery phrase|mnemonic|wallet|keychain|cookies|.env|environment variable|env vars|process.env|os.environ|secrets|passwords|chat history|conversation history|system prompt|openclaw.json|.clawdbot|.openclaw|memory.md|soul.md|browser profile|saved passwords|login data",
     ),
     (
         Cue::Send,
-        "send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay",
+        "post all|post the|post https|post `http|mail a copy|email a copy|e-mail|mail it|email it|as the `|parameter|query string|request body|in the body|attach |deliver|curl -s -x post|submit|发送|上传|отправ|Отправ|envía|enviar|sende |envoy|send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay",
     ),
     (
         Cue::Unasked,
@@ -84,7 +90,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Warned,
-        "never |avoid |malicious|attack|vulnerab|unsafe|dangerous|insecure|anti-pattern|antipattern|red flag|suspicious|wrong|exploit|do not run|don't run|do not use|don't use|not recommended|warning sign|bad example|bad:|detect|flag any|flags |looks for|injection|payload|adversar|threat|mitigat|scan for|blocklist|deny|forbidden|prohibit|risk|harmful|❌|🚫|⛔|example of|phishing|untrusted|owasp",
+        "malicious|attacker|attack vector|attacks|vulnerab|unsafe|dangerous|insecure|anti-pattern|antipattern|red flag|suspicious|exploit|do not run|don't run|never run|not recommended|warning sign|bad example|bad:|avoid:|injection|adversar|forbidden|prohibit|harmful|❌|🚫|⛔|example of|phishing|owasp|security review|security audit",
     ),
 ];
 

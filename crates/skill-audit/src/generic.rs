@@ -6,7 +6,8 @@ use regex::Regex;
 
 use crate::decode::{self, Encoding};
 use crate::hosts::Remote;
-use crate::op::{Does, Scene};
+use crate::op::{Channel, Does, Scene};
+use crate::paths::PathClass;
 use crate::programs::somewhere;
 
 macro_rules! pattern {
@@ -40,10 +41,34 @@ pattern!(
     r"(?is)(fsockopen|tcpsocket|io::socket|net\.sockets\.tcpclient|socket\.tcp)[^$]{0,400}(/bin/(ba)?sh|cmd\.exe|exec|powershell|iex)"
 );
 pattern!(
+    SENDS,
+    r"(?i)(invoke-restmethod|invoke-webrequest|irm|iwr|uploadfile|uploadstring|net/http|lwp|curl_exec)[^\n]{0,200}(-method\s+['\x22]?(post|put)|-infile|-body|-form|uploadfile|uploadstring|\.post)"
+);
+pattern!(
     WEAKEN,
     r"(?i)(set-mppreference\s+-disable|add-mppreference\s+-exclusion|set-executionpolicy\s+(unrestricted|bypass)\s+-scope\s+localmachine|amsiutils)"
 );
 pattern!(ADDRESS, r#"(?i)https?://[^\s"'`)>\]|;]+"#);
+
+/// Paths in a text that nobody sends anywhere, with where they stand.
+pub(crate) fn secret_paths(text: &str) -> Vec<(std::ops::Range<usize>, PathClass)> {
+    let mut found = Vec::new();
+    let is_end = |c: char| {
+        matches!(c, '"' | '\'' | '`' | '\n' | ',' | ';' | ')' | '(' | '=' | '|' | '<' | '>')
+    };
+    let mut at = 0;
+    for part in text.split_inclusive(is_end) {
+        let plain = part.trim_end_matches(is_end).trim();
+        if plain.len() >= 4 && plain.len() < 200 && plain.contains(['.', '/', '\\', ' ']) {
+            let class = PathClass::of(plain);
+            if matches!(class, PathClass::Secret | PathClass::Vault) {
+                found.push((at..at + part.len(), class));
+            }
+        }
+        at += part.len();
+    }
+    found
+}
 
 /// Looks at code without a grammar.
 pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
@@ -51,8 +76,28 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
         |around: &str| ADDRESS.find(around).and_then(|found| Remote::parse(found.as_str()));
     for found in FETCH_AND_RUN.find_iter(text) {
         let line = line_around(text, found.range());
-        let from = addresses(&text[line.clone()]).unwrap_or_else(|| somewhere(found.as_str()));
+        // An address may be written without how it is reached.
+        let bare =
+            || text[line.clone()].split([' ', '|', '(', ')', '\'', '"']).find_map(Remote::parse);
+        let from = addresses(&text[line.clone()])
+            .or_else(bare)
+            .unwrap_or_else(|| somewhere(found.as_str()));
         scene.add(&line, Does::RunFetched { from, by: "Invoke-Expression".to_owned() });
+    }
+    for (range, _) in secret_paths(text) {
+        scene.add(
+            &range,
+            Does::Read(
+                text[range.clone()].trim_matches(['"', '\'', ' ', ',', ';', ')', '\n']).to_owned(),
+            ),
+        );
+    }
+    for found in SENDS.find_iter(text) {
+        let line = line_around(text, found.range());
+        let to = addresses(&text[line.clone()]).or_else(|| addresses(text));
+        if let Some(to) = to {
+            scene.add(&line, Does::Send { to, secrets: Vec::new(), by: Channel::Body });
+        }
     }
     for found in ADDRESS.find_iter(text) {
         let line = line_around(text, found.range());

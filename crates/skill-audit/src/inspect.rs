@@ -13,9 +13,10 @@ use crate::code::{Program, Shared, Step, javascript_code, python_code, steps_of}
 use crate::cues::Cues;
 use crate::decode::{self, Encoding, Hidden};
 use crate::generic::generic_code;
+use crate::hosts::{HostClass, Remote};
 use crate::markdown::{Document, document};
 use crate::normal::{Normal, normal};
-use crate::op::{Op, Role, Scene};
+use crate::op::{Does, Op, Role, Scene};
 use crate::shell_code::Shell;
 use crate::value::Value;
 
@@ -38,9 +39,13 @@ pub(crate) struct Inspected<'a> {
 
 /// Words by which a line is seen to be a command.
 static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:])((?:sudo\s+)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:])((?:sudo\s+)?(?:/(?:usr/)?(?:local/)?bin/)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("a pattern that is tested")
 });
 
+/// A connection that the shell itself makes, to a host that is written out.
+static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"/dev/(?:tcp|udp)/([A-Za-z0-9.-]+)/").expect("a pattern that is tested")
+});
 /// Words without which a block of code does nothing that matters.
 static ACTIVE: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words = "subprocess os. requests urllib httpx aiohttp socket open( exec eval base64 environ getenv __import__ import_module getattr shutil Path( fetch axios child_process process.env require( fs. http. https. atob Function( Buffer net. dns. marshal pickle smtplib ftplib paramiko Deno Bun write_text read_text keyring browser_cookie sqlite3 fromhex fromCharCode chr( decode( WebSocket sendBeacon got(";
@@ -241,6 +246,16 @@ fn look_inside(text: &str, chain: &[Encoding], scene: &mut Scene) {
 }
 
 fn run_shell(text: &str, shell: &mut Shell, scene: &mut Scene) {
+    for found in CONNECTION.captures_iter(text) {
+        let (Some(whole), Some(host)) = (found.get(0), found.get(1)) else { continue };
+        let remote = Remote::parse(&format!("tcp://{}/", host.as_str()));
+        if remote.is_some_and(|remote| remote.class != HostClass::Local) {
+            scene.add(
+                &whole.range(),
+                Does::RemoteShell { form: "a shell over /dev/tcp".to_owned() },
+            );
+        }
+    }
     if let Some(script) = sketch(text) {
         shell.script(&script, &Value::default(), scene);
     }
@@ -336,6 +351,8 @@ fn commands(
         if let Some(quote) = before.filter(|c| matches!(c, '"' | '\'' | '`')) {
             line = until(line, quote);
         }
+        // What stands in a tag ends with it.
+        line = line.split("</").next().unwrap_or(line);
         let unescaped = line.replace("\\\"", "\"");
         let mut inner = Scene::new(0, Role::Prose, 0);
         if let Some(script) = sketch(unescaped.trim_end_matches(['`', ',', '.'])) {

@@ -22,6 +22,7 @@ mod programs;
 mod report;
 mod rules;
 mod shell_code;
+pub mod show;
 mod value;
 
 pub use artifact::{File, Kind};
@@ -30,5 +31,5 @@ pub use finding::{Finding, FlowStep, Severity, Verdict, verdict};
 pub use hosts::{HostClass, Remote};
 pub use observed::{Observed, Power};
 pub use op::{At, Does, Op, Role};
-pub use report::{Report, Scanned, audit};
+pub use report::{Report, Scanned, Suppressed, audit};
 pub use rules::{RULES, RULESET, Rule};

@@ -41,6 +41,7 @@ const KNOWN: &[(&str, PathClass)] = &[
     ("id_rsa", PathClass::Secret),
     ("id_ed25519", PathClass::Secret),
     ("id_ecdsa", PathClass::Secret),
+    (".aws/config", PathClass::Home),
     (".aws/credentials", PathClass::Secret),
     (".aws", PathClass::Secret),
     (".azure", PathClass::Secret),
@@ -124,6 +125,9 @@ const KNOWN: &[(&str, PathClass)] = &[
     ("currentversion/run", PathClass::Startup),
     ("microsoft.powershell_profile", PathClass::Startup),
     (".git/hooks", PathClass::GitHook),
+    ("git-templates/hooks", PathClass::GitHook),
+    ("git-template/hooks", PathClass::GitHook),
+    (".githooks/", PathClass::GitHook),
     (".husky/", PathClass::GitHook),
     (".claude/settings", PathClass::AgentSettings),
     (".claude/hooks", PathClass::AgentSettings),
@@ -169,7 +173,21 @@ impl PathClass {
         if let Some(first) = found.map(|found| found.pattern().as_usize()).min() {
             return KNOWN[first].1;
         }
-        let name = path.rsplit('/').next().unwrap_or(&path);
+        let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path);
+        // Whole folders of agents hold their keys, and what was said to them.
+        if matches!(
+            name,
+            ".openclaw"
+                | ".clawdbot"
+                | ".moltbot"
+                | ".claude"
+                | ".codex"
+                | ".docker"
+                | ".kube"
+                | ".mozilla"
+        ) {
+            return Self::Secret;
+        }
         if name == ".env"
             || name.starts_with(".env.")
             || name == "credentials.json"

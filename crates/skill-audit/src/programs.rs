@@ -104,6 +104,10 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         | "cargo" | "gem" | "go" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk"
         | "pacman" | "choco" | "winget" | "scoop" | "conda" | "mamba" | "poetry"
         | "easy_install" | "clawhub" | "composer" => install(call, scene),
+        // A key is what they are for.
+        "ssh" | "ssh-add" | "ssh-keygen" | "ssh-copy-id" | "git" | "gh" | "docker" | "kubectl"
+        | "chmod" | "ls" | "mkdir" | "touch" | "test" | "[" | "stat" | "find" | "code" | "vim"
+        | "nano" => Value::unknown(),
         _ => {
             // Whatever it does, it reads what it is told to.
             let mut value = Value::unknown();
@@ -142,7 +146,8 @@ fn print(call: &Invocation<'_>) -> Value {
         && let Some(format) = args.next()
     {
         // A format with values: each `%s` is one of them, as long as there are any.
-        let pieces: Vec<&str> = format.text.split("%s").collect();
+        let format = format.text.replace("%d", "%s").replace("%b", "%s");
+        let pieces: Vec<&str> = format.split("%s").collect();
         for (at, piece) in pieces.iter().enumerate() {
             value.push(&Value::plain(*piece));
             if at + 1 < pieces.len() {
@@ -292,7 +297,23 @@ const SENT: [&str; 14] = [
     "--post-file",
 ];
 /// Options with a value that is not.
-const OTHER: [&str; 26] = [
+const OTHER: [&str; 42] = [
+    "--proto",
+    "--proto-redir",
+    "--cacert",
+    "--capath",
+    "--resolve",
+    "--interface",
+    "--ciphers",
+    "-E",
+    "--cert",
+    "--key",
+    "-K",
+    "-r",
+    "--limit-rate",
+    "--max-redirs",
+    "--retry-delay",
+    "--range",
     "-H",
     "--header",
     "-X",
@@ -603,10 +624,17 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
         content.absorb(file);
     }
     let target = match call.program.as_str() {
-        "tar" => files
-            .iter()
-            .find(|file| file.text.contains(".t") || file.text.contains(".zip"))
-            .copied(),
+        "tar" => {
+            // What comes after the letters with an `f` among them.
+            let at = call.args.iter().position(|arg| {
+                let letters = arg.text.trim_start_matches('-');
+                letters.contains('f')
+                    && letters.len() <= 6
+                    && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
+                    && !arg.text.starts_with("--")
+            });
+            at.and_then(|at| call.args.get(at + 1))
+        }
         "zip" | "7z" => files
             .iter()
             .find(|file| file.text.contains(".zip") || file.text.contains(".7z"))
@@ -690,7 +718,13 @@ fn install(call: &Invocation<'_>, scene: &mut Scene) -> Value {
             Remote::parse(text).filter(|_| text.contains("://"))
         });
         for from in source {
-            scene.add(call.range, Does::Fetch(from));
+            scene.add(call.range, Does::Fetch(from.clone()));
+            if !matches!(
+                from.class,
+                HostClass::Registry | HostClass::Code | HostClass::Vendor | HostClass::Local
+            ) {
+                scene.add(call.range, Does::Install { by: call.program.clone(), what: from.text });
+            }
         }
     }
     Value::unknown()

@@ -36,12 +36,39 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was found, the worst first.
     pub findings: Vec<Finding>,
+    /// What was found, and somebody said is fine.
+    pub suppressed: Vec<Suppressed>,
     /// What it declares.
     pub declared: Declared,
     /// What it is seen to use.
     pub observed: Observed,
     /// What was looked at, by path.
     pub files: Vec<Scanned>,
+}
+
+/// A finding of which somebody said that it is fine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppressed {
+    /// The finding.
+    pub finding: Finding,
+    /// Why it is fine.
+    pub reason: String,
+}
+
+impl Report {
+    /// Puts findings aside for which `reason` has one; what follows from the rest is said anew.
+    pub fn suppress(&mut self, reason: impl Fn(&Finding) -> Option<String>) {
+        let (mut kept, mut suppressed) = (Vec::new(), Vec::new());
+        for finding in self.findings.drain(..) {
+            match reason(&finding) {
+                Some(reason) => suppressed.push(Suppressed { finding, reason }),
+                None => kept.push(finding),
+            }
+        }
+        self.findings = kept;
+        self.suppressed.extend(suppressed);
+        self.verdict = verdict(&self.findings);
+    }
 }
 
 /// The most files that are looked at, and the most bytes of all of them.
@@ -93,7 +120,8 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
             digest: Digest::of(file.bytes),
         })
         .collect();
-    Report { name: shown, verdict: verdict(&findings), findings, declared, observed, files }
+    let verdict = verdict(&findings);
+    Report { name: shown, verdict, findings, suppressed: Vec::new(), declared, observed, files }
 }
 
 /// Reads what a skill says of itself: its name, its description, and what it declares.
@@ -279,7 +307,7 @@ fn evidence(text: &str, at: &At) -> String {
 }
 
 /// Takes out what looks like a real secret: long runs of letters and digits after a name for one.
-fn redacted(text: &str) -> String {
+pub(crate) fn redacted(text: &str) -> String {
     use std::sync::LazyLock;
 
     use regex::Regex;

@@ -10,8 +10,10 @@ mod opaque;
 mod packages;
 
 use crate::about::About;
+use crate::cues::Cue;
 use crate::decode::Encoding;
 use crate::finding::Severity;
+use crate::hosts::{HostClass, Remote};
 use crate::inspect::Inspected;
 use crate::op::{At, Role};
 
@@ -116,6 +118,15 @@ impl Hit {
     }
 }
 
+impl Hit {
+    /// As [`Hit::unless_quoted`], for what goes to a host or comes from one. Texts that teach name hosts that are none; a real one
+    /// has to stand in a warning.
+    pub(crate) fn unless_quoted_for(self, skill: &Skill<'_>, remote: &Remote) -> Self {
+        let is_real = remote.class != HostClass::Local && !remote.host.is_empty();
+        if is_real && !skill.is_warned(&self.at) { self } else { self.unless_quoted(skill) }
+    }
+}
+
 impl Skill<'_> {
     /// Says why something stands there to be seen and not to be done, if so. What runs, and what was hidden, is never quoted.
     pub(crate) fn quoted(&self, at: &At) -> Option<&'static str> {
@@ -127,15 +138,19 @@ impl Skill<'_> {
         if self.about.is_teaching {
             return Some("the skill teaches security, and quotes what it warns of");
         }
+        self.is_warned(at).then_some("it stands in a warning")
+    }
+
+    /// Returns true if a place is warned of, just before it or by the title of its section.
+    fn is_warned(&self, at: &At) -> bool {
         let file = &self.files[at.file];
-        let text = &file.text.text;
-        let start = at.span.start.min(text.len());
-        let section = file.document.section(start, text.len());
-        let from = section.start.max(start.saturating_sub(300));
-        let heading = section.start..section.end.min(section.start + 120);
-        let window = from..(at.span.end + 120).min(section.end).max(from);
-        let is_warned = |window| file.cues.near(crate::cues::Cue::Warned, window).is_some();
-        (is_warned(&window) || is_warned(&heading)).then_some("it stands in a warning")
+        let length = file.text.text.len();
+        let start = at.span.start.min(length);
+        let section = file.document.section(start, length);
+        let from = section.start.max(start.saturating_sub(200));
+        let title = section.start..section.end.min(section.start + 120);
+        let window = from..(at.span.end + 80).min(section.end).max(from);
+        [window, title].iter().any(|window| file.cues.near(Cue::Warned, window).is_some())
     }
 
     /// Returns a place in a file.

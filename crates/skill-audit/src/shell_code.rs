@@ -6,7 +6,7 @@ use std::ops::Range;
 use shell::sketch::{Direction, Piece, Pipeline, Script, Stage, Text, sketch};
 
 use crate::decode::Encoding;
-use crate::hosts::{Remote, UNKNOWN};
+use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Channel, Does, Scene};
 use crate::paths::PathClass;
 use crate::programs;
@@ -76,7 +76,11 @@ impl Shell {
 
     fn stage(&mut self, stage: &Stage, mut stdin: Value, scene: &mut Scene) -> Value {
         for (name, text) in &stage.assignments {
-            let value = self.text(text, scene);
+            let mut value = self.text(text, scene);
+            // Whatever stands for it in a text, it is the secret that it is called by.
+            if crate::about::is_secret_name(name) {
+                value.carries.insert(Carry::Variable(name.clone()));
+            }
             self.variables.insert(name.clone(), value);
         }
         let mut outputs = Vec::new();
@@ -144,6 +148,7 @@ impl Shell {
         match name {
             "HOME" => Value::plain("~"),
             "PWD" => Value::plain("."),
+            "SHELL" => Value::plain("/bin/bash"),
             "TMPDIR" => Value::plain("/tmp"),
             "IFS" => Value::plain(" "),
             _ if name.len() > 2
@@ -198,7 +203,8 @@ impl Shell {
         let path = target.text.trim();
         if let Some(remote) = dev_tcp(path) {
             let secrets = content.secrets();
-            if content.made_by.as_deref() == Some("shell") {
+            let is_far = !matches!(remote.class, HostClass::Local) && !remote.host.is_empty();
+            if content.made_by.as_deref() == Some("shell") || is_far {
                 scene.add(range, Does::RemoteShell { form: "a shell over /dev/tcp".to_owned() });
             }
             scene.add(range, Does::Send { to: remote, secrets, by: Channel::Body });
@@ -210,6 +216,16 @@ impl Shell {
         }
         scene.add(range, Does::Write { path: path.to_owned(), text: content.text.clone() });
         self.files.insert(path.to_owned(), content.clone());
+        // A script that is written is a script.
+        let is_script = ["curl ", "wget ", "bash ", "/dev/tcp", "python", "nc "];
+        if content.decoded().is_none() && is_script.iter().any(|word| content.text.contains(word)) {
+            let text = content.text.clone();
+            scene.inside(range, &[], |scene| {
+                if let Some(script) = sketch(&text) {
+                    Self::default().script(&script, &Value::default(), scene);
+                }
+            });
+        }
     }
 
     /// Runs one command.

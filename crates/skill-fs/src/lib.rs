@@ -29,7 +29,7 @@ pub use error::FsError;
 pub use find::{FindLimits, Found, SkillFolder, find_skills};
 pub use fingerprint::{Fingerprint, WRITTEN_BACK, fingerprint};
 pub use lock::{Lock, LockError};
-pub use own_file::read_own_file;
+pub use own_file::{make_private_folder, own_names, read_own_file};
 pub use root::{Beginning, Entries, EntryType, Root, SkillFile, real_path};
 pub use stamp::Stamp;
 pub use text::read_text;

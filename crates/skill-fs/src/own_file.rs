@@ -32,3 +32,29 @@ pub fn read_own_file(path: &AbsPath, limit: u64) -> Result<Option<Vec<u8>>, FsEr
     (&mut file).take(limit).read_to_end(&mut bytes).map_err(failed)?;
     Ok(Some(bytes))
 }
+
+/// Makes a folder that only the user may look into, unless it is there.
+pub fn make_private_folder(folder: &AbsPath) -> Result<(), FsError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder.as_path()).map_err(|source| FsError::io(folder.as_str(), source))
+}
+
+/// Returns the names of what is in a folder of this program's own, sorted; none if there is no folder.
+#[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+pub fn own_names(folder: &AbsPath) -> Result<Vec<String>, FsError> {
+    let entries = match std::fs::read_dir(folder.as_path()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(FsError::io(folder.as_str(), error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| FsError::io(folder.as_str(), error))?;
+        names.extend(entry.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}

@@ -2,6 +2,7 @@
 //! with one; what the user approved; what the organisation forbids.
 
 mod approvals;
+pub mod audit;
 mod key;
 mod org_policy;
 mod origin;

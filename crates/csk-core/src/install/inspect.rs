@@ -41,6 +41,7 @@ pub fn inspect(
         cache: &Cache::new(&environment.home, Keep::Nothing),
         path: None,
         except: &[],
+        auditor: None,
     };
     let prepared = prepare(&sources, skill, &commit, None)?;
     let path: &OsStr = environment.path.as_deref().unwrap_or_default();

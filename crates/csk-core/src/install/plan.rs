@@ -68,6 +68,8 @@ pub struct Group {
     pub is_unknown: bool,
     /// The commit that is installed.
     pub installed: Option<String>,
+    /// The digest of everything that the installed version is.
+    pub bundle: Option<Digest>,
     /// The files that are installed.
     pub old_files: Vec<String>,
     /// The digests of what is installed now.
@@ -154,6 +156,7 @@ impl Group {
             edited: false,
             is_unknown: false,
             installed: None,
+            bundle: None,
             old_files: Vec::new(),
             content: None,
             adapters: Vec::new(),
@@ -307,6 +310,7 @@ impl Planner<'_> {
                 group.edited = is_edited(marker, content);
                 group.content = Some(*content);
                 group.installed = Some(marker.commit.clone());
+                group.bundle = marker.bundle_sha256;
                 group.old_files.clone_from(&marker.files);
                 self.check_lock(group, skill, marker);
                 self.installed(group, skill, commit, marker);

@@ -5,8 +5,11 @@ use std::ffi::OsStr;
 use skill::{CommandKind, Diagnostic, Digest, Input, Manifest, SKILL_FILE, Strictness, parse};
 use skill_fs::AbsPath;
 
+use skill_audit::show::ReportJson;
+
 use super::store::RuntimeList;
 use super::{Cache, SkillError};
+use crate::audit::Auditor;
 use crate::which::find_program;
 use crate::{
     Commit, Content, ContextError, Declaration, File, LocaleError, Platform, Rendered, Repository,
@@ -32,6 +35,8 @@ pub struct Prepared {
     pub manifest: Option<Manifest>,
     /// The files of its commands, if it brings some.
     pub runtime: Option<Runtime>,
+    /// What an audit found, where there was one.
+    pub audit: Option<ReportJson>,
     /// The list of those files, as it stands in the store.
     pub(super) list: Option<RuntimeList>,
 }
@@ -97,6 +102,8 @@ pub struct Sources<'a> {
     pub path: Option<&'a OsStr>,
     /// Folders on it that csk itself fills.
     pub except: &'a [AbsPath],
+    /// Who looks at what is new.
+    pub auditor: Option<&'a Auditor>,
 }
 
 /// Prepares `declaration` at `commit`, rendered in `locale`.
@@ -131,6 +138,11 @@ pub fn prepare(
     }
     let (content, context) = (content_digest(&files)?, bundle_digest(&files)?);
     let bundle = snapshot.bundle_digest()?;
+    let audit = sources
+        .auditor
+        .filter(|auditor| auditor.looks())
+        .map(|auditor| auditor.look(declaration.name.as_str(), &snapshot, bundle))
+        .transpose()?;
     let skill_file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
     let name_warning = match skill_file.map(|file| &file.content) {
         Some(Content::Memory(bytes)) => name_warning(bytes, declaration.name.as_str()),
@@ -149,6 +161,7 @@ pub fn prepare(
         name_warning,
         manifest,
         runtime,
+        audit,
         list,
     })
 }

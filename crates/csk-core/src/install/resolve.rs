@@ -36,6 +36,14 @@ pub enum SkillError {
     /// Its content cannot be installed.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// An audit stands against it.
+    #[error("{reason}")]
+    Audit {
+        /// Why.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
     /// A tag names another commit than before, and that is not allowed.
     #[error("Moved tag for {skill}: {tag} {old} -> {new}")]
     MovedTag {
@@ -119,6 +127,7 @@ impl SkillError {
             Self::Source(error) => error.hint(),
             Self::Prepare(error) => error.hint(),
             Self::NotCloned { .. } => None,
+            Self::Audit { hint, .. } => Some(hint.clone()),
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
             }

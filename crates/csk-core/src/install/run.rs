@@ -22,10 +22,11 @@ use super::relock::{Upgrade, follow};
 use super::shims::{Files, plan_shims};
 use super::sources::{check_root, clone_missing, declared};
 use super::{
-    BIN, Cache, Caller, Consumers, Keep, LockUse, Observed, Plan, Prepared, ProjectError,
+    BIN, Cache, Caller, Consumers, Group, Keep, LockUse, Observed, Plan, Prepared, ProjectError,
     ProjectReport, Receipts, Resolution, Seen, SkillError, Sources, Store, Tags, Target, apply,
     collect, finish_interrupted, observe, plan, prepare, report, resolve,
 };
+use crate::audit::{Auditor, Ruling};
 use crate::{Agents, Commit, Declaration, LocalSources, Progress, Scope, Work};
 
 /// What an install works with.
@@ -49,6 +50,8 @@ pub struct Environment {
     pub path: Option<OsString>,
     /// The roots of all configured projects.
     pub projects: Vec<AbsPath>,
+    /// Who looks at what is new.
+    pub auditor: Auditor,
 }
 
 /// How to install.
@@ -124,6 +127,10 @@ pub fn install(
             announce_garbage(&environment.home)?;
         }
         put_runtimes(&store, targets, &mut plans);
+        let prepared = plans.iter().flatten().flat_map(|planned| planned.files.values());
+        for report in prepared.filter_map(|prepared| prepared.audit.as_ref()) {
+            environment.auditor.keep(report);
+        }
     }
     let work: Vec<_> = targets.iter().zip(plans).collect();
     let reports: Vec<ProjectReport> = work
@@ -216,7 +223,9 @@ fn plan_all(
         .collect();
     let is_applied = options.is_some_and(|options| options.mode == Mode::Apply);
     let keep = if is_applied { Keep::New } else { Keep::Nothing };
-    let prepared = prepare_all(environment, targets, &plans, keep);
+    // A look at the state decides about nothing.
+    let auditor = options.is_some().then_some(&environment.auditor);
+    let prepared = prepare_all(environment, targets, &plans, (keep, auditor));
     let work: Vec<_> = targets.iter().zip(plans).collect();
     work.into_par_iter()
         .map(|(target, planned)| {
@@ -291,6 +300,10 @@ fn complete(
                 }
                 if group.install.is_some() {
                     group.warnings.extend(content.warnings.clone());
+                    if let Some(error) = audit_gate(environment, group, declaration, content) {
+                        group.refuse(error);
+                        continue;
+                    }
                 }
                 // What csk has no receipt for may still be exactly what it would install.
                 if group.is_unknown {
@@ -315,6 +328,26 @@ fn complete(
     Ok(planned)
 }
 
+/// Says what follows from the audit of a skill that is to be installed: an error, or perhaps a warning.
+fn audit_gate(
+    environment: &Environment,
+    group: &mut Group,
+    declaration: Option<&Declaration>,
+    content: &Prepared,
+) -> Option<SkillError> {
+    let report = content.audit.as_ref()?;
+    let source = declaration.and_then(|declaration| declaration.git.as_deref());
+    let installed = group.bundle.map(|bundle| bundle.to_string());
+    match environment.auditor.rule(report, source, installed.as_deref()) {
+        Ruling::Go => None,
+        Ruling::Warn(reason) => {
+            group.warnings.push(reason);
+            None
+        }
+        Ruling::Refuse { reason, hint } => Some(SkillError::Audit { reason, hint }),
+    }
+}
+
 /// What of a skill's content is the same in every project.
 type Key = (Identifier, Identifier, Commit, Option<String>);
 
@@ -327,7 +360,7 @@ fn prepare_all(
     environment: &Environment,
     targets: &[Target],
     plans: &[Result<Planned, ProjectError>],
-    keep: Keep,
+    (keep, auditor): (Keep, Option<&Auditor>),
 ) -> BTreeMap<Key, Result<Arc<Prepared>, SkillError>> {
     let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
     for (target, planned) in targets.iter().zip(plans) {
@@ -353,6 +386,7 @@ fn prepare_all(
         cache: &cache,
         path: Some(environment.path.as_deref().unwrap_or_default()),
         except: &except,
+        auditor,
     };
     let prepare_one = |(key, declaration): (Key, &Declaration)| {
         let prepared = prepare(&sources, declaration, &key.2, key.3.as_deref());

@@ -127,6 +127,7 @@ impl Checker<'_> {
             cache: &Cache::new(&self.environment.home, Keep::Unused),
             path: None,
             except: &[],
+            auditor: None,
         };
         let declaration = Declaration { source: marker.source.clone(), ..skill.clone() };
         prepare(&sources, &declaration, &commit, marker.locale.as_deref())

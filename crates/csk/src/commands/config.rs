@@ -28,6 +28,7 @@ Keys of config.json:
   preferred_locale        the locale of projects that choose none
   default_agents          the agents of projects that choose none
   adapter_mode            auto, symlink or copy: how agents get their entries
+  audit                   off, advisory or strict: what an audit decides about installs; flags can only tighten it
   allow_local_sources     true: file:// and path URLs may be cloned
   worktree_alias_pattern  a regular expression for task ids in branch names
   agents                  {ID: {project_path, user_path}}: agents of your own, or other folders for known ones

@@ -1,9 +1,10 @@
 //! `csk install`: applies Skillfiles with what is on this machine.
 
 use csk_core::Config;
+use csk_core::audit::state::AuditMode;
 use csk_core::install::{
-    Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, SkillReport, Tags,
-    install as run,
+    Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, SkillReport,
+    Tags, install as run,
 };
 use term::safe_line;
 
@@ -33,7 +34,8 @@ Examples:
   csk install
   csk install demo-app
   csk install ../checkout --dry-run
-  csk install --all --strict-tags";
+  csk install --all --strict-tags
+  csk install --audit strict";
 
 /// Install the declared skills into projects
 #[derive(Debug, clap::Args)]
@@ -66,9 +68,16 @@ pub(crate) struct InstallFlags {
     /// Use no network: nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
+    /// Audit what is new before it is installed; `--audit strict` also refuses what somebody should look at first
+    #[arg(long, value_name = "off|advisory|strict", num_args = 0..=1, require_equals = true, default_missing_value = "advisory", value_parser = audit_mode)]
+    audit: Option<AuditMode>,
     /// Show every file that is written
     #[arg(long, short)]
     verbose: bool,
+}
+
+fn audit_mode(word: &str) -> Result<AuditMode, String> {
+    AuditMode::parse(word).ok_or_else(|| "expected off, advisory or strict".to_owned())
 }
 
 pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> Result<u8, Failure> {
@@ -99,7 +108,8 @@ pub(crate) fn install_into(
         lock,
         network,
     };
-    let environment = context.environment(config);
+    let auditor = context.auditor(config, flags.audit)?;
+    let environment = Environment { auditor, ..context.environment(config) };
     let reports = run(&environment, &selected.targets, options, &Progress::default())?;
     let mut failed = selected.failed;
     for report in &reports {

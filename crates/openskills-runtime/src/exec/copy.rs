@@ -7,12 +7,11 @@ use std::io;
 use std::path::Path;
 
 use skill::Digest;
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, make_private_folder, walk};
 
 use skill_state::compare_runtime;
 
 use crate::RuntimeError;
-use crate::state::make_private_folder;
 
 /// What a copy must be.
 #[derive(Debug, Clone, Copy)]

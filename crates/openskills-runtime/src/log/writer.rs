@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use skill_fs::AbsPath;
+use skill_fs::{AbsPath, make_private_folder};
 
 use super::archive::last_archive;
 use super::chain::{Chain, Hex, text};
@@ -16,7 +16,6 @@ use super::line::{follows, is_own, linked, write};
 use super::read::{file_name, log_files};
 use super::{Key, LogError, redact_all};
 use crate::event::{LogRecovered, LogStarted};
-use crate::state::make_private_folder;
 use crate::{Event, rfc3339};
 
 /// The lock's file. It stays.

@@ -83,9 +83,11 @@ impl Program {
     }
 
     pub(super) fn look_up(&mut self, name: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
-        if !name.secrets().is_empty() {
-            let host = name.text.trim_start_matches([UNKNOWN, '.']);
-            let to = Remote::parse(host).unwrap_or_else(|| somewhere(host));
+        // A name that is made while it runs can carry anything.
+        if !name.secrets().is_empty() || !name.is_known() || name.text.contains('%') {
+            let host = name.text.rsplit([UNKNOWN, '%']).next().unwrap_or_default();
+            let host = host.trim_start_matches(['s', 'd', '.']);
+            let to = Remote::parse(&format!("tcp://{host}")).unwrap_or_else(|| somewhere(host));
             scene.add(call.range, Does::Send { to, secrets: name.secrets(), by: Channel::Lookup });
         }
         Value::unknown()

@@ -120,12 +120,29 @@ impl Lowering<'_> {
         if right.kind() == "assignment" {
             self.expression_statement(right, depth);
         }
+        if right.kind() == "lambda"
+            && let [name] = to.as_slice()
+        {
+            self.lambda(right, name, depth);
+            return;
+        }
         let mut value = self.expression(right, depth);
         if node.kind() == "augmented_assignment" {
             let before = to.first().cloned().map(Expr::Name);
             value = Expr::Join(before.into_iter().chain([value]).collect());
         }
         self.steps.push(Step::Assign { to, value });
+    }
+
+    /// A function without a name that gets one.
+    fn lambda(&mut self, node: Node<'_>, name: &str, depth: usize) {
+        let parameters = node.child_by_field_name("parameters");
+        let parameters = parameters.map(|list| self.names(list)).unwrap_or_default();
+        self.steps.push(Step::Function { name: name.to_owned(), parameters });
+        if let Some(body) = node.child_by_field_name("body") {
+            let value = self.expression(body, depth + 1);
+            self.steps.push(Step::Return { function: name.to_owned(), value });
+        }
     }
 
     /// Names that a target binds: `a`, `a, b`, and `d` of `d["x"]`.

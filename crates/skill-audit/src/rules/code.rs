@@ -3,7 +3,8 @@
 use super::{Hit, Skill};
 use crate::about::{belongs, is_secret_name};
 use crate::finding::Severity;
-use crate::hosts::HostClass;
+use crate::generic::secret_paths;
+use crate::hosts::{HostClass, Remote};
 use crate::op::{At, Channel, Does, Op, Role};
 use crate::paths::PathClass;
 use crate::value::Carry;
@@ -40,6 +41,10 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                     format!("`{what}` works for somebody else's coins"),
                 );
                 hits.push(hit.blocking().unless_quoted(skill));
+            }
+            Does::Evaluate { by } if op.at.role == Role::Script => {
+                let message = format!("`{by}` runs text that is made while it runs");
+                hits.push(Hit::new("OBF-01", op.at.clone(), message));
             }
             Does::Disguise { what } => {
                 let hit = Hit::new(
@@ -83,24 +88,32 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
             Carry::File(class, _) => {
                 let hit = make(if by == Channel::Lookup { "EXF-06" } else { "EXF-01" });
                 hits.push(if is_local && op.at.role != Role::Script {
-                    hit.severity(Severity::Medium).unless_quoted(skill)
+                    hit.severity(Severity::Medium).unless_quoted_for(skill, to)
                 } else if *class == PathClass::ProjectSecret
                     && (to.class == HostClass::Vendor || to.host.is_empty())
                 {
                     hit.severity(Severity::Medium)
                 } else {
-                    hit.blocking().unless_quoted(skill)
+                    hit.blocking().unless_quoted_for(skill, to)
                 });
             }
             Carry::Environment => {
                 let hit = make("EXF-02");
                 hits.push(if is_local {
-                    hit.severity(Severity::Medium).unless_quoted(skill)
+                    hit.severity(Severity::Medium).unless_quoted_for(skill, to)
                 } else if to.host.is_empty() {
                     hit.severity(Severity::High)
                 } else {
-                    hit.blocking().unless_quoted(skill)
+                    hit.blocking().unless_quoted_for(skill, to)
                 });
+            }
+            Carry::Variable(name) if is_wallet(name) && !is_local => {
+                hits.push(
+                    make("EXF-03")
+                        .severity(Severity::Critical)
+                        .blocking()
+                        .unless_quoted_for(skill, to),
+                );
             }
             Carry::Variable(name) => {
                 if !is_secret_name(name) || belongs(name, to) || is_local || skill.about.fits(to) {
@@ -123,13 +136,13 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                 .iter()
                 .any(|owner| name.to_uppercase().contains(owner));
                 hits.push(if to.class.is_throwaway() {
-                    hit.blocking().unless_quoted(skill)
+                    hit.blocking().unless_quoted_for(skill, to)
                 } else if is_well_known
                     && !to.host.is_empty()
                     && to.class == HostClass::Unknown
                     && by != Channel::Lookup
                 {
-                    hit.severity(Severity::High).blocking().unless_quoted(skill)
+                    hit.severity(Severity::High).blocking().unless_quoted_for(skill, to)
                 } else if to.host.is_empty()
                     || matches!(to.class, HostClass::Vendor | HostClass::Registry)
                 {
@@ -141,6 +154,14 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
             Carry::Fetched(_) | Carry::Decoded(_) | Carry::Machine => {}
         }
     }
+}
+
+/// Returns true for what opens a wallet: it is sent to nobody at all.
+fn is_wallet(name: &str) -> bool {
+    let name = name.to_uppercase();
+    ["PRIVATE_KEY", "PRIVKEY", "MNEMONIC", "SEED_PHRASE", "WALLET_SEED", "WALLET_SECRET"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// Returns where a secret is read, for the way it takes.
@@ -244,6 +265,12 @@ fn weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
             ),
             _ => false,
         });
+    let file = &skill.files[op.at.file];
+    let around = op.at.span.start.saturating_sub(1500)..op.at.span.end + 600;
+    let is_far = |word: &str| Remote::parse(word).is_some_and(|to| is_strange(skill, &to));
+    let mut words = file.slice(&around).split([' ', '(', ')', '<', '>', '"', '\n']);
+    let is_led = words.any(|word| word.contains("://") && is_far(word));
+    let fetched = fetched || is_led && what.contains("download");
     hits.push(if fetched {
         hit.severity(Severity::High).blocking().unless_quoted(skill)
     } else {
@@ -251,38 +278,49 @@ fn weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
     });
 }
 
-/// What a browser, a wallet or a keychain keeps is read by a script that also talks to a host nobody knows.
+/// Secrets are read, or named, by a script that also sends something to a host nobody knows.
 fn harvest(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     let scripts = || {
-        skill
-            .files
-            .iter()
-            .flat_map(|file| &file.ops)
-            .filter(|op| op.at.role == Role::Script || !op.at.chain.is_empty())
+        let all = skill.files.iter().flat_map(|file| &file.ops);
+        all.filter(|op| op.at.role == Role::Script || !op.at.chain.is_empty())
     };
-    let vault = scripts()
-        .find(|op| matches!(&op.does, Does::Read(path) if PathClass::of(path) == PathClass::Vault));
     let out = scripts().find_map(|op| match &op.does {
-        Does::Send { to, .. }
-            if !to.host.is_empty()
-                && !matches!(
-                    to.class,
-                    HostClass::Local | HostClass::Vendor | HostClass::Registry
-                ) =>
-        {
-            Some((op, to))
-        }
+        Does::Send { to, .. } if !to.host.is_empty() && is_strange(skill, to) => Some((op, to)),
         _ => None,
     });
-    if let (Some(vault), Some((out, to))) = (vault, out) {
-        let message = format!(
-            "data of a browser, wallet or keychain is read, and something is sent to {} ({})",
-            to.host, to.class
-        );
-        let hit = Hit {
-            from: Some((vault.at.clone(), "the data is read".to_owned())),
-            ..Hit::new("EXF-01", out.at.clone(), message)
-        };
-        hits.push(hit.blocking());
-    }
+    let Some((out, to)) = out else { return };
+    let read = scripts().find_map(|op| {
+        match &op.does {
+            Does::Read(path) => Some((op.at.clone(), PathClass::of(path))),
+            _ => None,
+        }
+        .filter(|(_, class)| matches!(class, PathClass::Secret | PathClass::Vault))
+    });
+    // A list of paths that is gone through is read as well, however that is written.
+    let named = || {
+        skill.files.iter().enumerate().filter(|(_, file)| file.is_script()).find_map(
+            |(number, file)| {
+                let paths = secret_paths(&file.text.text);
+                let (range, class) = paths.first()?;
+                (paths.len() >= 2 || *class == PathClass::Vault)
+                    .then(|| (skill.at(number, range.clone(), &[]), *class))
+            },
+        )
+    };
+    let Some((from, class)) = read.or_else(named) else { return };
+    let message =
+        format!("{} is read, and something is sent to {} ({})", class.as_str(), to.host, to.class);
+    let hit = Hit {
+        from: Some((from, "it is read".to_owned())),
+        ..Hit::new("EXF-01", out.at.clone(), message)
+    };
+    hits.push(hit.blocking());
+}
+
+/// Returns true for a host that is nothing to the skill, as far as is known.
+fn is_strange(skill: &Skill<'_>, to: &Remote) -> bool {
+    !matches!(
+        to.class,
+        HostClass::Local | HostClass::Vendor | HostClass::Registry | HostClass::Code
+    ) && !skill.about.fits(to)
 }

@@ -21,10 +21,21 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a pattern that is tested")
 });
 static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?-u:\b)(?:pass(?:word|code|phrase|wd)?|pwd)(?-u:\b)\s*(?:is|for[^\n.:]{0,40}is|[:=\-–→])\s*[`"'*_(]*[^\s`"'*_()]{2,}|(?-u:\b)pass(?:word)?\s*[`"'*]+[^\s`"'*]{2,}|-p['"]?[A-Za-z0-9!@#_]{3,}\s+\S+\.(?:zip|7z|rar)"#).expect("a pattern that is tested")
+    let words = r"pass(?:word|code|phrase|wd)?|pwd|contraseña|clave|senha|passwort|kennwort|mot de passe|密码|口令|пароль|パスワード|비밀번호";
+    let given = r#"\s*(?:is|for[^\n.:]{0,40}is|от[^\n.:]{0,20}|de[^\n.:]{0,20}|lautet|ist|es|は|为|[:=：\-–→|])\s*[:：]?\s*[`"'*_(|]*[^\s`"'*_()|]{2,}"#;
+    let quoted = r#"\s*[`"'*]+[^\s`"'*]{2,}"#;
+    let asked = r"(?:asks?|prompts?|prompted) for (?:a |the )?(?:key|code|pin|password)[^\n]{0,60}?[`*]*\d{3,}";
+    let option = r"-p['\x22]?[A-Za-z0-9!@#_]{3,}\s+\S+\.(?:zip|7z|rar)";
+    Regex::new(&format!("(?i)(?:{words})(?:{given}|{quoted})|{asked}|{option}"))
+        .expect("a pattern that is tested")
 });
 static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\.(?:zip|rar|7z|exe|msi|dmg|pkg|scr|iso|bat|ps1|apk|jar|vbs|command)(?:[?#\s)\]`*,.]|$)").expect("a pattern that is tested")
+});
+
+/// Somebody is told to do what is written elsewhere.
+pub(super) static FOLLOW: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:follow|carry out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)").expect("a pattern that is tested")
 });
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
@@ -83,22 +94,38 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
         HostClass::Vendor | HostClass::Registry => hit.severity(Severity::Low),
         HostClass::Code => {
             let hit = hit.severity(Severity::Medium);
-            if is_hidden { hit.severity(Severity::High).blocking() } else { hit }
+            // Nobody hides what is harmless.
+            let is_secret = is_kept_secret(skill, &op.at);
+            if is_hidden || is_secret {
+                hit.severity(Severity::High).blocking().unless_quoted_for(skill, from)
+            } else {
+                hit
+            }
         }
         HostClass::Unknown if from.host.is_empty() => hit.severity(Severity::Medium),
         HostClass::Unknown if skill.about.fits(from) && !is_hidden && !from.is_plain => {
             hit.severity(Severity::Medium)
         }
         HostClass::Unknown | HostClass::FreeHost => {
-            hit.severity(Severity::High).blocking().unless_quoted(skill)
+            hit.severity(Severity::High).blocking().unless_quoted_for(skill, from)
         }
         HostClass::Paste
         | HostClass::FileDrop
         | HostClass::Shortener
         | HostClass::Tunnel
         | HostClass::Hook
-        | HostClass::Address => hit.severity(Severity::Critical).blocking().unless_quoted(skill),
+        | HostClass::Address => {
+            hit.severity(Severity::Critical).blocking().unless_quoted_for(skill, from)
+        }
     }
+}
+
+/// Returns true if what stands around a place is to be kept from the user.
+fn is_kept_secret(skill: &Skill<'_>, at: &crate::op::At) -> bool {
+    let file = &skill.files[at.file];
+    let around = at.span.start.saturating_sub(NEAR)..at.span.end + NEAR;
+    file.cues.near(Cue::Conceal, &around).is_some()
+        || super::instructions::HIDES.is_match(file.slice(&around))
 }
 
 /// What a reader is told to fetch and run.
@@ -164,7 +191,9 @@ fn pasted(
     let to_terminal = cues.all(&[Cue::Terminal, Cue::Copy], around)
         || cues.all(&[Cue::Copy, Cue::Run], around)
         || cues.all(&[Cue::Terminal, Cue::Run], around) && remote.class == HostClass::Paste;
-    let has_command = file.slice(around).to_lowercase().contains("command");
+    let follows = remote.class == HostClass::Paste && FOLLOW.is_match(file.slice(around));
+    let to_terminal = to_terminal || follows;
+    let has_command = follows || file.slice(around).to_lowercase().contains("command");
     if !is_odd_place || !to_terminal || !(has_command || cues.near(Cue::Terminal, around).is_some())
     {
         return None;
@@ -177,9 +206,11 @@ fn pasted(
         | HostClass::Shortener
         | HostClass::FileDrop
         | HostClass::Address
-        | HostClass::Tunnel => hit.blocking().unless_quoted(skill),
+        | HostClass::Tunnel => hit.blocking().unless_quoted_for(skill, remote),
         HostClass::Code => hit.severity(Severity::Medium),
-        _ if cues.near(Cue::Require, around).is_some() => hit.blocking().unless_quoted(skill),
+        _ if cues.near(Cue::Require, around).is_some() => {
+            hit.blocking().unless_quoted_for(skill, remote)
+        }
         _ => hit.severity(Severity::Medium),
     })
 }
@@ -201,7 +232,17 @@ fn helper(
     let gets = cues.near(Cue::Download, around).is_some() || is_bundle;
     let runs = cues.near(Cue::Run, around).is_some();
     let must = cues.near(Cue::Require, wide).is_some();
-    if !gets || !runs {
+    let is_odd = matches!(
+        remote.class,
+        HostClass::Paste
+            | HostClass::FileDrop
+            | HostClass::Shortener
+            | HostClass::Tunnel
+            | HostClass::Address
+    );
+    let is_packed =
+        [Cue::Archive, Cue::Program].iter().any(|cue| cues.near(*cue, around).is_some());
+    if !(gets || is_odd && is_packed) || !runs {
         return None;
     }
     let message = |how: &str| format!("{how} from {} ({})", shown(remote), remote.class);
@@ -217,7 +258,7 @@ fn helper(
             hit("something to be run is to be fetched")
                 .severity(Severity::Critical)
                 .blocking()
-                .unless_quoted(skill),
+                .unless_quoted_for(skill, remote),
         ),
         HostClass::Hook => None,
         HostClass::Code if is_bundle && must => {
@@ -229,7 +270,7 @@ fn helper(
             let is_for_people = cues.near(Cue::Program, around).is_some()
                 || cues.near(Cue::Archive, around).is_some();
             Some(if is_for_people && !is_own {
-                hit.blocking().unless_quoted(skill)
+                hit.blocking().unless_quoted_for(skill, remote)
             } else {
                 hit.severity(Severity::Medium)
             })
@@ -239,20 +280,22 @@ fn helper(
         }
         HostClass::Code => None,
         HostClass::FreeHost if must && !is_page_of_project(remote) => Some(
-            hit("a tool that must be there first is to be fetched").blocking().unless_quoted(skill),
+            hit("a tool that must be there first is to be fetched")
+                .blocking()
+                .unless_quoted_for(skill, remote),
         ),
         HostClass::FreeHost => None,
         HostClass::Unknown if skill.about.fits(remote) => None,
         HostClass::Unknown if is_bundle && must => Some(
             hit("a program that must be there first is to be fetched")
                 .blocking()
-                .unless_quoted(skill),
+                .unless_quoted_for(skill, remote),
         ),
         HostClass::Unknown if must && insists(file, around) => Some(
             hit("a tool that must be there first is to be fetched")
                 .severity(Severity::High)
                 .blocking()
-                .unless_quoted(skill),
+                .unless_quoted_for(skill, remote),
         ),
         HostClass::Unknown if is_bundle => {
             Some(hit("a program is to be fetched and run").severity(Severity::Medium))

@@ -11,15 +11,34 @@ use crate::cues::{Cue, Cues};
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::Inspected;
-use crate::op::{Does, Role};
+use crate::op::{At, Does, Role};
+use crate::rules::delivery::FOLLOW;
 
 const NEAR: usize = 300;
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?-u:\b)https?://[^\s"'`<>)\]|]+"#).expect("a pattern that is tested")
 });
+/// Something is not to be told.
+pub(super) static HIDES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:do(?:es)? not|don'?t|never|without|no need to|should ?n[o']t|need not|must not|is not to|not to|not be)(?-u:\b)[^.\n]{0,40}(?-u:\b)(?:tell|mention|inform|notif|reveal|bring (?:it|this|that) up|disclos|alert|summari[sz]|announce|show (?:the user|them|it|a diff|the page|this)|aware)").expect("a pattern that is tested")
+});
+/// What opens more than one door.
+static STRONG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)cookie|\.ssh|private key|seed phrase|recovery phrase|mnemonic|passwords|keychain|login data|\.env|credentials").expect("a pattern that is tested")
+});
+static LETTERS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+        .expect("a pattern that is tested")
+});
+static MEMORY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?-u:\b)(?:append|add|write|insert|put|save|copy|paste|place|store)(?-u:\b)[^.\n]{0,80}(?-u:\b)(?:SOUL|MEMORY|AGENTS|CLAUDE|HEARTBEAT|IDENTITY|GEMINI)\.md").expect("a pattern that is tested")
+});
+static REDIRECT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?i)(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|OPENROUTER)_(?:BASE_URL|API_BASE|API_URL|ENDPOINT)["']?\s*[:=]\s*["']?(https?://[^\s"'`]+)"#).expect("a pattern that is tested")
+});
 static PIXEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)!\[[^\]]*\]\((https?://[^)\s]*(?:\{[^}]*\}|\$\{?[A-Za-z]|<[A-Za-z_ ]+>|%s|\[[A-Z_ ]+\])[^)\s]*)\)"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)!\[[^\]]*\]\((https?://[^)\s]*(?:\{[^}]*\}|\$\{?[A-Za-z]|<[A-Za-z_ ]+>|%s|\[[A-Z_ ]+\]|=[A-Z][A-Z_]{2,})[^)\s]*)\)"#).expect("a pattern that is tested")
 });
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?-u:\b)(?:enter|provide|paste|type|share|give|ask (?:the user )?for|request)(?-u:\b)[^\n.]{0,60}(?-u:\b)(?:seed phrase|recovery phrase|mnemonic phrase|(?:wallet|master|system|login|sudo|mac|computer) password|private key of (?:your|the) wallet|wallet private key|12[- ]word|24[- ]word)").expect("a pattern that is tested")
@@ -111,8 +130,20 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             && cues.near(Cue::Require, &around).is_some();
         hits.push(if is_pushed { hit.unless_quoted(skill) } else { hit.severity(Severity::Low) });
     }
-    sent(skill, number, file, &window, hits);
+    sent(skill, number, file, hits);
     kept(skill, number, file, &window, hits);
+    shown(skill, number, file, &window, hits);
+}
+
+/// Pictures that carry data, and what the user is asked for.
+fn shown(
+    skill: &Skill<'_>,
+    number: usize,
+    file: &Inspected<'_>,
+    window: &dyn Fn(&Range<usize>) -> Range<usize>,
+    hits: &mut Vec<Hit>,
+) {
+    let (text, cues) = (file.text.text.as_str(), &file.cues);
     for found in PIXEL.captures_iter(text) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) = Remote::parse(address.as_str()) else { continue };
@@ -142,72 +173,159 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             continue;
         }
         let at = skill.at(number, found.range(), &[]);
-        hits.push(
-            Hit::new(
-                "CRED-03",
-                at,
-                format!(
-                    "the user is asked for what nobody may have: \"{}\"",
-                    line(text, &found.range())
-                ),
-            )
-            .unless_quoted(skill),
+        let words = line(text, &found.range());
+        let hit = Hit::new(
+            "CRED-03",
+            at,
+            format!("the user is asked for what nobody may have: \"{words}\""),
         );
+        let far = around(file, &found.range(), 700);
+        let is_strange = |found: regex::Match<'_>| {
+            Remote::parse(found.as_str())
+                .is_some_and(|remote| !is_known(skill, &remote) || remote.class.is_throwaway())
+        };
+        let leaves = file.cues.near(Cue::Send, &far).is_some()
+            && ADDRESS.find_iter(file.slice(&far)).any(is_strange);
+        hits.push(if leaves {
+            hit.blocking().unless_quoted(skill)
+        } else {
+            hit.unless_quoted(skill)
+        });
     }
 }
 
-/// Secrets that the agent is told to send.
-fn sent(
-    skill: &Skill<'_>,
-    number: usize,
-    file: &Inspected<'_>,
-    window: &dyn Fn(&Range<usize>) -> Range<usize>,
-    hits: &mut Vec<Hit>,
-) {
+/// Returns true for hosts that say nothing bad about who names them.
+fn is_known(skill: &Skill<'_>, remote: &Remote) -> bool {
+    matches!(
+        remote.class,
+        HostClass::Local | HostClass::Registry | HostClass::Vendor | HostClass::Code
+    ) || skill.about.fits(remote)
+}
+
+/// Secrets that the agent is told to send, and instructions that it is told to fetch.
+fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<Hit>) {
     let text = file.text.text.as_str();
+    let hides = |window: &Range<usize>| {
+        file.cues.near(Cue::Conceal, window).is_some() || HIDES.is_match(file.slice(window))
+    };
     for found in ADDRESS.find_iter(text) {
         let Some(remote) = Remote::parse(found.as_str().trim_end_matches(['.', ','])) else {
             continue;
         };
-        let role = file.document.role_at(found.start());
-        let known = matches!(
+        // A key of its own goes to a service that the skill is about; what opens everything else does not.
+        let is_own = skill.about.fits(&remote)
+            && !STRONG.is_match(file.slice(&around(file, &found.range(), 250)));
+        let is_usual = matches!(
             remote.class,
             HostClass::Local | HostClass::Registry | HostClass::Vendor | HostClass::Code
-        ) || skill.about.fits(&remote);
-        if known || role == Role::Fence && file.kind == Kind::Markdown {
+        );
+        if is_usual || is_own {
             continue;
         }
-        let around = window(&found.range());
-        let near =
-            around.start.max(found.start().saturating_sub(200))..around.end.min(found.end() + 200);
-        if !file.cues.all(&[Cue::Send, Cue::Secret], &near) {
-            continue;
-        }
+        let wide = around(file, &found.range(), 700);
+        let near = around(file, &found.range(), 250);
         let at = skill.at(number, found.range(), &[]);
-        let hit = Hit::new(
-            "EXF-04",
-            at,
-            format!("the agent is told to send secrets to {} ({})", remote.host, remote.class),
+        let (takes, sends) = (
+            file.cues.near(Cue::Secret, &wide).is_some(),
+            file.cues.near(Cue::Send, &wide).is_some(),
         );
-        let is_pushed = [Cue::Conceal, Cue::Unasked, Cue::Override]
-            .iter()
-            .any(|cue| file.cues.near(*cue, &around).is_some());
-        let is_one_sentence = {
-            let before = &text[..found.start()];
-            let end_of = |mark: &str| before.rfind(mark).map_or(0, |at| at + mark.len());
-            let start = [". ", ".\n", "\n\n", "\n- "].map(end_of).into_iter().max().unwrap_or(0);
-            file.cues.all(&[Cue::Send, Cue::Secret], &(start..found.end()))
+        let is_pushed = hides(&wide)
+            || [Cue::Unasked, Cue::Override]
+                .iter()
+                .any(|cue| file.cues.near(*cue, &near).is_some());
+        let before = &text[..found.start()];
+        let end_of = |mark: &str| before.rfind(mark).map_or(0, |at| at + mark.len());
+        let start = [". ", ".\n", "\n\n", "\n- "].map(end_of).into_iter().max().unwrap_or(0);
+        let is_one_sentence = file.cues.all(&[Cue::Send, Cue::Secret], &(start..found.end()));
+        let is_code = at.role == Role::Fence;
+        let hit = || {
+            Hit::new(
+                "EXF-04",
+                at.clone(),
+                format!("the agent is told to send secrets to {} ({})", remote.host, remote.class),
+            )
         };
-        hits.push(
-            if remote.class.is_throwaway() && (is_one_sentence || is_pushed)
-                || is_pushed && is_one_sentence
-            {
-                hit.blocking().unless_quoted(skill)
-            } else {
-                hit.severity(Severity::Medium).unless_quoted(skill)
-            },
-        );
+        if takes
+            && sends
+            && (hides(&wide) || is_one_sentence && (is_pushed || remote.class.is_throwaway()))
+            && !is_code
+            || takes && sends && hides(&near) && is_code
+        {
+            hits.push(hit().blocking().unless_quoted_for(skill, &remote));
+        } else if is_one_sentence && !is_code {
+            hits.push(hit().severity(Severity::Medium).unless_quoted(skill));
+        }
+        followed(skill, (file, &remote), (&near, is_pushed), at, hits);
     }
+    for found in LETTERS.find_iter(text) {
+        let wide = around(file, &found.range(), 500);
+        let domain = found.as_str().rsplit('@').next().unwrap_or_default();
+        let is_usual = Remote::parse(&format!("https://{domain}/"))
+            .is_none_or(|remote| is_known(skill, &remote));
+        if !is_usual && file.cues.all(&[Cue::Secret, Cue::Send], &wide) && hides(&wide) {
+            let at = skill.at(number, found.range(), &[]);
+            let message = format!("the agent is told to send secrets to {}", found.as_str());
+            hits.push(Hit::new("EXF-04", at, message).blocking().unless_quoted(skill));
+        }
+    }
+}
+
+/// The agent is told to do what a page says that can change at any time.
+fn followed(
+    skill: &Skill<'_>,
+    (file, remote): (&Inspected<'_>, &Remote),
+    (near, is_pushed): (&Range<usize>, bool),
+    at: At,
+    hits: &mut Vec<Hit>,
+) {
+    let text = file.slice(near);
+    if !FOLLOW.is_match(text) {
+        return;
+    }
+    let lower = text.to_lowercase();
+    let gets = [
+        "fetch",
+        "curl",
+        "wget",
+        "load ",
+        "open http",
+        "visit",
+        "read the",
+        "read http",
+        "get http",
+        "check http",
+        "poll",
+        "retrieve",
+    ];
+    if !gets.iter().any(|word| lower.contains(word)) {
+        return;
+    }
+    let outranks = [
+        "precedence",
+        "outrank",
+        "priority over",
+        "override",
+        "overrule",
+        "instead of",
+        "each line",
+        "every line",
+        "heartbeat",
+        "in the shell",
+    ];
+    let outranks = outranks.iter().any(|word| lower.contains(word));
+    let message = format!("the agent is told to do what {} says ({})", remote.host, remote.class);
+    let hit = Hit::new("INJ-07", at, message);
+    hits.push(if remote.class.is_throwaway() || is_pushed || outranks {
+        hit.severity(Severity::High).blocking().unless_quoted(skill)
+    } else {
+        hit.severity(Severity::Medium).unless_quoted(skill)
+    });
+}
+
+/// Returns the stretch around a place, in its section.
+fn around(file: &Inspected<'_>, range: &Range<usize>, far: usize) -> Range<usize> {
+    let section = file.document.section(range.start, file.text.text.len());
+    section.start.max(range.start.saturating_sub(far))..section.end.min(range.end + far)
 }
 
 /// What is to stay in the agent's memory, and what is to run without a question.
@@ -219,23 +337,72 @@ fn kept(
     hits: &mut Vec<Hit>,
 ) {
     let text = file.text.text.as_str();
-    for range in file.cues.each(Cue::Remember) {
-        let around = window(range);
+    let remembered = file
+        .cues
+        .each(Cue::Remember)
+        .cloned()
+        .chain(MEMORY.find_iter(text).map(|found| found.range()));
+    for range in remembered {
+        let far = around(file, &range, 900);
         let at = skill.at(number, range.clone(), &[]);
+        let slice = file.slice(&far);
         let is_pushed =
-            [Cue::Conceal, Cue::Override].iter().any(|cue| file.cues.near(*cue, &around).is_some());
+            [Cue::Conceal, Cue::Override].iter().any(|cue| file.cues.near(*cue, &far).is_some())
+                || HIDES.is_match(slice);
+        let is_strange = |found: regex::Match<'_>| {
+            Remote::parse(found.as_str()).is_some_and(|remote| !is_known(skill, &remote))
+        };
+        let acts = ADDRESS.find_iter(slice).any(is_strange)
+            && [Cue::Send, Cue::Run].iter().any(|cue| file.cues.near(*cue, &far).is_some())
+            || ADDRESS.find_iter(slice).any(is_strange) && slice.contains("curl");
         let hit = Hit::new(
             "MEM-02",
             at,
-            format!("the agent is told to remember: \"{}\"", line(text, range)),
+            format!("the agent is told to remember: \"{}\"", line(text, &range)),
         );
-        hits.push(if is_pushed {
+        hits.push(if is_pushed || acts {
             hit.severity(Severity::High).blocking().unless_quoted(skill)
         } else {
             hit.severity(Severity::Low)
         });
     }
+    for found in REDIRECT.captures_iter(text) {
+        let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
+        let Some(remote) =
+            Remote::parse(address.as_str()).filter(|remote| !is_known(skill, remote))
+        else {
+            continue;
+        };
+        let at = skill.at(number, whole.range(), &[]);
+        let hit = Hit::new(
+            "EXF-07",
+            at,
+            format!("what is said to the model goes through {} ({})", remote.host, remote.class),
+        );
+        hits.push(if remote.class.is_throwaway() || remote.is_plain {
+            hit.blocking().unless_quoted(skill)
+        } else {
+            hit.severity(Severity::Medium)
+        });
+    }
+    unasked(skill, number, file, window, hits);
+}
+
+/// What is to run without a question, and what is told where people do not look.
+fn unasked(
+    skill: &Skill<'_>,
+    number: usize,
+    file: &Inspected<'_>,
+    window: &dyn Fn(&Range<usize>) -> Range<usize>,
+    hits: &mut Vec<Hit>,
+) {
+    let text = file.text.text.as_str();
     for range in file.cues.each(Cue::Unasked) {
+        // "Do not change anything without asking" asks.
+        let before = file.slice(&(range.start.saturating_sub(50)..range.start)).to_lowercase();
+        if ["not ", "never ", "n't "].iter().any(|word| before.contains(word)) {
+            continue;
+        }
         let at = skill.at(number, range.clone(), &[]);
         let has_address = ADDRESS.is_match(file.slice(&window(range)));
         if at.role == Role::Comment

@@ -106,19 +106,43 @@ fn packed(number: usize, file: &crate::inspect::Inspected<'_>, hits: &mut Vec<Hi
         "[][(![]+[])",
     ]
     .iter()
-    .find(|mark| lower.contains(**mark) && (**mark != "_0x" || lower.matches("_0x").count() > 40));
+    .find(|mark| lower.contains(**mark) && (**mark != "_0x" || lower.matches("_0x").count() > 12));
     let has_archive_inside = lower.contains("__archive_below__")
         || lower.contains("makeself")
         || file.kind == Kind::Shell
             && text.lines().any(|line| line.starts_with("tail -n +") && line.contains('|'));
     let long = text.split('\n').map(str::len).max().unwrap_or(0);
     let is_blob = long > LONG_LINE && matches!(file.kind, Kind::Shell | Kind::Python);
+    // Letters that are written as numbers are written so that nobody reads them.
+    let is_letter = |at: &usize| matches!(text.as_bytes().get(at + 2), Some(b'4'..=b'7'));
+    let letters = text.match_indices("\\x").map(|(at, _)| at).filter(is_letter).count();
+    let is_blob = is_blob || letters >= 40 || runs_blob(file);
     let reason = match (mark, has_archive_inside, is_blob) {
         (Some(mark), _, _) => format!("it is packed: `{mark}`"),
         (None, true, _) => "it unpacks itself".to_owned(),
-        (None, false, true) => format!("a line of it has {long} characters"),
+        (None, false, true) => {
+            "it holds text that is not readable, and runs text that is made while it runs"
+                .to_owned()
+        }
         (None, false, false) => return,
     };
     let at = At { file: number, span: 0..0, role: Role::Script, chain: Vec::new() };
     hits.push(Hit::new("OBF-04", at, format!("`{}` cannot be read: {reason}", file.file.path)));
+}
+
+/// A long run of letters that decodes to nothing readable, in a script that runs what it decodes.
+fn runs_blob(file: &crate::inspect::Inspected<'_>) -> bool {
+    let runs = file.ops.iter().any(|op| {
+        matches!(op.does, crate::Does::Evaluate { .. } | crate::Does::RunDecoded { text: None, .. })
+    });
+    let is_part =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\');
+    let longest = file
+        .text
+        .text
+        .split(|c: char| !c.is_ascii() || !is_part(c as u8))
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    runs && longest >= 200
 }

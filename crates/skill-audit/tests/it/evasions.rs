@@ -21,7 +21,7 @@ const TRANSFORMS: [Transform; 9] = [
             ],
         )
     }),
-    ("texts put together", |case| code(case, |text| split_texts(text))),
+    ("texts put together", |case| code(case, split_texts)),
     ("commands in variables", |case| {
         replaced(
             case,

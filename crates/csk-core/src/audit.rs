@@ -1,0 +1,248 @@
+//! Audits of what csk knows: commits of repositories, folders, and what is about to be installed.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use rayon::prelude::*;
+use skill::Digest;
+use skill_audit::show::ReportJson;
+use skill_audit::{File as AuditFile, Report, audit};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
+use skill_state::StateError;
+use skill_state::audit::{Asked, AuditMode, AuditPolicy, Decision, Subject, Verdicts, decide};
+
+use crate::{Content, FileKind, Snapshot, SourceError};
+
+pub use skill_audit as rules;
+pub use skill_state::audit as state;
+
+/// The files of a skill, all in memory, and the digest of everything that it is.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    /// What it is called where it comes from.
+    pub name: String,
+    /// Path, bytes, and whether it may be run.
+    pub files: Vec<(String, Arc<[u8]>, bool)>,
+    /// What trust binds to.
+    pub digest: Digest,
+}
+
+/// What is read of a file that is too large to be judged: enough to see that it is.
+const MOST: usize = (1 << 20) + 1;
+
+impl Bundle {
+    /// Reads a commit's files.
+    pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Self, SourceError> {
+        let files = snapshot.files().iter().filter(|file| file.kind != FileKind::Link);
+        let files = files.map(|file| {
+            let is_executable = file.kind == FileKind::Executable;
+            (file.path.to_string(), content(&file.content), is_executable)
+        });
+        Ok(Self {
+            name: name.to_owned(),
+            files: files.collect(),
+            digest: snapshot.bundle_digest()?,
+        })
+    }
+
+    /// Reads a folder.
+    pub fn of_folder(path: &AbsPath) -> Result<Self, FsError> {
+        let root = Root::open(path)?;
+        let entries = walk(&root, &WalkLimits::SKILL)?;
+        let mut files = Vec::new();
+        for entry in &entries {
+            if let Kind::File { executable, .. } = entry.kind
+                && entry.path.as_str() != skill::MARKER_FILE
+            {
+                let mut bytes = Vec::new();
+                let file = root.file(&entry.path)?;
+                io::Read::read_to_end(&mut io::Read::take(file, MOST as u64), &mut bytes)
+                    .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+                files.push((entry.path.to_string(), Arc::from(bytes), executable));
+            }
+        }
+        let digest = digests(&root, &entries)?.bundle;
+        let name = path.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(Self { name: name.unwrap_or_default(), files, digest })
+    }
+
+    /// Looks at it; what somebody said is fine is put aside.
+    pub fn audit(&self, policy: &AuditPolicy, now: Timestamp) -> Report {
+        let files: Vec<AuditFile<'_>> = self
+            .files
+            .iter()
+            .map(|(path, bytes, executable)| AuditFile { path, bytes, is_executable: *executable })
+            .collect();
+        let mut report = audit(&self.name, &files);
+        report.suppress(|finding| policy.suppression(finding, now));
+        report
+    }
+}
+
+/// Looks at several skills at once; the order stays.
+pub fn look_all(
+    bundles: Vec<(Bundle, String)>,
+    policy: &AuditPolicy,
+    now: Timestamp,
+) -> Vec<(Bundle, String, ReportJson)> {
+    bundles
+        .into_par_iter()
+        .map(|(bundle, base)| {
+            let report = ReportJson::new(&bundle.audit(policy, now), &bundle.digest.to_string());
+            (bundle, base, report)
+        })
+        .collect()
+}
+
+fn content(content: &Content) -> Arc<[u8]> {
+    match content {
+        Content::Memory(bytes) => Arc::clone(bytes),
+        Content::Large(_) => {
+            let mut start = Vec::new();
+            // It ends as soon as there is enough.
+            let _ = content.feed(|bytes| {
+                start.extend_from_slice(&bytes[..bytes.len().min(MOST - start.len())]);
+                if start.len() >= MOST { Err(io::Error::other("enough")) } else { Ok(()) }
+            });
+            Arc::from(start)
+        }
+    }
+}
+
+/// Asks whether something bad is to be installed all the same.
+#[derive(Clone)]
+pub struct Asker(Arc<dyn Fn(&Asked) -> bool + Send + Sync>);
+
+impl Asker {
+    /// Returns one that asks by `ask`.
+    pub fn new(ask: impl Fn(&Asked) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+}
+
+impl fmt::Debug for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asker")
+    }
+}
+
+/// How installs are audited.
+#[derive(Debug, Clone)]
+pub struct Auditor {
+    /// How much an audit decides.
+    pub mode: AuditMode,
+    policy: AuditPolicy,
+    verdicts: Verdicts,
+    now: Timestamp,
+    /// Where somebody can be asked.
+    asker: Option<Asker>,
+    /// What was answered: the same content is asked about once.
+    answers: Arc<Mutex<Vec<(String, bool)>>>,
+}
+
+/// What follows for a skill that is about to be installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// It is installed.
+    Go,
+    /// It is installed, and this is told.
+    Warn(String),
+    /// It is not.
+    Refuse {
+        /// Why.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+impl Auditor {
+    /// Reads what the user said about audits. What is malformed stops everything.
+    pub fn new(
+        home: &AbsPath,
+        mode: AuditMode,
+        now: Timestamp,
+        asker: Option<Asker>,
+    ) -> Result<Self, StateError> {
+        let policy = AuditPolicy::load(home)?;
+        let verdicts = Verdicts::new(home, &policy, now);
+        Ok(Self { mode, policy, verdicts, now, asker, answers: Arc::default() })
+    }
+
+    /// Returns one that looks at nothing.
+    pub fn off(home: &AbsPath, now: Timestamp) -> Self {
+        let policy = AuditPolicy::default();
+        let verdicts = Verdicts::new(home, &policy, now);
+        Self { mode: AuditMode::Off, policy, verdicts, now, asker: None, answers: Arc::default() }
+    }
+
+    /// Returns true if a look at files decides about anything.
+    pub(crate) fn looks(&self) -> bool {
+        self.mode != AuditMode::Off || !self.policy.revoked.is_empty()
+    }
+
+    /// Returns what was found about a snapshot, now or before.
+    pub(crate) fn look(
+        &self,
+        name: &str,
+        snapshot: &Snapshot,
+        bundle: Digest,
+    ) -> Result<ReportJson, SourceError> {
+        let digest = bundle.to_string();
+        if let Some(known) = self.verdicts.get(&digest) {
+            return Ok(known);
+        }
+        let report = Bundle::of_snapshot(name, snapshot)?.audit(&self.policy, self.now);
+        Ok(ReportJson::new(&report, &digest))
+    }
+
+    /// Keeps what was found, for the next time. That it cannot be kept stops nothing.
+    pub(crate) fn keep(&self, report: &ReportJson) {
+        if self.verdicts.get(&report.bundle_sha256).is_none() {
+            let _ = self.verdicts.put(report);
+        }
+    }
+
+    /// Says what follows; asks where that is needed and somebody is there.
+    pub(crate) fn rule(
+        &self,
+        report: &ReportJson,
+        source: Option<&str>,
+        installed: Option<&str>,
+    ) -> Ruling {
+        let before = installed.and_then(|bundle| self.verdicts.before(bundle));
+        let subject = Subject { report, source, before: before.as_ref() };
+        match decide(self.mode, &self.policy, &subject) {
+            Decision::Go => Ruling::Go,
+            Decision::Warn(reason) => Ruling::Warn(reason),
+            Decision::Refuse { reason, hint } => Ruling::Refuse { reason, hint },
+            Decision::Ask(asked) => match self.ask(&asked) {
+                Some(true) => Ruling::Warn("the audit says BLOCK, and you said yes".to_owned()),
+                answer => Ruling::Refuse {
+                    reason: format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
+                    hint: match answer {
+                        Some(_) => "`csk audit` shows all of it".to_owned(),
+                        None => {
+                            "`csk audit` shows all of it; on a terminal you are asked".to_owned()
+                        }
+                    },
+                },
+            },
+        }
+    }
+
+    /// Asks once about the same content; `None` where nobody can be asked.
+    fn ask(&self, asked: &Asked) -> Option<bool> {
+        let asker = self.asker.as_ref()?;
+        // A question that went wrong was not answered with yes.
+        let mut answers = self.answers.lock().ok()?;
+        if let Some((_, answer)) = answers.iter().find(|(bundle, _)| *bundle == asked.bundle) {
+            return Some(*answer);
+        }
+        let answer = (asker.0)(asked);
+        answers.push((asked.bundle.clone(), answer));
+        Some(answer)
+    }
+}

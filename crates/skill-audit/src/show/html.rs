@@ -1,0 +1,285 @@
+//! Reports as one page that needs nothing else: no script, no font, no picture, no network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::json::{FindingJson, ReportJson};
+use crate::Rule;
+
+/// The text of a file of a skill, to show lines of.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// What it holds.
+    pub text: &'a str,
+}
+
+/// How many lines are shown around a finding.
+const AROUND: usize = 3;
+/// The longest line that is shown.
+const LONGEST: usize = 300;
+
+const STYLE: &str = "
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;--mark:#fff3c4;
+--block:#b42318;--review:#9a6700;--unanalyzable:#6941c6;--note:#175cd3;--pass:#067647}
+@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9198a1;--line:#30363d;--card:#151b23;--mark:#4b3a00;
+--block:#ff7b72;--review:#e3b341;--unanalyzable:#d2a8ff;--note:#79c0ff;--pass:#56d364}}
+*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.55 system-ui,sans-serif}
+main{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 4rem}h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.25rem;margin:2.5rem 0 .75rem}
+h3{font-size:1rem;margin:0}.soft{color:var(--soft)}code,pre{font:13px/1.5 ui-monospace,monospace}
+.verdict{display:inline-block;border:2px solid currentColor;border-radius:.5rem;padding:.1rem .6rem;font-weight:700;letter-spacing:.04em}
+.BLOCK,.critical,.high{color:var(--block)}.REVIEW,.medium{color:var(--review)}.UNANALYZABLE{color:var(--unanalyzable)}.NOTE,.low,.info{color:var(--note)}.PASS{color:var(--pass)}
+.skill{border-top:1px solid var(--line);padding-top:1.5rem;margin-top:2rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+th{font-weight:600;white-space:nowrap}.finding{background:var(--card);border:1px solid var(--line);border-left:4px solid currentColor;border-radius:.5rem;padding:.9rem 1rem;margin:.75rem 0}
+.finding>*{color:var(--fg)}.finding .tag{font-weight:700}.finding pre{overflow-x:auto;margin:.6rem 0;padding:.5rem 0;background:var(--bg);border:1px solid var(--line);border-radius:.4rem}
+pre span{display:block;padding:0 .75rem;white-space:pre}pre .hit{background:var(--mark)}pre i{font-style:normal;color:var(--soft);display:inline-block;width:3.2em;user-select:none}
+.chain{margin:.3rem 0;font-size:.9rem}details{margin:.5rem 0}summary{cursor:pointer}.gained{color:var(--block)}.lost{color:var(--pass)}ul{margin:.3rem 0;padding-left:1.2rem}
+";
+
+/// Returns reports as a page. `sources` are the files of each skill; `before` are reports of earlier versions, for what changed.
+pub fn html(
+    reports: &[ReportJson],
+    sources: &[Vec<Source<'_>>],
+    before: Option<&[ReportJson]>,
+) -> String {
+    let mut page = String::new();
+    page.push_str("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
+    // Even if something were to slip through, nothing runs and nothing is fetched.
+    page.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
+    page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Skill audit</title>\n");
+    let _ = write!(page, "<style>{STYLE}</style></head>\n<body><main>\n<h1>Skill audit</h1>\n");
+    overview(&mut page, reports);
+    for (at, report) in reports.iter().enumerate() {
+        let old = before.and_then(|before| {
+            before.iter().find(|old| old.name == report.name).or(before.get(at))
+        });
+        skill(&mut page, (at, report), sources.get(at).map_or(&[][..], Vec::as_slice), old);
+    }
+    page.push_str("<p class=\"soft\">Found by reading alone: nothing of a skill was run, and nothing was sent anywhere. A skill that passes can still do harm.</p>\n</main></body></html>\n");
+    page
+}
+
+fn overview(page: &mut String, reports: &[ReportJson]) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for report in reports {
+        *counts.entry(&report.verdict).or_default() += 1;
+    }
+    let words: Vec<String> =
+        counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let _ = writeln!(page, "<p class=\"soft\">{}</p>", escaped(&words.join(", ")));
+    if reports.len() > 1 {
+        page.push_str("<table><thead><tr><th>Skill</th><th>Verdict</th><th>Findings</th></tr></thead><tbody>\n");
+        for (at, report) in reports.iter().enumerate() {
+            let _ = writeln!(
+                page,
+                "<tr><td><a href=\"#s{at}\">{}</a></td><td class=\"{v}\">{v}</td><td>{}</td></tr>",
+                escaped(&report.name),
+                report.findings.len(),
+                v = escaped(&report.verdict)
+            );
+        }
+        page.push_str("</tbody></table>\n");
+    }
+}
+
+fn skill(
+    page: &mut String,
+    (at, report): (usize, &ReportJson),
+    sources: &[Source<'_>],
+    before: Option<&ReportJson>,
+) {
+    let _ = writeln!(
+        page,
+        "<section class=\"skill\" id=\"s{at}\"><h2>{} <span class=\"verdict {v}\">{v}</span></h2>",
+        escaped(&report.name),
+        v = escaped(&report.verdict)
+    );
+    let _ = writeln!(
+        page,
+        "<p class=\"soft\">{} files, bundle <code>{}</code></p>",
+        report.files,
+        escaped(&report.bundle_sha256)
+    );
+    if let Some(before) = before {
+        changes(page, before, report);
+    }
+    powers(page, report);
+    if report.findings.is_empty() {
+        page.push_str("<p>Nothing was found.</p>\n");
+    } else {
+        page.push_str("<h3>Findings</h3>\n");
+    }
+    for finding in &report.findings {
+        show(page, finding, sources);
+    }
+    if !report.suppressed.is_empty() {
+        let _ =
+            writeln!(page, "<details><summary>{} suppressed</summary>", report.suppressed.len());
+        report.suppressed.iter().for_each(|finding| show(page, finding, sources));
+        page.push_str("</details>\n");
+    }
+    page.push_str("</section>\n");
+}
+
+/// What an update adds and takes away.
+fn changes(page: &mut String, before: &ReportJson, now: &ReportJson) {
+    let (old, new) = (before.used(), now.used());
+    let kinds: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+    let empty = Vec::new();
+    let mut rows = String::new();
+    for kind in kinds {
+        let (old, new) = (old.get(kind).unwrap_or(&empty), new.get(kind).unwrap_or(&empty));
+        let gained: Vec<&str> = new.iter().filter(|item| !old.contains(item)).copied().collect();
+        let lost: Vec<&str> = old.iter().filter(|item| !new.contains(item)).copied().collect();
+        if !gained.is_empty() || !lost.is_empty() {
+            let _ = writeln!(
+                rows,
+                "<tr><th>{}</th><td class=\"gained\">{}</td><td class=\"lost\">{}</td></tr>",
+                escaped(kind),
+                list(&gained),
+                list(&lost)
+            );
+        }
+    }
+    page.push_str("<h3>What is different</h3>\n");
+    let _ = writeln!(
+        page,
+        "<p class=\"soft\">Before: <span class=\"{v}\">{v}</span>, bundle <code>{}</code></p>",
+        escaped(&before.bundle_sha256),
+        v = escaped(&before.verdict)
+    );
+    if rows.is_empty() {
+        page.push_str("<p>No power was gained or lost.</p>\n");
+    } else {
+        let _ = writeln!(
+            page,
+            "<table><thead><tr><th>Power</th><th>Gained</th><th>Lost</th></tr></thead><tbody>{rows}</tbody></table>"
+        );
+    }
+}
+
+fn powers(page: &mut String, report: &ReportJson) {
+    if report.powers.is_empty() {
+        return;
+    }
+    page.push_str("<h3>Powers</h3>\n<table><thead><tr><th>Power</th><th>Declared</th><th>Used by scripts</th><th>Told to the agent</th></tr></thead><tbody>\n");
+    for power in &report.powers {
+        let items = |items: &[String]| list(&items.iter().map(String::as_str).collect::<Vec<_>>());
+        let declared = power.declared.as_deref().unwrap_or("not declared");
+        let _ = writeln!(
+            page,
+            "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&power.power),
+            escaped(declared),
+            items(&power.code),
+            items(&power.told)
+        );
+    }
+    page.push_str("</tbody></table>\n");
+}
+
+fn list(items: &[&str]) -> String {
+    const MOST: usize = 12;
+    let mut shown: Vec<String> = items.iter().take(MOST).map(|item| escaped(item)).collect();
+    if items.len() > MOST {
+        shown.push(format!("and {} more", items.len() - MOST));
+    }
+    if shown.is_empty() { "–".to_owned() } else { shown.join("<br>") }
+}
+
+fn show(page: &mut String, finding: &FindingJson, sources: &[Source<'_>]) {
+    let severity = escaped(&finding.severity);
+    let _ = writeln!(
+        page,
+        "<article class=\"finding {severity}\"><h3><span class=\"tag {severity}\">{}{severity}</span> {} {}</h3>",
+        if finding.blocks { "blocks, " } else { "" },
+        escaped(&finding.rule),
+        escaped(&finding.name)
+    );
+    let _ = writeln!(page, "<p>{}</p>", escaped(&finding.message));
+    let _ = writeln!(
+        page,
+        "<p class=\"soft\">{}:{}, {}</p>",
+        escaped(&finding.file),
+        finding.line,
+        escaped(&finding.role)
+    );
+    if !finding.chain.is_empty() {
+        let _ = writeln!(
+            page,
+            "<p class=\"chain\">Decoded: {}</p>",
+            escaped(&finding.chain.join(" → "))
+        );
+    }
+    match sources.iter().find(|source| source.path == finding.file) {
+        Some(source) => lines(page, source.text, finding),
+        None => {
+            let _ = writeln!(
+                page,
+                "<pre><span class=\"hit\">{}</span></pre>",
+                escaped(&finding.evidence)
+            );
+        }
+    }
+    if !finding.flow.is_empty() {
+        page.push_str("<ul>\n");
+        for (file, line, what) in &finding.flow {
+            let _ = writeln!(page, "<li>{}:{line}: {}</li>", escaped(file), escaped(what));
+        }
+        page.push_str("</ul>\n");
+    }
+    if let Some(because) = &finding.because {
+        let _ = writeln!(page, "<p class=\"soft\">It counts less: {}</p>", escaped(because));
+    }
+    if let Some(rule) = Rule::find(&finding.rule) {
+        let _ = writeln!(
+            page,
+            "<details><summary>Why, and what to do</summary><p>{}</p><p>{}</p></details>",
+            escaped(rule.why),
+            escaped(rule.fix)
+        );
+    }
+    page.push_str("</article>\n");
+}
+
+/// Shows the lines of a finding and those around it.
+fn lines(page: &mut String, text: &str, finding: &FindingJson) {
+    let first = finding.line.saturating_sub(AROUND).max(1);
+    let last = finding.end_line.min(finding.line + 12) + AROUND;
+    page.push_str("<pre>");
+    for (at, line) in text.lines().enumerate().skip(first - 1).take(last + 1 - first) {
+        let number = at + 1;
+        let is_hit = (finding.line..=finding.end_line).contains(&number);
+        let shown: String = line.chars().take(LONGEST).collect();
+        let more = if line.chars().count() > LONGEST { "…" } else { "" };
+        let _ = write!(
+            page,
+            "<span{}><i>{number}</i>{}{more}</span>",
+            if is_hit { " class=\"hit\"" } else { "" },
+            escaped(&crate::report::redacted(&shown))
+        );
+    }
+    page.push_str("</pre>\n");
+}
+
+/// Returns text that is nothing but text on a page. What cannot be seen is shown.
+fn escaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => plain.push_str("&amp;"),
+            '<' => plain.push_str("&lt;"),
+            '>' => plain.push_str("&gt;"),
+            '"' => plain.push_str("&quot;"),
+            '\'' => plain.push_str("&#39;"),
+            '\t' => plain.push_str("    "),
+            c if skill::is_unsafe_to_show(c) || skill::is_invisible(c) => {
+                let _ = write!(plain, "[U+{:04X}]", u32::from(c));
+            }
+            c => plain.push(c),
+        }
+    }
+    plain
+}

@@ -1,0 +1,185 @@
+//! A report as JSON. The same form is kept as the verdict of a bundle.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Finding, Observed, Power, RULESET, Report, Suppressed};
+
+/// `csk audit --json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportsJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The version of the rules.
+    pub ruleset: u32,
+    /// One report for each skill.
+    pub skills: Vec<ReportJson>,
+}
+
+/// What was found about one skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportJson {
+    /// The skill's name.
+    pub name: String,
+    /// The digest of everything that it is.
+    pub bundle_sha256: String,
+    /// `PASS`, `NOTE`, `REVIEW`, `UNANALYZABLE` or `BLOCK`.
+    pub verdict: String,
+    /// What it declares and what it is seen to use, kind by kind.
+    pub powers: Vec<PowerJson>,
+    /// What was found, the worst first.
+    pub findings: Vec<FindingJson>,
+    /// What was found and somebody said is fine.
+    pub suppressed: Vec<FindingJson>,
+    /// How many files were looked at.
+    pub files: usize,
+}
+
+/// One kind of power.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PowerJson {
+    /// The kind.
+    pub power: String,
+    /// What the skill declares; absent where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared: Option<String>,
+    /// What its scripts are seen to use.
+    pub code: Vec<String>,
+    /// What its text has the agent use.
+    pub told: Vec<String>,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FindingJson {
+    /// The rule.
+    pub rule: String,
+    /// Its name for people.
+    pub name: String,
+    /// How bad it is here.
+    pub severity: String,
+    /// Whether it alone is enough not to install the skill.
+    pub blocks: bool,
+    /// The file.
+    pub file: String,
+    /// The first line, from 1.
+    pub line: usize,
+    /// The first column, from 1.
+    pub column: usize,
+    /// The last line.
+    pub end_line: usize,
+    /// What that place is to its reader.
+    pub role: String,
+    /// How it was encoded, from the outside in.
+    pub chain: Vec<String>,
+    /// What was found.
+    pub message: String,
+    /// The text, with secrets taken out.
+    pub evidence: String,
+    /// What a suppression is bound to.
+    pub fingerprint: String,
+    /// The way that something takes: file, line, what happens there.
+    pub flow: Vec<(String, usize, String)>,
+    /// Why it counts less than usual, or why somebody said that it is fine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+impl ReportsJson {
+    /// Returns several reports.
+    pub fn new(skills: Vec<ReportJson>) -> Self {
+        Self { version: 1, ruleset: RULESET, skills }
+    }
+}
+
+impl ReportJson {
+    /// Returns a report, for a bundle of this digest.
+    pub fn new(report: &Report, bundle: &str) -> Self {
+        Self {
+            name: report.name.clone(),
+            bundle_sha256: bundle.to_owned(),
+            verdict: report.verdict.as_str().to_owned(),
+            powers: powers(report),
+            findings: report
+                .findings
+                .iter()
+                .map(|finding| FindingJson::new(finding, None))
+                .collect(),
+            suppressed: report
+                .suppressed
+                .iter()
+                .map(|Suppressed { finding, reason }| FindingJson::new(finding, Some(reason)))
+                .collect(),
+            files: report.files.len(),
+        }
+    }
+
+    /// Returns what of each kind of power is used, for comparing with another version.
+    pub fn used(&self) -> BTreeMap<&str, Vec<&str>> {
+        self.powers
+            .iter()
+            .map(|power| {
+                let mut all: Vec<&str> =
+                    power.code.iter().chain(&power.told).map(String::as_str).collect();
+                all.sort_unstable();
+                all.dedup();
+                (power.power.as_str(), all)
+            })
+            .filter(|(_, all)| !all.is_empty())
+            .collect()
+    }
+}
+
+fn powers(report: &Report) -> Vec<PowerJson> {
+    let declared: BTreeMap<&str, String> = report
+        .declared
+        .powers()
+        .iter()
+        .filter(|(_, extent)| !matches!(extent, skill::capabilities::Extent::Undeclared))
+        .map(|(kind, extent)| (kind.as_str(), extent.to_string()))
+        .collect();
+    let Observed { code, told } = &report.observed;
+    let list = |map: &BTreeMap<Power, std::collections::BTreeSet<String>>, power: Power| {
+        map.get(&power).into_iter().flatten().cloned().collect()
+    };
+    let all = Power::ALL.into_iter().map(|power| PowerJson {
+        power: power.as_str().to_owned(),
+        declared: declared.get(power.as_str()).cloned(),
+        code: list(code, power),
+        told: list(told, power),
+    });
+    all.filter(|power| power.declared.is_some() || !power.code.is_empty() || !power.told.is_empty())
+        .collect()
+}
+
+impl FindingJson {
+    fn new(finding: &Finding, reason: Option<&str>) -> Self {
+        Self {
+            rule: finding.rule.id.to_owned(),
+            name: finding.rule.name.to_owned(),
+            severity: finding.severity.as_str().to_owned(),
+            blocks: finding.blocks,
+            file: finding.file.clone(),
+            line: finding.span.start.line,
+            column: finding.span.start.column,
+            end_line: finding.span.end.line,
+            role: finding.role.as_str().to_owned(),
+            chain: finding.chain.iter().map(|step| step.as_str().to_owned()).collect(),
+            message: finding.message.clone(),
+            evidence: finding.evidence.clone(),
+            fingerprint: finding.fingerprint(),
+            flow: finding
+                .flow
+                .iter()
+                .map(|step| (step.file.clone(), step.span.start.line, step.what.clone()))
+                .collect(),
+            because: reason.or(finding.lowered).map(str::to_owned),
+        }
+    }
+}
