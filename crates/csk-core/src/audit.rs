@@ -8,77 +8,34 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use skill::Digest;
 use skill_audit::show::ReportJson;
-use skill_audit::{File as AuditFile, Report, audit};
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
+use skill_fs::{AbsPath, FsError, Root};
 use skill_state::StateError;
-use skill_state::audit::{Asked, AuditMode, AuditPolicy, Decision, Subject, Verdicts, decide};
+use skill_state::audit::{
+    Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Subject, Verdicts, decide,
+};
+
+pub use skill_state::audit::Bundle;
 
 use crate::{Content, FileKind, Snapshot, SourceError};
 
 pub use skill_audit as rules;
 pub use skill_state::audit as state;
 
-/// The files of a skill, all in memory, and the digest of everything that it is.
-#[derive(Debug, Clone)]
-pub struct Bundle {
-    /// What it is called where it comes from.
-    pub name: String,
-    /// Path, bytes, and whether it may be run.
-    pub files: Vec<(String, Arc<[u8]>, bool)>,
-    /// What trust binds to.
-    pub digest: Digest,
+/// Reads a commit's files.
+pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {
+    let files = snapshot.files().iter().filter(|file| file.kind != FileKind::Link);
+    let files = files.map(|file| {
+        let is_executable = file.kind == FileKind::Executable;
+        (file.path.to_string(), content(&file.content), is_executable)
+    });
+    let (files, digest) = (files.collect(), snapshot.bundle_digest()?);
+    Ok(Bundle { name: name.to_owned(), files, digest })
 }
 
-/// What is read of a file that is too large to be judged: enough to see that it is.
-const MOST: usize = (1 << 20) + 1;
-
-impl Bundle {
-    /// Reads a commit's files.
-    pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Self, SourceError> {
-        let files = snapshot.files().iter().filter(|file| file.kind != FileKind::Link);
-        let files = files.map(|file| {
-            let is_executable = file.kind == FileKind::Executable;
-            (file.path.to_string(), content(&file.content), is_executable)
-        });
-        Ok(Self {
-            name: name.to_owned(),
-            files: files.collect(),
-            digest: snapshot.bundle_digest()?,
-        })
-    }
-
-    /// Reads a folder.
-    pub fn of_folder(path: &AbsPath) -> Result<Self, FsError> {
-        let root = Root::open(path)?;
-        let entries = walk(&root, &WalkLimits::SKILL)?;
-        let mut files = Vec::new();
-        for entry in &entries {
-            if let Kind::File { executable, .. } = entry.kind
-                && entry.path.as_str() != skill::MARKER_FILE
-            {
-                let mut bytes = Vec::new();
-                let file = root.file(&entry.path)?;
-                io::Read::read_to_end(&mut io::Read::take(file, MOST as u64), &mut bytes)
-                    .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
-                files.push((entry.path.to_string(), Arc::from(bytes), executable));
-            }
-        }
-        let digest = digests(&root, &entries)?.bundle;
-        let name = path.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(Self { name: name.unwrap_or_default(), files, digest })
-    }
-
-    /// Looks at it; what somebody said is fine is put aside.
-    pub fn audit(&self, policy: &AuditPolicy, now: Timestamp) -> Report {
-        let files: Vec<AuditFile<'_>> = self
-            .files
-            .iter()
-            .map(|(path, bytes, executable)| AuditFile { path, bytes, is_executable: *executable })
-            .collect();
-        let mut report = audit(&self.name, &files);
-        report.suppress(|finding| policy.suppression(finding, now));
-        report
-    }
+/// Reads a folder.
+pub fn of_folder(path: &AbsPath) -> Result<Bundle, FsError> {
+    let name = path.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
+    Bundle::read(&name.unwrap_or_default(), &Root::open(path)?)
 }
 
 /// Looks at several skills at once; the order stays.
@@ -194,7 +151,7 @@ impl Auditor {
         if let Some(known) = self.verdicts.get(&digest) {
             return Ok(known);
         }
-        let report = Bundle::of_snapshot(name, snapshot)?.audit(&self.policy, self.now);
+        let report = of_snapshot(name, snapshot)?.audit(&self.policy, self.now);
         Ok(ReportJson::new(&report, &digest))
     }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
 mod approvals;
+mod audited;
 mod decisions;
 mod execute;
 mod recorded;
@@ -38,6 +39,7 @@ use crate::{
 
 pub use approvals::change_lines;
 pub(crate) use approvals::{claimed, names, origin};
+pub use audited::Audited;
 pub use tools::ToolContext;
 
 type Observer = Box<dyn FnMut(&Event) + Send>;

@@ -37,6 +37,7 @@ fn config() -> Value {
             "directories": { "type": "object", "additionalProperties": directory },
             "packages": { "type": "array", "items": path },
             "allowed_tools": { "enum": ["allowlist", "preapprove"] },
+            "audit": { "enum": ["off", "advisory", "strict"] },
             "log": {
                 "type": "object",
                 "properties": {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use skill::json::{self, Object, Unknown};
 use skill::{Code, Diagnostic};
 use skill_fs::{AbsPath, read_text};
+use skill_state::audit::AuditMode;
 
 use crate::log::Sync;
 use crate::policy::ToolLists;
@@ -14,14 +15,30 @@ use crate::{Directory, Places, RuntimeError, SkillSource};
 const FILE: &str = "config.json";
 
 /// What the user's configuration says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) directories: Vec<Directory>,
     pub(crate) package_libraries: Vec<PathBuf>,
     pub(crate) allowed_tools: ToolLists,
     pub(crate) log: LogSettings,
+    /// How much an audit decides about approvals.
+    pub(crate) audit: AuditMode,
     /// Problems that did not stop it.
     pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            directories: Vec::new(),
+            package_libraries: Vec::new(),
+            allowed_tools: ToolLists::default(),
+            log: LogSettings::default(),
+            // An approval is a question of trust: what was found belongs to it.
+            audit: AuditMode::Advisory,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// How the log is written.
@@ -77,8 +94,9 @@ impl Settings {
             let allowed_tools = allowed_tools(object)?;
             let log = object.object("log", |log| log_settings(log, home));
             let log = log.unwrap_or_default();
+            let audit = audit_mode(object)?;
             let warnings = Vec::new();
-            Some(Self { directories, package_libraries, allowed_tools, log, warnings })
+            Some(Self { directories, package_libraries, allowed_tools, log, audit, warnings })
         })
     }
 }
@@ -95,6 +113,17 @@ fn allowed_tools(object: &mut Object<'_, '_, '_>) -> Option<ToolLists> {
             None
         }
     }
+}
+
+fn audit_mode(object: &mut Object<'_, '_, '_>) -> Option<AuditMode> {
+    let Some(word) = object.text("audit") else { return Some(AuditMode::Advisory) };
+    let mode = AuditMode::parse(&word.value);
+    if mode.is_none() {
+        let message =
+            format!("`audit` is `{}`; expected `off`, `advisory` or `strict`", word.value);
+        object.problem(Code::BadValue, word.range, message);
+    }
+    mode
 }
 
 /// Reads how the log is written. A key that is not known could be one that should protect it.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use openskills_runtime::permit::Request;
-use openskills_runtime::{Answer, change_lines, rfc3339};
+use openskills_runtime::{Answer, Audited, change_lines, rfc3339};
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.
@@ -12,9 +12,8 @@ pub(crate) fn is_somebody_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Shows a request and asks for a yes. Anything else is a no.
-pub(crate) fn ask(ui: &mut Ui, request: &Request) -> io::Result<bool> {
-    ui.error(&shown(request))?;
+/// Asks for a yes. Anything else is a no.
+pub(crate) fn ask(ui: &mut Ui) -> io::Result<bool> {
     ui.error("Approve? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
@@ -32,6 +31,31 @@ pub(crate) fn ask_for_run(ui: &mut Ui, request: &Request) -> io::Result<Answer> 
         "a" | "always" => Answer::Always,
         _ => Answer::No,
     })
+}
+
+/// Returns what an audit found, as people read it.
+pub(crate) fn found(audited: &Audited) -> String {
+    const MOST: usize = 5;
+    let report = &audited.report;
+    let mut text = format!("The audit says {}", report.verdict);
+    let rows: Vec<Vec<String>> = report
+        .used()
+        .into_iter()
+        .map(|(kind, items)| vec![format!("  {kind}"), items.join(", ")])
+        .collect();
+    if rows.is_empty() {
+        text += "; it is seen to use nothing\n";
+    } else {
+        text += "; it is seen to use:\n";
+        text += &table(&rows, None);
+    }
+    let bad = report.findings.iter().filter(|finding| finding.severity != "info");
+    for finding in bad.take(MOST) {
+        let line =
+            format!("{} {}:{} {}", finding.rule, finding.file, finding.line, finding.message);
+        writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
+    }
+    text
 }
 
 /// Returns a request as people read it.

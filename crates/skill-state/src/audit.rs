@@ -2,10 +2,12 @@
 //!
 //! Everything is kept under csk's home, in `audit/`: nothing that a skill ships is ever read as a word of the user.
 
+mod bundle;
 mod gate;
 mod policy;
 mod verdicts;
 
+pub use bundle::{Bundle, MOST_OF_A_FILE};
 pub use gate::{Asked, AuditMode, Decision, Subject, decide};
 pub use policy::{AuditPolicy, Pin, Revocation, Revoked, Suppression};
 pub use verdicts::Verdicts;

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
+use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::{Asked, AskedNetwork};
-use openskills_runtime::{RuntimeConfig, RuntimeError, rfc3339};
+use openskills_runtime::{Audited, RuntimeConfig, RuntimeError, rfc3339};
 use skill::capabilities::Host;
 use term::safe_line;
 
-use crate::ask::{ask, is_somebody_there, shown};
+use crate::ask::{ask, found, is_somebody_there, shown};
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::look::{Look, discover};
@@ -21,6 +22,9 @@ when any of that changes, the skill asks again and shows what is new. It lets it
 sandbox with what the skill declares. Hosts of a stranger's skill are granted only by --net; a skill
 that declares nothing gets what you name; nothing goes beyond what a skill declares, or beyond the
 policy in /etc/openskills/policy.json.
+
+What an audit finds is shown, with what the skill is seen to do: what is bad is asked about on a terminal and
+refused elsewhere; `audit` in config.json makes that stricter, and `csk audit` says more.
 
 On a terminal it shows what it grants and asks. Elsewhere, and with --json, it needs --yes.
 
@@ -80,6 +84,28 @@ pub(crate) struct ApproveArgs {
     look: Look,
 }
 
+/// Whether somebody is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    Yes,
+    No,
+}
+
+/// Refuses what an audit stands against. What is bad may still be approved by somebody who is asked, and saw it.
+fn may_be_approved(audited: Option<&Audited>, asking: Asking) -> Result<(), RuntimeError> {
+    let Some(audited) = audited else { return Ok(()) };
+    let (message, hint) = match &audited.decision {
+        Decision::Go | Decision::Warn(_) => return Ok(()),
+        Decision::Ask(_) if asking == Asking::Yes => return Ok(()),
+        Decision::Ask(asked) => (
+            format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
+            "look at it by `csk audit`; on a terminal you are asked".to_owned(),
+        ),
+        Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
+    };
+    Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
+}
+
 /// Reads a host.
 pub(crate) fn host(text: &str) -> Result<Host, String> {
     let hint = "write it as api.example.com or *.example.com, without a scheme, a port or a path";
@@ -98,19 +124,21 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     let asked = Asked { network, env: args.env.clone(), direct_writes, deletions };
     let plan = runtime.plan_run(&args.skill, None, asked)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
+    let audited = runtime.audit(&plan.subject.skill_id, Timestamp::now())?;
+    if !args.json {
+        context.ui.error(&shown(&request))?;
+        context.ui.error(&audited.as_ref().map(found).unwrap_or_default())?;
+    }
+    let is_asked = !args.yes && !args.json && is_somebody_there();
+    may_be_approved(audited.as_ref(), if is_asked { Asking::Yes } else { Asking::No })?;
     if args.yes {
-        if !args.json {
-            context.ui.error(&shown(&request))?;
-        }
-    } else if args.json || !is_somebody_there() {
+        // Said already.
+    } else if !is_asked {
         // Whoever is not asked must say so: an agent must not approve by the way.
-        if !args.json {
-            context.ui.error(&shown(&request))?;
-        }
         let message = "nobody is there to be asked".to_owned();
         let hint = Some("in a script, add --yes".to_owned());
         return Err(RuntimeError::NeedsApproval { message, hint }.into());
-    } else if !ask(&mut context.ui, &request)? {
+    } else if !ask(&mut context.ui)? {
         context.ui.error("nothing was approved\n")?;
         return Ok(ExitCode::from(REFUSED));
     }

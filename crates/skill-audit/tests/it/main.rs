@@ -8,6 +8,7 @@
 )]
 
 mod corpus;
+mod docs;
 mod evasions;
 mod fixtures;
 mod whole;

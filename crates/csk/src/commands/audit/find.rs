@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use csk_core::audit::Bundle;
+use csk_core::audit::{Bundle, of_folder, of_snapshot};
 use csk_core::{AbsPath, Config, Declaration, Reference, Repository, SourceError};
 use skill::{RefKind, SKILL_FILE, nearest};
 
@@ -87,7 +87,7 @@ fn folder(path: &AbsPath, shown: &str) -> Result<Bundles, Failure> {
         path.join(SKILL_FILE).as_path().exists() || path.join("skill.md").as_path().exists()
     };
     let read = |path: &AbsPath, shown: String| {
-        Bundle::of_folder(path)
+        of_folder(path)
             .map(|bundle| (bundle, shown))
             .map_err(|error| Failure::usage(error.to_string()))
     };
@@ -150,7 +150,7 @@ fn bundle(
     let read = || {
         let tree = repository.tree(&repository.resolve(reference)?)?;
         let name = name.rsplit('/').next().unwrap_or(name);
-        Bundle::of_snapshot(name, &repository.snapshot(&tree)?)
+        of_snapshot(name, &repository.snapshot(&tree)?)
     };
     read().map(|bundle| (bundle, name.to_owned())).map_err(|error| told(&error))
 }

@@ -1,0 +1,58 @@
+//! The files of a skill, all in memory, for an audit.
+
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use skill::Digest;
+use skill_audit::{File, Report, audit};
+use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
+
+use super::AuditPolicy;
+
+/// What is read of a file that is too large to be judged: enough to see that it is.
+pub const MOST_OF_A_FILE: usize = (1 << 20) + 1;
+
+/// The files of a skill, and the digest of everything that it is.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    /// What it is called where it comes from.
+    pub name: String,
+    /// Path, bytes, and whether it may be run.
+    pub files: Vec<(String, Arc<[u8]>, bool)>,
+    /// What trust binds to.
+    pub digest: Digest,
+}
+
+impl Bundle {
+    /// Reads a folder.
+    pub fn read(name: &str, root: &Root) -> Result<Self, FsError> {
+        let entries = walk(root, &WalkLimits::SKILL)?;
+        let mut files = Vec::new();
+        for entry in &entries {
+            if let Kind::File { executable, .. } = entry.kind
+                && entry.path.as_str() != skill::MARKER_FILE
+            {
+                let mut bytes = Vec::new();
+                let file = root.file(&entry.path)?;
+                io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)
+                    .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+                files.push((entry.path.to_string(), Arc::from(bytes), executable));
+            }
+        }
+        let digest = digests(root, &entries)?.bundle;
+        Ok(Self { name: name.to_owned(), files, digest })
+    }
+
+    /// Looks at it; what somebody said is fine is put aside.
+    pub fn audit(&self, policy: &AuditPolicy, now: Timestamp) -> Report {
+        let files: Vec<File<'_>> = self
+            .files
+            .iter()
+            .map(|(path, bytes, executable)| File { path, bytes, is_executable: *executable })
+            .collect();
+        let mut report = audit(&self.name, &files);
+        report.suppress(|finding| policy.suppression(finding, now));
+        report
+    }
+}
