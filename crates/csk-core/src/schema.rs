@@ -19,7 +19,58 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("csk-verify", verify()),
         ("csk-status", status()),
         ("csk-list", list()),
+        ("csk-audit", audit()),
+        ("csk-audit-list", audit_list()),
+        ("audit-policy", audit_policy()),
     ]
+}
+
+fn audit() -> Value {
+    schemars::schema_for!(skill_audit::show::ReportsJson).to_value()
+}
+
+fn audit_list() -> Value {
+    let skill =
+        json!({ "type": "object", "required": ["name", "bundleSha256", "verdict", "pinned"] });
+    let said = json!({ "type": "object", "required": ["reason"] });
+    file(
+        "csk audit list --json",
+        &["version", "skills", "pins", "revoked", "suppressions"],
+        json!({
+            "version": { "const": 1 },
+            "skills": { "type": "array", "items": skill },
+            "pins": { "type": "array", "items": said },
+            "revoked": { "type": "array", "items": said },
+            "suppressions": { "type": "array", "items": said },
+        }),
+    )
+}
+
+/// `audit/policy.json`: what the user said about audits.
+fn audit_policy() -> Value {
+    let one = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false });
+    let plain = || json!({ "type": "string" });
+    let pin = one(
+        &["bundle_sha256", "reason", "at"],
+        json!({ "bundle_sha256": plain(), "reason": plain(), "at": plain() }),
+    );
+    let revoked = one(
+        &["reason", "at"],
+        json!({ "bundle_sha256": plain(), "source": plain(), "reason": plain(), "at": plain() }),
+    );
+    let suppression = one(
+        &["rule", "path", "evidence", "reason", "author"],
+        json!({ "rule": plain(), "path": plain(), "evidence": plain(), "reason": plain(), "author": plain(), "expires_at": plain() }),
+    );
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "audit/policy.json of csk",
+        "type": "object",
+        "required": ["schema_version", "pins", "revoked", "suppressions"],
+        "properties": { "schema_version": { "const": 1 }, "pins": list(pin), "revoked": list(revoked), "suppressions": list(suppression) },
+        "additionalProperties": false,
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is made for this call")]

@@ -308,8 +308,12 @@ fn harvest(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
         )
     };
     let Some((from, class)) = read.or_else(named) else { return };
-    let message =
-        format!("{} is read, and something is sent to {} ({})", class.as_str(), to.host, to.class);
+    let message = format!(
+        "a script reads {} and sends something to {} ({})",
+        class.as_str(),
+        to.host,
+        to.class
+    );
     let hit = Hit {
         from: Some((from, "it is read".to_owned())),
         ..Hit::new("EXF-01", out.at.clone(), message)

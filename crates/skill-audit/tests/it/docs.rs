@@ -21,7 +21,8 @@ fn page() -> String {
             family = rule.family();
             let _ = write!(page, "\n## {family}\n");
         }
-        let finds = |at: &usize| reports[*at].findings.iter().any(|finding| finding.rule.id == rule.id);
+        let finds =
+            |at: &usize| reports[*at].findings.iter().any(|finding| finding.rule.id == rule.id);
         let own = |is_good: bool| {
             (0..cases.len())
                 .filter(|at| cases[*at].rule == rule.id && (cases[*at].kind == "pass") == is_good)
@@ -57,5 +58,8 @@ fn the_documentation_of_rules_is_current() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &page).unwrap();
     }
-    assert!(fs::read_to_string(&path).unwrap_or_default() == page, "docs/audit-rules.md is not current: UPDATE_EXPECT=1 cargo test -p skill-audit docs");
+    assert!(
+        fs::read_to_string(&path).unwrap_or_default() == page,
+        "docs/audit-rules.md is not current: UPDATE_EXPECT=1 cargo test -p skill-audit docs"
+    );
 }
