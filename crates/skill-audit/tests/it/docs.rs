@@ -33,7 +33,7 @@ fn page() -> String {
         let left = good.iter().filter(|at| !finds(at)).count();
         let all = (0..cases.len()).filter(finds).count();
         let wrong = (0..cases.len()).filter(|at| finds(at) && cases[*at].kind == "pass").count();
-        let precision = if all == 0 { 100 } else { (all - wrong) * 100 / all };
+        let precision = ((all - wrong) * 100).checked_div(all).unwrap_or(100);
         let _ = write!(
             page,
             "\n### {} {}\n\n{} ({})\n\n* Why: {}\n* Example: `{}`\n* Fix: {}\n* Cases: {found} of {} found, {left} of {} left alone; precision {precision} %\n",
