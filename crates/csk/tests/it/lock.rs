@@ -235,7 +235,8 @@ fn verify_reads_every_byte() {
             "its files are not those of its commit",
         ),
         (
-            "sed -i 's/\"commit\": \"./\"commit\": \"0/' Skillfile.lock".to_owned(),
+            // Another digit, whatever the first one is.
+            "sed -i 's/\"commit\": \"0/\"commit\": \"x/; s/\"commit\": \"[1-9a-f]/\"commit\": \"0/; s/\"commit\": \"x/\"commit\": \"1/' Skillfile.lock".to_owned(),
             "is not in its repository",
         ),
     ] {

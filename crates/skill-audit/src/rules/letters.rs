@@ -2,7 +2,6 @@
 
 use super::{Hit, Skill};
 use crate::artifact::Kind;
-use crate::cues::Cues;
 use crate::finding::Severity;
 use crate::normal::Oddity;
 use crate::op::{At, Role};
@@ -29,7 +28,6 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                     let letters = hidden.chars().filter(|c| c.is_alphabetic()).count();
                     // A flag of a country's part is written with a few of them.
                     if letters >= 8 {
-                        let _ = Cues::of(hidden);
                         let hit = Hit::new(
                             "UNI-01",
                             place(span),

@@ -129,15 +129,12 @@ fn committed(
     let is_path = fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir());
     let path = if is_path { path } else { context.config()?.skills_root.join(name) };
     let repository = Repository::open(&path).map_err(|error| told(&error))?;
-    let kinds = [RefKind::Tag, RefKind::Branch, RefKind::Revision];
-    let mut last = None;
-    for kind in kinds {
-        match bundle(&repository, name, &Reference { kind, name: reference.to_owned() }) {
-            Ok(found) => return Ok(found),
-            Err(error) => last = Some(error),
+    for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
+        let reference = Reference { kind, name: reference.to_owned() };
+        if let Ok(found) = bundle(&repository, name, &reference) {
+            return Ok(found);
         }
     }
-    let _ = last;
     Err(Failure::usage(format!("{name} has no tag, branch or commit `{reference}`"))
         .with_hint("`csk update` fetches what is new"))
 }

@@ -1,0 +1,107 @@
+//! Programs that run what they are given.
+
+use crate::decode::{self, Encoding};
+use crate::hosts::{Remote, UNKNOWN};
+use crate::op::{Does, Scene};
+use crate::shell_code::{Code, Invocation, Language, Shell};
+use crate::value::{Carry, Value};
+
+/// Programs that run what they are given.
+pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+    let program = call.program.as_str();
+    let language = match program {
+        "python" | "python2" | "python3" | "py" => Language::Python,
+        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
+        "perl" | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua"
+        | "mshta" | "rundll32" | "regsvr32" => Language::Other,
+        _ => Language::Shell,
+    };
+    let mut code = None;
+    let mut args = call.args.iter();
+    if matches!(program, "eval" | "iex") {
+        let mut all = Value::default();
+        for arg in call.args.iter() {
+            all.push(arg);
+            all.push(&Value::plain(" "));
+        }
+        scene.add(call.range, Does::Evaluate { by: program.to_owned() });
+        code = Some(all);
+    }
+    while let (None, Some(arg)) = (&code, args.next()) {
+        let text = arg.text.as_str();
+        let takes_code = match language {
+            Language::Shell => {
+                text == "-c"
+                    || (text.starts_with('-') && text.ends_with('c') && !text.starts_with("--"))
+            }
+            Language::Python => text == "-c",
+            Language::JavaScript => matches!(text, "-e" | "-p" | "--eval" | "--print" | "eval"),
+            Language::Other => matches!(
+                text,
+                "-e" | "-r" | "-c" | "/c" | "/k" | "-E" | "-command" | "-Command" | "-ne"
+            ),
+        };
+        let is_encoded =
+            matches!(text.to_lowercase().as_str(), "-enc" | "-encodedcommand" | "-e" | "-ec")
+                && matches!(program, "powershell" | "pwsh");
+        if is_encoded {
+            code = args.next().map(decoded_command);
+        } else if takes_code {
+            code = args.next().cloned();
+            break;
+        } else if language == Language::Other
+            && matches!(program, "mshta" | "regsvr32" | "rundll32" | "powershell" | "pwsh" | "cmd")
+            && !text.starts_with(['-', '/'])
+        {
+            // All of the rest is what it runs.
+            let mut all = arg.clone();
+            for more in args.by_ref() {
+                all.push(&Value::plain(" "));
+                all.push(more);
+            }
+            if let Some(from) = all
+                .text
+                .split([' ', '"', '\'', '(', ',', ':'])
+                .find_map(|_| find_remote(&all.text))
+                .filter(|_| matches!(program, "mshta" | "regsvr32" | "rundll32"))
+            {
+                all.carries.insert(Carry::Fetched(from));
+            }
+            code = Some(all);
+        } else if !text.starts_with('-') || text == "-" {
+            if matches!(text, "run" | "exec" | "-") {
+                continue;
+            }
+            let file = if arg.fetched().is_some() || arg.decoded().is_some() {
+                arg.clone()
+            } else if let Some(from) = arg.remote().filter(|_| text.contains("://")) {
+                Value::unknown().with(Carry::Fetched(from))
+            } else {
+                shell.written(text).unwrap_or_default()
+            };
+            code = Some(file);
+        }
+    }
+    let is_interactive = call.args.iter().any(|arg| arg.text == "-i" || arg.text == "-li");
+    let reads_input = code.is_none();
+    let code = code.unwrap_or_else(|| call.stdin.clone());
+    shell.run_code(&Code { text: &code, by: program, language }, call.range, scene);
+    let mut output = Value::unknown();
+    if language == Language::Shell && (is_interactive || reads_input) {
+        output.made_by = Some("shell".to_owned());
+    }
+    output
+}
+
+fn find_remote(text: &str) -> Option<Remote> {
+    let at = text.find("http")?;
+    Remote::parse(text[at..].split([' ', '"', '\'', ')', ',']).next()?)
+}
+
+/// What PowerShell is given in base64.
+fn decoded_command(arg: &Value) -> Value {
+    let text = decode::base64(&arg.text).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
+    let mut value = arg.only_carried().with(Carry::Decoded(Encoding::Base64));
+    value.text = text.unwrap_or_else(|| UNKNOWN.to_string());
+    value
+}

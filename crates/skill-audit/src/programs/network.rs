@@ -1,0 +1,241 @@
+//! Programs that talk to other machines.
+
+use super::{has, has_letter, somewhere};
+use crate::hosts::{Remote, UNKNOWN};
+use crate::op::{Channel, Does, Scene};
+use crate::paths::PathClass;
+use crate::shell_code::{Invocation, Shell};
+use crate::value::{Carry, Value};
+
+/// Options of curl and wget whose value is sent.
+const SENT: [&str; 14] = [
+    "-d",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--data-urlencode",
+    "--data-ascii",
+    "-F",
+    "--form",
+    "--form-string",
+    "-T",
+    "--upload-file",
+    "--json",
+    "--post-data",
+    "--post-file",
+];
+/// Options with a value that is not.
+const OTHER: [&str; 42] = [
+    "--proto",
+    "--proto-redir",
+    "--cacert",
+    "--capath",
+    "--resolve",
+    "--interface",
+    "--ciphers",
+    "-E",
+    "--cert",
+    "--key",
+    "-K",
+    "-r",
+    "--limit-rate",
+    "--max-redirs",
+    "--retry-delay",
+    "--range",
+    "-H",
+    "--header",
+    "-X",
+    "--request",
+    "-o",
+    "--output",
+    "-u",
+    "--user",
+    "-A",
+    "--user-agent",
+    "-e",
+    "--referer",
+    "-b",
+    "--cookie",
+    "-c",
+    "--max-time",
+    "-m",
+    "--connect-timeout",
+    "--retry",
+    "-x",
+    "--proxy",
+    "-w",
+    "--write-out",
+    "-O",
+    "--output-document",
+    "-P",
+];
+
+pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+    let is_wget = call.program == "wget" || call.program == "aria2c";
+    let (mut body, mut sends, mut target, mut addresses) =
+        (Value::default(), false, None, Vec::new());
+    let mut args = call.args.iter().peekable();
+    while let Some(arg) = args.next() {
+        let (flag, inline) = match arg.text.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => {
+                (flag, Some(Value { text: value.to_owned(), ..arg.clone() }))
+            }
+            _ => (arg.text.as_str(), None),
+        };
+        let is_stuck =
+            SENT.iter().find(|sent| sent.len() == 2 && flag.starts_with(*sent) && flag.len() > 2);
+        if SENT.contains(&flag) || is_stuck.is_some() {
+            let stuck = is_stuck.map(|_| Value { text: flag[2..].to_owned(), ..arg.clone() });
+            let value = inline.or(stuck).or_else(|| args.next().cloned()).unwrap_or_default();
+            let is_file = matches!(flag, "-T" | "--upload-file" | "--post-file");
+            sends = true;
+            let path = if is_file {
+                Some(value.text.as_str())
+            } else {
+                value.text.split_once('@').map(|(_, path)| path.split(';').next().unwrap_or(path))
+            };
+            match path {
+                Some("-") => body.absorb(&call.stdin),
+                Some(path) => {
+                    let read = shell.read(
+                        &Value { text: path.to_owned(), ..value.clone() },
+                        call.range,
+                        scene,
+                    );
+                    body.absorb(&read);
+                }
+                None => body.push(&value),
+            }
+        } else if OTHER.contains(&flag) && (is_wget || flag != "-O") && (!is_wget || flag != "-c") {
+            let value = inline.or_else(|| args.next().cloned()).unwrap_or_default();
+            let is_output =
+                matches!(flag, "-o" | "--output" | "--output-document") || flag == "-O" && is_wget;
+            if is_output && value.text != "-" && !value.text.starts_with("/dev/") {
+                target = Some(value.text.clone());
+            } else if matches!(flag, "-X" | "--request")
+                && matches!(value.text.as_str(), "POST" | "PUT" | "PATCH")
+            {
+                sends = true;
+            }
+        } else if flag.starts_with('-') && flag.len() > 1 {
+            // Letters that stand together may end in one that takes a value.
+            if !flag.starts_with("--") && flag.len() > 2 && flag.ends_with('o') && !is_wget {
+                target = args.next().map(|value| value.text.clone());
+            } else if !flag.starts_with("--") && flag.len() > 2 && flag.ends_with('O') && is_wget {
+                target = args.next().map(|value| value.text.clone()).filter(|name| name != "-");
+            } else if !flag.starts_with("--") && flag.len() > 2 && flag.ends_with('d') && !is_wget {
+                sends = true;
+                body.push(&args.next().cloned().unwrap_or_default());
+            }
+            if flag.starts_with("-") && !flag.starts_with("--") && flag.contains('O') && !is_wget {
+                target = addresses
+                    .last()
+                    .map(|address: &Value| base_name(&address.text))
+                    .or(Some(String::new()));
+            }
+        } else {
+            addresses.push(arg.clone());
+        }
+    }
+    let words = matches!(call.program.as_str(), "http" | "https" | "xh");
+    if words {
+        sends |= addresses.first().is_some_and(|word| matches!(word.text.as_str(), "POST" | "PUT"));
+        addresses.retain(|word| word.remote().is_some());
+    }
+    let mut answer = Value::unknown();
+    for address in &addresses {
+        let to = address.remote().unwrap_or_else(|| somewhere(address.text.trim()));
+        let in_address = address.secrets();
+        if !in_address.is_empty() {
+            scene.add(
+                call.range,
+                Does::Send { to: to.clone(), secrets: in_address, by: Channel::Address },
+            );
+        }
+        if sends {
+            scene.add(
+                call.range,
+                Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body },
+            );
+        } else {
+            scene.add(call.range, Does::Fetch(to.clone()));
+        }
+        answer.carries.insert(Carry::Fetched(to.clone()));
+        let saves_by_name = is_wget && target.is_none() && !has(call, &["-O-", "-qO-"])
+            || target.as_deref() == Some("");
+        let name = if saves_by_name { Some(base_name(&to.text)) } else { target.clone() };
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            let content = Value::unknown().with(Carry::Fetched(to));
+            shell.files.insert(name.clone(), content);
+            scene.add(call.range, Does::Write { path: name, text: UNKNOWN.to_string() });
+        }
+    }
+    if target.is_some() { Value::unknown() } else { answer }
+}
+
+fn base_name(address: &str) -> String {
+    let path = address.split(['?', '#']).next().unwrap_or(address);
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+pub(super) fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+    let all: String = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
+    let lower = all.to_lowercase();
+    let runs = lower.contains("exec:")
+        || lower.contains("system:")
+        || call.program != "telnet"
+            && call.program != "socat"
+            && (has_letter(call, 'e') || has(call, &["-c", "--exec", "--sh-exec"]));
+    let to = call.args.iter().find_map(Value::remote).or_else(|| {
+        lower.split([' ', ',']).find_map(|part| {
+            Remote::parse(&format!(
+                "tcp://{}",
+                part.strip_prefix("tcp:").or(part.strip_prefix("openssl:"))?
+            ))
+        })
+    });
+    let is_shell = call.stdin.made_by.as_deref() == Some("shell");
+    if runs || is_shell {
+        scene.add(call.range, Does::RemoteShell { form: format!("a shell over {}", call.program) });
+    }
+    let listens = has_letter(call, 'l');
+    if let Some(to) = to.filter(|_| !listens) {
+        let is_probe = has_letter(call, 'z');
+        if !is_probe && (!call.stdin.carries.is_empty() || !call.stdin.text.is_empty()) {
+            scene.add(
+                call.range,
+                Does::Send { to: to.clone(), secrets: call.stdin.secrets(), by: Channel::Body },
+            );
+        }
+        return Value::unknown().with(Carry::Fetched(to));
+    }
+    Value::unknown()
+}
+
+pub(super) fn look_up(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+    for arg in call.args.iter().filter(|arg| !arg.secrets().is_empty()) {
+        let name = arg.text.trim_start_matches([UNKNOWN, '.']).to_owned();
+        let to = Remote::parse(&name).unwrap_or_else(|| somewhere(&name));
+        scene.add(call.range, Does::Send { to, secrets: arg.secrets(), by: Channel::Lookup });
+    }
+    Value::unknown()
+}
+
+/// Programs that copy files to other machines.
+pub(super) fn copy_away(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+    let mut body = call.stdin.clone();
+    let is_target = |arg: &&Value| arg.text.contains(':') && !arg.text.starts_with('-');
+    for arg in call.args.iter().filter(|arg| PathClass::of(&arg.text).is_secret()) {
+        let read = shell.read(arg, call.range, scene);
+        body.absorb(&read);
+    }
+    if let Some(target) = call.args.iter().rfind(is_target) {
+        let host = target.text.split(':').next().unwrap_or_default();
+        let to =
+            Remote::parse(&format!("tcp://{host}/")).unwrap_or_else(|| somewhere(&target.text));
+        if !body.secrets().is_empty() {
+            scene.add(call.range, Does::Send { to, secrets: body.secrets(), by: Channel::Body });
+        }
+    }
+    Value::unknown()
+}
