@@ -94,7 +94,7 @@ pub(crate) fn steps_of(text: &str, kind: crate::artifact::Kind) -> Option<Vec<St
 
 /// How much work a grammar may be for one text: hundreds of steps, and one more for so many bytes.
 const STEPS: usize = 200;
-const BYTES_A_STEP: usize = 8;
+const BYTES_A_STEP: usize = 24;
 
 fn parse(text: &str, language: &Language) -> Option<Tree> {
     let mut parser = Parser::new();
