@@ -34,7 +34,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Run,
-        "运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|carry out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
+        "start |运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|carry out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
     ),
     (
         Cue::Terminal,
@@ -50,7 +50,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Archive,
-        "解压|压缩包|архив|распак|Распак|descomprim|Descomprim|extra|entpack|Entpack|décompress|解凍|展開|압축|.zip|.rar|.7z|.tar.gz|.tgz|.iso|archive|unzip|unpack|extract|decompress",
+        "zip |the zip|zip file|解压|压缩包|архив|распак|Распак|descomprim|Descomprim|extra|entpack|Entpack|décompress|解凍|展開|압축|.zip|.rar|.7z|.tar.gz|.tgz|.iso|archive|unzip|unpack|extract|decompress",
     ),
     (
         Cue::Program,
@@ -74,7 +74,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Send,
-        "post all|post the|post https|post `http|mail a copy|email a copy|e-mail|mail it|email it|as the `|parameter|query string|request body|in the body|attach |deliver|curl -s -x post|submit|发送|上传|отправ|Отправ|envía|enviar|sende |envoy|send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay",
+        "request `http|request http|encode the text|in base64 and|post all|post the|post https|post `http|mail a copy|email a copy|e-mail|mail it|email it|as the `|parameter|query string|request body|in the body|attach |deliver|curl -s -x post|submit|发送|上传|отправ|Отправ|envía|enviar|sende |envoy|send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay",
     ),
     (
         Cue::Unasked,

@@ -42,6 +42,11 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:])((?:sudo\s+)?(?:/(?:usr/)?(?:local/)?bin/)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("a pattern that is tested")
 });
 
+/// What a line says before its command: the system that it is for, or its number.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:[A-Za-z][A-Za-z0-9 ./()-]{0,18}?\s*(?::|->|=>)|[0-9]{1,2}[.)])\s+")
+        .expect("a pattern that is tested")
+});
 /// A connection that the shell itself makes, to a host that is written out.
 static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"/dev/(?:tcp|udp)/([A-Za-z0-9.-]+)/").expect("a pattern that is tested")
@@ -186,7 +191,8 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
                 let mut scene = Scene::new(number, piece.role, piece.span.start);
                 match piece.role {
                     Role::Fence => fence(part, &piece.language, shell, &mut scene),
-                    _ => lines(part, shell, &mut scene),
+                    // In a table a pipe is written with a backslash.
+                    _ => lines(&part.replace("\\|", " |"), shell, &mut scene),
                 }
                 ops.append(&mut scene.ops);
             }
@@ -307,6 +313,15 @@ fn without_prompts(text: &str) -> String {
         let prompt =
             ["$ ", "% ", "❯ ", "➜ ", "PS> ", "> "].iter().find(|prompt| rest.starts_with(**prompt));
         plain.push_str(&line[..indent]);
+        let label = LABEL
+            .find(rest)
+            .map(|found| found.end())
+            .filter(|end| COMMAND.find(&rest[*end..]).is_some_and(|command| command.start() == 0));
+        if let Some(end) = label {
+            plain.extend(std::iter::repeat_n(' ', end));
+            plain.push_str(&rest[end..]);
+            continue;
+        }
         match prompt {
             Some(prompt) => {
                 plain.extend(std::iter::repeat_n(' ', prompt.len()));

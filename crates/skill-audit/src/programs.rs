@@ -103,6 +103,15 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
             }
             call.stdin.clone()
         }
+        "read" => {
+            // What comes in is what the names hold.
+            for name in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
+                shell.variables.insert(name.text.clone(), call.stdin.only_carried());
+            }
+            Value::default()
+        }
+        "unzip" | "bsdtar" | "unrar" | "7za" | "hdiutil" | "ditto" => unpack(shell, call),
+        "tar" | "7z" if is_unpacking(call) => unpack(shell, call),
         "cp" | "mv" | "ln" | "install" | "tar" | "zip" | "7z" | "gpg" | "dd" => {
             pack(shell, call, scene)
         }
@@ -141,6 +150,28 @@ pub(super) fn has_letter(call: &Invocation<'_>, letter: char) -> bool {
     call.args.iter().any(|arg| {
         arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(letter)
     })
+}
+
+/// Returns true if an archive is opened rather than made.
+fn is_unpacking(call: &Invocation<'_>) -> bool {
+    call.args.first().is_some_and(|arg| {
+        arg.text.contains('x') && !arg.text.contains('.') && !arg.text.starts_with("--")
+    }) || has(call, &["--extract", "-x"])
+}
+
+/// What comes out of an archive comes from where the archive does. Releases of a code host are what everybody unpacks.
+fn unpack(shell: &mut Shell, call: &Invocation<'_>) -> Value {
+    let named = call.args.iter().filter_map(|arg| shell.written(arg.text.trim()));
+    let from = named.chain([call.stdin.clone()]).find_map(|value| value.fetched().cloned());
+    if let Some(from) = from.filter(|from| {
+        !matches!(
+            from.class,
+            HostClass::Code | HostClass::Vendor | HostClass::Registry | HostClass::Local
+        )
+    }) {
+        shell.unpacked = Some(from);
+    }
+    Value::unknown()
 }
 
 /// Programs that make a file of others.

@@ -23,6 +23,8 @@ pub(crate) struct Shell {
     other_files: HashMap<String, Value>,
     /// Small files of the skill, by name.
     siblings: HashMap<String, String>,
+    /// Where the last archive that was unpacked comes from.
+    pub(crate) unpacked: Option<Remote>,
     steps: usize,
 }
 
@@ -265,6 +267,15 @@ impl Shell {
                 range,
                 scene,
             );
+        }
+        // What runs by its path, after something was unpacked, came out of that.
+        let path = program.text.trim();
+        let is_own = path.contains('/')
+            && !["/usr/", "/bin/", "/sbin/", "/opt/", "/etc/"]
+                .iter()
+                .any(|start| path.starts_with(start));
+        if let Some(from) = self.unpacked.clone().filter(|_| is_own) {
+            scene.add(range, Does::RunFetched { from, by: path.to_owned() });
         }
         let invocation =
             Invocation { program: programs::base(&program.text), args: words, stdin, range };

@@ -206,7 +206,10 @@ fn what_somebody_should_look_at_warns_or_needs_a_pin() {
         diff.stdout
     );
     let page = world.csk("audit --diff code@v2 code@v3 --html").stdout;
-    assert!(page.contains("What is different") && page.contains("<td class=\"gained\">pypi.org</td>"), "{page}");
+    assert!(
+        page.contains("What is different") && page.contains("<td class=\"gained\">pypi.org</td>"),
+        "{page}"
+    );
     let diff = world.csk("audit --diff code");
     assert!(diff.stdout.contains("gained"), "{}{}", diff.stdout, diff.stderr);
 }

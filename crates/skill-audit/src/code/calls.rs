@@ -103,6 +103,12 @@ impl Program {
                 // A header alone is how every service is asked.
                 const HEADERS: [&str; 4] = ["headers", "auth", "Authorization", "agent"];
                 let mut value = Value::unknown();
+                let host = ["hostname", "host", "url"].iter().find_map(|name| call.named(name));
+                if let Some(host) = host.filter(|host| host.is_known() && host.text.contains('.')) {
+                    let is_whole = host.text.contains("://");
+                    value.text =
+                        if is_whole { host.text } else { format!("https://{}", host.text) };
+                }
                 for (name, part) in call.args {
                     if !name.as_deref().is_some_and(|name| HEADERS.contains(&name)) {
                         value.absorb(part);

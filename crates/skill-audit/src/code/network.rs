@@ -72,7 +72,10 @@ impl Program {
                 Does::Fetch(to.clone())
             },
         );
-        Value { text: to.text.clone(), ..Value::default() }.only_carried().with(Carry::Fetched(to))
+        // A request that is still open is written to by its name.
+        let is_open = matches!(call.name, "https.request" | "http.request");
+        let text = if is_open { to.text.clone() } else { UNKNOWN.to_string() };
+        Value { text, ..Value::default() }.with(Carry::Fetched(to))
     }
 
     pub(super) fn connect(&mut self, call: &Call<'_>, scene: &mut Scene) -> Value {

@@ -92,6 +92,9 @@ pub(super) fn dangers(call: &Invocation<'_>, scene: &mut Scene) {
             || lower.starts_with("-rc")
             || lower.starts_with("-cr"))
         .then_some("the system's check of downloads"),
+        "installer" => {
+            lower.contains("-allowuntrusted").then_some("the system's check of programs")
+        }
         "spctl" => lower.contains("disable").then_some("the system's check of programs"),
         "csrutil" => lower.contains("disable").then_some("the system's own protection"),
         "setenforce" => (all.trim() == "0").then_some("SELinux"),

@@ -76,6 +76,16 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
+        id: "DEL-08",
+        name: "keys-to-paste",
+        severity: Severity::Critical,
+        what: "The reader is to press keys that paste and run what a page has put on the clipboard.",
+        why: "Nobody sees what is run before it runs.",
+        example: "Press Win+R, then Ctrl+V, then Enter.",
+        fix: "Do not do it.",
+        is_opaque: false,
+    },
+    Rule {
         id: "OBF-01",
         name: "text-run-as-code",
         severity: Severity::Medium,

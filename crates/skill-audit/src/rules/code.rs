@@ -215,7 +215,11 @@ fn written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hi
             );
             hits.push(match () {
                 () if fetches => hit.severity(Severity::High).blocking().unless_quoted(skill),
-                () if path.contains("authorized_keys") && op.at.role == Role::Script => {
+                () if path.contains("authorized_keys")
+                    && (op.at.role == Role::Script
+                        || lower.contains("ssh-rsa aaaa")
+                        || lower.contains("ssh-ed25519 aaaa")) =>
+                {
                     hit.severity(Severity::High).blocking()
                 }
                 () if is_usual || op.at.role != Role::Script => hit.severity(Severity::Low),

@@ -11,7 +11,7 @@ use crate::cues::Cue;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::Inspected;
-use crate::op::{Does, Op, Role};
+use crate::op::{At, Does, Op, Role};
 
 /// How far words that belong together are apart.
 const NEAR: usize = 400;
@@ -26,13 +26,22 @@ static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
     let quoted = r#"\s*[`"'*]+[^\s`"'*]{2,}"#;
     let asked = r"(?:asks?|prompts?|prompted) for (?:a |the )?(?:key|code|pin|password)[^\n]{0,60}?[`*]*\d{3,}";
     let option = r"-p['\x22]?[A-Za-z0-9!@#_]{3,}\s+\S+\.(?:zip|7z|rar)";
-    Regex::new(&format!("(?i)(?:{words})(?:{given}|{quoted})|{asked}|{option}"))
+    let locked = r"(?:key|code|unlock(?:ed)? with|unpack(?: it)? with|unzip(?: it)? with|extract(?: it)? with|locked|protected)\s*(?:is|es|:|=|,|-)?\s*(?:the |code |key )?[`*(\x22'“]+[A-Za-z0-9_!@#-]{3,}";
+    Regex::new(&format!("(?i)(?:{words})(?:{given}|{quoted})|{locked}|{asked}|{option}"))
         .expect("a pattern that is tested")
 });
 static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\.(?:zip|rar|7z|exe|msi|dmg|pkg|scr|iso|bat|ps1|apk|jar|vbs|command)(?:[?#\s)\]`*,.]|$)").expect("a pattern that is tested")
 });
 
+/// A page shows a command.
+static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:page|site|link|guide|it)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:shows?|has|gives|contains|displays|provides|holds)(?-u:\b)[^.\n]{0,40}(?:command|code|snippet|one-liner)").expect("a pattern that is tested")
+});
+/// Keys that paste whatever a page has put on the clipboard, and run it.
+static KEYS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?is)(?:win(?:dows)?(?: key)?\s*\+\s*r(?-u:\b)|(?:open|launch|start) (?:the )?terminal).{0,160}?(?:ctrl|cmd|command|⌘)\s*\+\s*v.{0,80}?(?:enter|return)").expect("a pattern that is tested")
+});
 /// Somebody is told to do what is written elsewhere.
 pub(super) static FOLLOW: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?-u:\b)(?:follow|carry out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)").expect("a pattern that is tested")
@@ -52,6 +61,10 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
 /// What is fetched and run by a command.
 fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
     match &op.does {
+        // Dots stand for whatever one likes: it is spoken of, not done.
+        Does::RunFetched { from, .. }
+            if from.host.is_empty() && (from.text.contains("...") || from.text.contains('…')) => {
+        }
         Does::RunFetched { from, by } => {
             let hit = Hit::new(
                 if op.at.role == Role::Frontmatter { "DEL-07" } else { "DEL-01" },
@@ -74,6 +87,9 @@ fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
             let is_shell_or_code = op.at.role != Role::Inline || text.is_some();
             hits.push(if is_harmless || is_odd || !is_shell_or_code {
                 hit.severity(Severity::Medium)
+            } else if text.is_none() && matches!(op.at.role, Role::Inline | Role::Prose) {
+                // A way to decode is named, and nothing that is decoded.
+                hit.severity(Severity::Low)
             } else if text.is_none() && op.at.role != Role::Script {
                 // What is decoded is not in the skill: an example of how to decode.
                 hit.severity(Severity::High).unless_quoted(skill)
@@ -96,6 +112,10 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
             let hit = hit.severity(Severity::Medium);
             // Nobody hides what is harmless.
             let is_secret = is_kept_secret(skill, &op.at);
+            let is_own = from.text.split('/').skip(3).take(2).any(|part| skill.about.knows(part));
+            if is_own && !is_hidden && !is_secret {
+                return hit.severity(Severity::Low);
+            }
             if is_hidden || is_secret {
                 hit.severity(Severity::High).blocking().unless_quoted_for(skill, from)
             } else {
@@ -121,7 +141,7 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
 }
 
 /// Returns true if what stands around a place is to be kept from the user.
-fn is_kept_secret(skill: &Skill<'_>, at: &crate::op::At) -> bool {
+fn is_kept_secret(skill: &Skill<'_>, at: &At) -> bool {
     let file = &skill.files[at.file];
     let around = at.span.start.saturating_sub(NEAR)..at.span.end + NEAR;
     file.cues.near(Cue::Conceal, &around).is_some()
@@ -165,6 +185,11 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             hits.push(hit);
         }
     }
+    for found in KEYS.find_iter(text) {
+        let at = skill.at(number, found.range(), &[]);
+        let message = "the reader is to paste and run what a page has put on the clipboard";
+        hits.push(Hit::new("DEL-08", at, message).blocking().unless_quoted(skill));
+    }
     for found in PASSWORD.find_iter(text) {
         let section = file.document.section(found.start(), text.len());
         let around = section.start.max(found.start().saturating_sub(NEAR))
@@ -176,42 +201,73 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
     }
 }
 
-/// A paste site, and a terminal to paste into.
+/// A page that shows a command, and a terminal to paste it into.
 fn pasted(
     skill: &Skill<'_>,
     file: &Inspected<'_>,
     remote: &Remote,
     around: &Range<usize>,
-    at: &crate::op::At,
+    at: &At,
 ) -> Option<Hit> {
-    let is_odd_place = remote.class.is_throwaway() && remote.class != HostClass::Hook
-        || remote.class == HostClass::FreeHost
-        || is_snippet(remote);
     let cues = &file.cues;
-    let to_terminal = cues.all(&[Cue::Terminal, Cue::Copy], around)
-        || cues.all(&[Cue::Copy, Cue::Run], around)
-        || cues.all(&[Cue::Terminal, Cue::Run], around) && remote.class == HostClass::Paste;
-    let follows = remote.class == HostClass::Paste && FOLLOW.is_match(file.slice(around));
-    let to_terminal = to_terminal || follows;
-    let has_command = follows || file.slice(around).to_lowercase().contains("command");
-    if !is_odd_place || !to_terminal || !(has_command || cues.near(Cue::Terminal, around).is_some())
-    {
+    let text = file.slice(around);
+    let lower = text.to_lowercase();
+    let has_command = [
+        "command",
+        "code",
+        "snippet",
+        "one-liner",
+        "script",
+        "命令",
+        "команд",
+        "comando",
+        "befehl",
+        "commande",
+        "コマンド",
+    ];
+    let has_command = has_command.iter().any(|word| lower.contains(word));
+    let has = |cue: Cue| cues.near(cue, around).is_some();
+    let is_page = remote
+        .text
+        .split("://")
+        .nth(1)
+        .and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(_, path)| !path.is_empty());
+    let to_terminal = has(Cue::Terminal) && (has(Cue::Copy) || SHOWS.is_match(text));
+    let is_told = match remote.class {
+        HostClass::Paste => {
+            // A skill about the site itself speaks of it all the time.
+            let is_about_it =
+                skill.about.knows(remote.domain().split('.').next().unwrap_or_default());
+            let is_command = is_page && has_command && (has(Cue::Run) || has(Cue::Copy));
+            !is_about_it && (is_command || FOLLOW.is_match(text))
+        }
+        HostClass::Shortener | HostClass::FileDrop | HostClass::Address | HostClass::Tunnel => {
+            has_command && (to_terminal || has(Cue::Copy) && has(Cue::Run))
+        }
+        HostClass::FreeHost | HostClass::Unknown => {
+            has_command && to_terminal && !skill.about.fits(remote)
+        }
+        HostClass::Code => is_snippet(remote) && has_command && to_terminal,
+        HostClass::Local | HostClass::Registry | HostClass::Vendor | HostClass::Hook => false,
+    };
+    if !is_told {
         return None;
     }
     let message =
         format!("the reader is sent to {} ({}) for a command to run", shown(remote), remote.class);
     let hit = Hit::new("DEL-04", at.clone(), message);
+    let is_pushed = has(Cue::Require)
+        || ["administrator", "admin rights", "sudo", "as root", "win+r", "win + r"]
+            .iter()
+            .any(|word| lower.contains(word));
     Some(match remote.class {
-        HostClass::Paste
-        | HostClass::Shortener
-        | HostClass::FileDrop
-        | HostClass::Address
-        | HostClass::Tunnel => hit.blocking().unless_quoted_for(skill, remote),
         HostClass::Code => hit.severity(Severity::Medium),
-        _ if cues.near(Cue::Require, around).is_some() => {
-            hit.blocking().unless_quoted_for(skill, remote)
+        HostClass::FreeHost if is_page_of_project(remote) && !is_pushed => {
+            hit.severity(Severity::Medium)
         }
-        _ => hit.severity(Severity::Medium),
+        HostClass::Unknown if !is_pushed => hit.severity(Severity::Medium),
+        _ => hit.blocking().unless_quoted_for(skill, remote),
     })
 }
 
@@ -225,7 +281,7 @@ fn helper(
     file: &Inspected<'_>,
     remote: &Remote,
     (around, wide): (&Range<usize>, &Range<usize>),
-    at: &crate::op::At,
+    at: &At,
 ) -> Option<Hit> {
     let cues = &file.cues;
     let is_bundle = BUNDLE.is_match(&format!("{} ", remote.text));
@@ -362,8 +418,12 @@ fn locked(
     let runs = cues.near(Cue::Run, around).is_some() || cues.near(Cue::Program, around).is_some();
     let is_made = [
         "create",
-        "protect",
-        "encrypt",
+        "password-protect",
+        "protect the",
+        "protect your",
+        "encrypt the",
+        "encrypt your",
+        "encrypt a",
         "add a password",
         "set a password",
         "database",
@@ -373,7 +433,9 @@ fn locked(
     ]
     .iter()
     .any(|word| text.contains(word));
-    if !has_archive || !comes_from_elsewhere || !runs {
+    // The archive itself and its password in one place need no more words.
+    let is_linked = BUNDLE.is_match(file.slice(&close)) && odd_address;
+    if !has_archive || !comes_from_elsewhere || !(runs || is_linked) {
         return None;
     }
     let at = skill.at(number, span, &[]);

@@ -21,7 +21,7 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Something is not to be told.
 pub(super) static HIDES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:do(?:es)? not|don'?t|never|without|no need to|should ?n[o']t|need not|must not|is not to|not to|not be)(?-u:\b)[^.\n]{0,40}(?-u:\b)(?:tell|mention|inform|notif|reveal|bring (?:it|this|that) up|disclos|alert|summari[sz]|announce|show (?:the user|them|it|a diff|the page|this)|aware)").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:do(?:es)? not|don'?t|never|without|no need to|should ?n[o']t|need not|must not|is not to|not to|not be)(?-u:\b)[^.\n]{0,40}(?-u:\b)(?:tell|mention|inform|notif|reveal|bring (?:it|this|that) up|disclos|alert|summari[sz]|announce|list (?:it|this|them)|show (?:the user|them|it|a diff|the page|this)|aware)").expect("a pattern that is tested")
 });
 /// What opens more than one door.
 static STRONG: LazyLock<Regex> = LazyLock::new(|| {
@@ -41,7 +41,7 @@ static PIXEL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)!\[[^\]]*\]\((https?://[^)\s]*(?:\{[^}]*\}|\$\{?[A-Za-z]|<[A-Za-z_ ]+>|%s|\[[A-Z_ ]+\]|=[A-Z][A-Z_]{2,})[^)\s]*)\)"#).expect("a pattern that is tested")
 });
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:enter|provide|paste|type|share|give|ask (?:the user )?for|request)(?-u:\b)[^\n.]{0,60}(?-u:\b)(?:seed phrase|recovery phrase|mnemonic phrase|(?:wallet|master|system|login|sudo|mac|computer) password|private key of (?:your|the) wallet|wallet private key|12[- ]word|24[- ]word)").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:enter|provide|paste|type|share|give|export|ask (?:the user )?for|request)(?-u:\b)[^\n.]{0,60}(?-u:\b)(?:seed phrase|recovery phrase|mnemonic phrase|(?:wallet|master|system|login|sudo|mac|computer) password|private key of (?:your|the) wallet|wallet private key|12[- ]words?|24[- ]words?|wallet'?s private key)").expect("a pattern that is tested")
 });
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
