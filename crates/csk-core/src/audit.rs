@@ -11,22 +11,23 @@ use skill_audit::show::ReportJson;
 use skill_fs::{AbsPath, FsError, Root};
 use skill_state::StateError;
 use skill_state::audit::{
-    Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Subject, Verdicts, decide,
+    Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Revoked, Subject, Verdicts,
+    decide,
 };
 
 pub use skill_state::audit::Bundle;
 
-use crate::{Content, FileKind, Snapshot, SourceError};
+use crate::{Content, File, FileKind, Snapshot, SourceError};
 
 pub use skill_audit as rules;
 pub use skill_state::audit as state;
 
-/// Reads a commit's files.
+/// Reads a commit's files. A link counts as what it leads to, under its own name: that is how it is run.
 pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {
-    let files = snapshot.files().iter().filter(|file| file.kind != FileKind::Link);
-    let files = files.map(|file| {
-        let is_executable = file.kind == FileKind::Executable;
-        (file.path.to_string(), content(&file.content), is_executable)
+    let files = snapshot.files().iter().filter_map(|file| {
+        let held = snapshot.followed(file)?;
+        let is_executable = held.kind == FileKind::Executable;
+        Some((file.path.to_string(), content(&held.content), is_executable))
     });
     let (files, digest) = (files.collect(), snapshot.bundle_digest()?);
     Ok(Bundle { name: name.to_owned(), files, digest })
@@ -140,6 +141,31 @@ impl Auditor {
         self.mode != AuditMode::Off || !self.policy.revoked.is_empty()
     }
 
+    /// Returns what was found about a snapshot of which some files are written in other words: in a language of the project's.
+    pub(crate) fn look_rendered(
+        &self,
+        name: &str,
+        snapshot: &Snapshot,
+        rendered: &[File],
+    ) -> Result<ReportJson, SourceError> {
+        let mut bundle = of_snapshot(name, snapshot)?;
+        for file in rendered.iter().filter(|file| file.kind != FileKind::Link) {
+            let is_executable = file.kind == FileKind::Executable;
+            let (path, bytes) = (file.path.to_string(), content(&file.content));
+            match bundle.files.iter_mut().find(|(known, ..)| *known == path) {
+                Some(known) => known.1 = bytes,
+                None => bundle.files.push((path, bytes, is_executable)),
+            }
+        }
+        let report = bundle.audit(&self.policy, self.now);
+        Ok(ReportJson::new(&report, &bundle.digest.to_string()))
+    }
+
+    /// Returns true if something is revoked by where it comes from.
+    pub(crate) fn asks_for_sources(&self) -> bool {
+        self.policy.revoked.iter().any(|one| matches!(one.what, Revoked::Source(_)))
+    }
+
     /// Returns what was found about a snapshot, now or before.
     pub(crate) fn look(
         &self,
@@ -166,11 +192,11 @@ impl Auditor {
     pub(crate) fn rule(
         &self,
         report: &ReportJson,
-        source: Option<&str>,
+        sources: &[String],
         installed: Option<&str>,
     ) -> Ruling {
         let before = installed.and_then(|bundle| self.verdicts.before(bundle));
-        let subject = Subject { report, source, before: before.as_ref() };
+        let subject = Subject { report, sources, before: before.as_ref() };
         match decide(self.mode, &self.policy, &subject) {
             Decision::Go => Ruling::Go,
             Decision::Warn(reason) => Ruling::Warn(reason),

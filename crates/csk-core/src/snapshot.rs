@@ -91,6 +91,14 @@ impl Snapshot {
         find(&self.files, path)
     }
 
+    /// Returns the file that a link leads to; itself for what is no link, and none for a link to a folder.
+    pub fn followed<'a>(&'a self, file: &'a File) -> Option<&'a File> {
+        match file.kind {
+            FileKind::Plain | FileKind::Executable => Some(file),
+            FileKind::Link => find(&self.files, &Links::new(&self.files).follow(&file.path)?),
+        }
+    }
+
     /// Tells what stands at a path.
     pub fn entry(&self, path: &str) -> Option<TreeEntry> {
         match self.file(path).map(|file| file.kind) {

@@ -122,7 +122,10 @@ pub(crate) fn main() -> ExitCode {
 fn words(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     for word in args {
-        let is_mode = word.to_str().is_some_and(|word| AuditMode::parse(word).is_some());
+        // What comes after these is another program's.
+        let is_foreign = words.iter().any(|word| word == "--" || word == "exec");
+        let is_mode =
+            !is_foreign && word.to_str().is_some_and(|word| AuditMode::parse(word).is_some());
         match words.last_mut().filter(|last| *last == "--audit" && is_mode) {
             Some(last) => {
                 last.push("=");

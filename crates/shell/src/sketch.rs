@@ -3,6 +3,7 @@
 //! Nothing is refused: what is not understood is left out, and everything that is nested is looked at. Compare [`read`](crate::read), which
 //! refuses whatever it does not know for sure; nothing may be allowed because of a sketch.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
@@ -70,11 +71,11 @@ pub enum Piece {
 }
 
 /// How deep things are looked for inside each other.
-const DEEPEST: usize = 24;
+const DEEPEST: usize = 100;
 /// The longest text that is read.
-const MAX_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 1 << 20;
 
-/// Reads shell code as far as it can be; `None` if that is too much work.
+/// Reads shell code as far as it can be; `None` if that is too much work, or it is nested too deeply.
 pub fn sketch(text: &str) -> Option<Script> {
     if text.len() > MAX_BYTES {
         return None;
@@ -82,11 +83,15 @@ pub fn sketch(text: &str) -> Option<Script> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parse(&mut parser, text).ok()?;
-    Some(Reading { text }.script(tree.root_node(), 0))
+    let reading = Reading { text, is_cut: Cell::new(false) };
+    let script = reading.script(tree.root_node(), 0);
+    (!reading.is_cut.get()).then_some(script)
 }
 
 struct Reading<'a> {
     text: &'a str,
+    /// Whether something stands deeper than is looked.
+    is_cut: Cell<bool>,
 }
 
 impl Reading<'_> {
@@ -97,12 +102,15 @@ impl Reading<'_> {
             for child in node.children(&mut cursor) {
                 self.statement(child, depth + 1, &mut found);
             }
+        } else {
+            self.is_cut.set(true);
         }
         found
     }
 
     fn statement(&self, node: Node<'_>, depth: usize, found: &mut Script) {
         if depth > DEEPEST {
+            self.is_cut.set(true);
             return;
         }
         match node.kind() {
@@ -289,6 +297,7 @@ impl Reading<'_> {
     fn pieces(&self, node: Node<'_>, depth: usize, text: &mut Text) {
         let source = &self.text[node.byte_range()];
         if depth > DEEPEST {
+            self.is_cut.set(true);
             text.pieces.push(Piece::Other);
             return;
         }

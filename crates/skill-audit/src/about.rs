@@ -12,7 +12,7 @@ pub(crate) struct About {
     pub(crate) is_teaching: bool,
 }
 
-const TEACHING: [&str; 34] = [
+const TEACHING: [&str; 22] = [
     "security",
     "pentest",
     "penetration",
@@ -23,46 +23,33 @@ const TEACHING: [&str; 34] = [
     "exploit",
     "malware",
     "forensic",
-    "threat",
+    "threat model",
     "hardening",
-    "injection",
     "owasp",
-    "attack",
     "incident response",
-    "audit",
-    "guardrail",
+    "prompt injection",
     "prompt-injection",
-    "sandbox",
-    "reverse engineer",
-    "fuzz",
-    "supply chain",
     "semgrep",
     "codeql",
     "yara",
-    "sast",
-    "secret scan",
-    "secrets detection",
     "phishing",
     "jailbreak",
-    "adversarial",
-    "detection",
-    "reviewing code",
+    "secret scanning",
 ];
 
 impl About {
     /// Reads it from the name and the description.
-    pub(crate) fn new(name: &str, description: &str, folder: &str) -> Self {
+    pub(crate) fn new(name: &str, description: &str) -> Self {
         let text = format!("{name} {description}").to_lowercase();
         let is_teaching = TEACHING.iter().any(|word| text.contains(word));
-        let all = format!("{text} {}", folder.to_lowercase());
-        let words = all.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= 3);
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= 3);
         let mut words: Vec<String> = words.map(str::to_owned).collect();
         words.sort();
         words.dedup();
         let plain = |text: &str| {
             text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
         };
-        Self { words, joined: vec![plain(name), plain(folder)], is_teaching }
+        Self { words, joined: vec![plain(name)], is_teaching }
     }
 
     /// Returns true if a host is of what the skill is about: `api.tavily.com` for one that speaks of Tavily. Where anybody can put
@@ -202,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_host_fits_a_skill_that_speaks_of_it() {
-        let about = About::new("tavily-search", "Searches the web with Tavily.", "tavily");
+        let about = About::new("tavily-search", "Searches the web with Tavily.");
         assert!(about.fits(&Remote::parse("https://get.tavily.com/i.sh").unwrap()));
         assert!(!about.fits(&Remote::parse("https://tavily-cli.vercel.app/i.sh").unwrap()));
         assert!(!about.fits(&Remote::parse("https://qx-core.xyz/i.sh").unwrap()));

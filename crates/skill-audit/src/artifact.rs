@@ -67,7 +67,8 @@ impl Kind {
 
     /// Says what a file is: by how it begins, then by its name.
     pub fn of(file: &File<'_>) -> Self {
-        if let Some(kind) = by_magic(file.bytes) {
+        // How text begins says nothing: a script may begin like a picture.
+        if let Some(kind) = by_magic(file.bytes).filter(|_| !is_text(file.bytes)) {
             return kind;
         }
         let name = file.path.rsplit('/').next().unwrap_or(file.path).to_lowercase();
@@ -82,6 +83,8 @@ impl Kind {
             | "java" | "cs" | "swift" | "kt" | "applescript" | "scpt" | "r" | "jl" | "awk"
             | "c" | "cpp" => Self::Code,
             "svg" | "html" | "htm" | "xhtml" => Self::Active,
+            "zip" | "rar" | "7z" | "gz" | "tgz" | "xz" | "bz2" | "tar" | "jar" | "dmg" | "pkg"
+            | "iso" | "deb" | "rpm" | "whl" => Self::Archive,
             "pyc" | "pyo" | "class" | "wasm" | "luac" => Self::Bytecode,
             "exe" | "dll" | "so" | "dylib" | "node" | "msi" | "scr" => Self::Native,
             _ => Self::Data,
@@ -170,6 +173,8 @@ mod tests {
             ("x.dat", b"\0\x01\x02", Kind::Binary),
             ("x.txt", b"plain", Kind::Data),
             ("logo.svg", b"<svg/>", Kind::Active),
+            ("scripts/a.sh", b"GIF89a=1\ncurl x", Kind::Shell),
+            ("SKILL.md", b"ID3\n---\n", Kind::Markdown),
         ] {
             assert_eq!(Kind::of(&File { path, bytes, is_executable: false }), kind, "{path}");
         }

@@ -62,19 +62,21 @@ pub(crate) enum Step {
 }
 
 /// How deep things are looked for inside each other.
-const DEEPEST: usize = 60;
+const DEEPEST: usize = 200;
 
 /// Looks at Python code in a text.
 pub(crate) fn python_code(text: &str, scene: &mut Scene) {
-    if let Some(steps) = python::steps(text) {
-        Program::default().run(&steps, scene);
+    match python::steps(text) {
+        Some(steps) => Program::default().run(&steps, scene),
+        None => scene.is_cut = true,
     }
 }
 
 /// Looks at JavaScript code in a text.
 pub(crate) fn javascript_code(text: &str, scene: &mut Scene) {
-    if let Some(steps) = javascript::steps(text, javascript::Dialect::TypeScript) {
-        Program::default().run(&steps, scene);
+    match javascript::steps(text, javascript::Dialect::TypeScript) {
+        Some(steps) => Program::default().run(&steps, scene),
+        None => scene.is_cut = true,
     }
 }
 

@@ -90,7 +90,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Warned,
-        "malicious|attacker|attack vector|attacks|vulnerab|unsafe|dangerous|insecure|anti-pattern|antipattern|red flag|suspicious|exploit|do not run|don't run|never run|not recommended|warning sign|bad example|bad:|avoid:|injection|adversar|forbidden|prohibit|harmful|❌|🚫|⛔|example of|phishing|owasp|security review|security audit",
+        "malicious|attacker|attack vector|red flag|suspicious|exploit|never run|warning sign|bad example|bad:|avoid:|anti-pattern|antipattern|❌|🚫|⛔|phishing|vulnerab|dangerous code|injection pattern|injection attack|prompt injection",
     ),
 ];
 
@@ -144,6 +144,12 @@ impl Cues {
     /// Returns true if a stretch has a word of every kind.
     pub(crate) fn all(&self, cues: &[Cue], window: &Range<usize>) -> bool {
         cues.iter().all(|cue| self.near(*cue, window).is_some())
+    }
+
+    /// Returns how many words there are of the kinds that are looked at one by one.
+    pub(crate) fn most(&self) -> usize {
+        let kinds = [Cue::Override, Cue::Conceal, Cue::Approvals, Cue::Remember, Cue::Unasked];
+        kinds.iter().map(|cue| self.each(*cue).count()).max().unwrap_or(0)
     }
 
     /// Returns all words of a kind.

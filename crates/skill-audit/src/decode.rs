@@ -177,8 +177,10 @@ pub(crate) struct Hidden {
 
 /// Finds runs of letters and digits that decode to readable text.
 pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
-    let mut found = Vec::new();
+    let mut found = escaped(text);
     let bytes = text.as_bytes();
+    // All together: a few bytes can unpack to very many.
+    let mut left = MOST;
     let is_part =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
     let mut at = 0;
@@ -188,10 +190,34 @@ pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
             continue;
         }
         let end = at + bytes[at..].iter().take_while(|byte| is_part(**byte)).count();
-        if end - at >= SHORTEST {
-            found.extend(decode_run(&text[at..end], at));
+        if end - at >= SHORTEST && left > 0 {
+            let hidden = decode_run(&text[at..end], at);
+            let size = hidden.as_ref().map_or(0, |hidden| hidden.text.len());
+            left = left.saturating_sub(size + 256);
+            found.extend(hidden);
         }
         at = end;
+    }
+    found
+}
+
+/// Finds lines with letters that are written as numbers, as JSON and YAML allow it.
+fn escaped(text: &str) -> Vec<Hidden> {
+    let mut found = Vec::new();
+    if !text.contains("\\u00") && !text.contains("\\x") {
+        return found;
+    }
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let letters = line.matches("\\u00").count() + line.matches("\\x").count();
+        if letters >= 2 && line.len() < 64 << 10 && found.len() < 1000 {
+            let plain = shell::sketch::escapes(line);
+            if plain != line && is_readable(&plain) {
+                let span = at..at + line.len();
+                found.push(Hidden { span, chain: vec![Encoding::Escapes], text: plain });
+            }
+        }
+        at += line.len();
     }
     found
 }

@@ -115,7 +115,8 @@ impl Finding {
 
         let evidence: String = self.evidence.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut hash = Sha256::new();
-        for part in [self.rule.id, &self.file, &evidence] {
+        // What the line means is part of it: the host it leads to may stand elsewhere.
+        for part in [self.rule.id, &self.file, &evidence, &self.message, self.severity.as_str()] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
         }

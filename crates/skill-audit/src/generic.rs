@@ -99,7 +99,7 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
             scene.add(&line, Does::Send { to, secrets: Vec::new(), by: Channel::Body });
         }
     }
-    for found in ADDRESS.find_iter(text) {
+    for found in ADDRESS.find_iter(text).take(crate::inspect::MOST_PLACES) {
         let line = line_around(text, found.range());
         if DOWNLOAD.is_match(&text[line])
             && let Some(remote) = Remote::parse(found.as_str())
@@ -162,8 +162,15 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
     }
 }
 
+/// Returns the line that something stands in; of one that is very long, what is near.
 fn line_around(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    const FAR: usize = 600;
+    let floor = |at: usize| {
+        (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    };
+    let first = floor(range.start.saturating_sub(FAR));
+    let last = floor(range.end + FAR).max(range.end);
+    let start = text[first..range.start].rfind('\n').map_or(first, |at| first + at + 1);
+    let end = text[range.end..last].find('\n').map_or(last, |at| range.end + at);
     start..end
 }

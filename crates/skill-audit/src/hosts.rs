@@ -207,6 +207,9 @@ fn class(host: &str, rest: &str) -> HostClass {
     if is_hook_of_chat {
         return HostClass::Hook;
     }
+    if let Some(class) = is_anybodys(host, &path) {
+        return class;
+    }
     if let Some(class) = names(host).find_map(|name| KNOWN.get(name)) {
         return *class;
     }
@@ -217,7 +220,10 @@ fn class(host: &str, rest: &str) -> HostClass {
         }
         "gov" | "edu" | "mil" | "int" => HostClass::Vendor,
         _ if is_placeholder(host) => HostClass::Local,
-        _ if host.ends_with(".gov.uk") || host.ends_with(".ac.uk") || host.contains(".gov.") => {
+        // Where a state gives out names, only the state has them.
+        _ if psl::suffix_str(host)
+            .is_some_and(|suffix| suffix.starts_with("gov.") || suffix.starts_with("ac.")) =>
+        {
             HostClass::Vendor
         }
         _ => HostClass::Unknown,
@@ -242,58 +248,30 @@ fn is_for_examples(address: IpAddr) -> bool {
     }
 }
 
-/// Names that stand for any host in a text that teaches.
+/// Names that stand for any host in a text, and that nobody can have any more.
 fn is_placeholder(host: &str) -> bool {
+    const LABELS: &str = "example yourdomain your-domain your-site yoursite your-server your-app your-api yourapp your-company \
+        yourcompany mydomain my-domain mycompany my-server mysite myapp my-app attacker evil malicious evil-site hacker domain \
+        company website victim contoso fabrikam placeholder yourserver evilcorp";
     let name = domain(host);
-    let label = name.split('.').next().unwrap_or(&name);
-    let starts = [
-        "your-",
-        "your",
-        "my-",
-        "mysite",
-        "myapp",
-        "mydomain",
-        "mycompany",
-        "some-",
-        "placeholder",
-        "xxx",
-    ];
-    let ends = ["example", "-domain", "yourdomain"];
-    starts.iter().any(|start| label.starts_with(start)) && label.len() < 24
-        || ends.iter().any(|end| label.ends_with(end))
-        || matches!(
-            label,
-            "example"
-                | "domain"
-                | "company"
-                | "site"
-                | "website"
-                | "attacker"
-                | "evil"
-                | "malicious"
-                | "evil-site"
-                | "hacker"
-                | "acme"
-                | "foo"
-                | "bar"
-                | "host"
-                | "server"
-                | "target"
-                | "victim"
-                | "contoso"
-                | "fabrikam"
-                | "bad"
-                | "bad-site"
-                | "evilcorp"
-                | "test"
-                | "app"
-                | "api"
-                | "internal"
-                | "corp"
-                | "untrusted"
-                | "hostname"
-                | "url"
-        )
+    let (label, end) = name.split_once('.').unwrap_or((&name, ""));
+    LABELS.split_whitespace().any(|known| known == label)
+        && matches!(end, "com" | "org" | "net" | "io" | "dev" | "")
+}
+
+/// Files of anybody at a host that is somebody's.
+fn is_anybodys(host: &str, path: &str) -> Option<HostClass> {
+    const DRIVES: &str = "drive.google.com docs.google.com script.google.com script.googleusercontent.com \
+        drive.usercontent.google.com firebasestorage.googleapis.com www.dropbox.com dropbox.com dl.dropboxusercontent.com \
+        onedrive.live.com 1drv.ms";
+    let is_bucket = host.ends_with("amazonaws.com")
+        && [".s3.", ".s3-"].iter().any(|part| format!(".{host}").contains(part));
+    if is_bucket || DRIVES.split_whitespace().any(|known| known == host) {
+        return Some(HostClass::FreeHost);
+    }
+    let is_code = host == "cdn.jsdelivr.net" && path.starts_with("/gh/")
+        || host.ends_with("huggingface.co") && path.contains("/resolve/");
+    is_code.then_some(HostClass::Code)
 }
 
 /// Returns a host and all names above it: `a.b.c`, `b.c`, `c`.

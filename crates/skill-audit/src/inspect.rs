@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
@@ -22,6 +22,9 @@ use crate::value::Value;
 
 /// The longest text that is read.
 pub(crate) const MOST_TEXT: usize = 1 << 20;
+
+/// How many places of one kind are looked at in one file.
+pub(crate) const MOST_PLACES: usize = 2000;
 
 /// A file, read.
 pub(crate) struct Inspected<'a> {
@@ -66,6 +69,14 @@ impl Inspected<'_> {
         };
         let start = floor(range.start);
         &text[start..floor(range.end).max(start)]
+    }
+
+    /// Takes what was found in it, and whether all of it was looked at.
+    fn take(&mut self, (ops, is_cut): (Vec<Op>, bool)) {
+        self.ops = ops;
+        if is_cut && self.unread.is_none() {
+            self.unread = Some("it is larger or deeper than is followed".to_owned());
+        }
     }
 
     pub(crate) fn is_script(&self) -> bool {
@@ -115,6 +126,11 @@ pub(crate) fn inspect(file: File<'_>) -> Inspected<'_> {
     let text = String::from_utf8_lossy(file.bytes);
     inspected.text = normal(&text);
     inspected.cues = Cues::of(&inspected.text.text);
+    let addresses = inspected.text.text.matches("://").count();
+    if addresses > MOST_PLACES || inspected.cues.most() > MOST_PLACES {
+        inspected.unread =
+            Some(format!("it has more than {MOST_PLACES} addresses, or words of one kind"));
+    }
     if kind == Kind::Markdown {
         inspected.document = document(&inspected.text.text);
     }
@@ -129,8 +145,8 @@ pub(crate) fn inspect(file: File<'_>) -> Inspected<'_> {
 
 /// Follows the code of all files, each with what the others have.
 pub(crate) fn follow(all: &mut [Inspected<'_>]) {
-    let siblings = siblings(all);
-    let mut shared = Shared::new(siblings.clone());
+    let siblings = Arc::new(siblings(all));
+    let mut shared = Shared::new(&siblings);
     for one in all.iter() {
         if let Some(steps) = &one.steps {
             let mut scene = Scene::new(0, Role::Script, 0);
@@ -141,9 +157,10 @@ pub(crate) fn follow(all: &mut [Inspected<'_>]) {
     }
     let mut files: HashMap<String, Value> = HashMap::new();
     let mut variables: HashMap<String, Value> = HashMap::new();
+    let none = Arc::default();
     for (number, one) in all.iter_mut().enumerate() {
-        let mut shell = Shell::new(&siblings, &files, HashMap::new());
-        one.ops = ops(number, one, &shared, &mut shell);
+        let mut shell = Shell::new(&siblings, &none, &none);
+        one.take(ops(number, one, &shared, &mut shell));
         if is_run(one) {
             files.extend(shell.files);
             variables.extend(shell.variables);
@@ -151,13 +168,18 @@ pub(crate) fn follow(all: &mut [Inspected<'_>]) {
     }
     // What one script leaves for another is known only now.
     let is_shared = !files.is_empty() || !variables.is_empty();
-    if is_shared && all.iter().filter(|one| is_run(one)).count() > 1 {
+    let several = all.iter().filter(|one| is_run(one)).count();
+    if is_shared && (2..=MOST_TOGETHER).contains(&several) {
+        let (files, variables) = (Arc::new(files), Arc::new(variables));
         for (number, one) in all.iter_mut().enumerate().filter(|(_, one)| is_run(one)) {
-            let mut shell = Shell::new(&siblings, &files, variables.clone());
-            one.ops = ops(number, one, &shared, &mut shell);
+            let mut shell = Shell::new(&siblings, &files, &variables);
+            one.take(ops(number, one, &shared, &mut shell));
         }
     }
 }
+
+/// The most scripts that are followed together.
+const MOST_TOGETHER: usize = 200;
 
 /// Returns true for what is run together: scripts, and what the SKILL.md itself says.
 fn is_run(one: &Inspected<'_>) -> bool {
@@ -181,9 +203,9 @@ fn stem(path: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -> Vec<Op> {
+fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -> (Vec<Op>, bool) {
     let text = one.text.text.as_str();
-    let mut ops = Vec::new();
+    let (mut ops, mut is_cut) = (Vec::new(), false);
     match one.kind {
         Kind::Markdown => {
             for piece in &one.document.pieces {
@@ -194,17 +216,20 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
                     // In a table a pipe is written with a backslash.
                     _ => lines(&part.replace("\\|", " |"), shell, &mut scene),
                 }
+                is_cut |= scene.is_cut;
                 ops.append(&mut scene.ops);
             }
             for (start, part) in prose(&one.document, text) {
                 let mut scene = Scene::new(number, Role::Prose, start);
                 lines(part, shell, &mut scene);
+                is_cut |= scene.is_cut;
                 ops.append(&mut scene.ops);
             }
         }
         Kind::Shell => {
             let mut scene = Scene::new(number, Role::Script, 0);
             run_shell(text, shell, &mut scene);
+            is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
         }
         Kind::Python | Kind::JavaScript | Kind::TypeScript => {
@@ -212,16 +237,19 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
             if let Some(steps) = &one.steps {
                 Program::new(stem(one.file.path), shared).run(steps, &mut scene);
             }
+            is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
         }
         Kind::Code => {
             let mut scene = Scene::new(number, Role::Script, 0);
             generic_code(text, &mut scene);
+            is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
         }
         Kind::Data | Kind::Active => {
             let mut scene = Scene::new(number, Role::Data, 0);
             lines(text, shell, &mut scene);
+            is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
         }
         _ => {}
@@ -231,12 +259,13 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
             if one.is_script() { Role::Script } else { one.document.role_at(hidden.span.start) };
         let mut scene = Scene::fixed(number, role, hidden.span.clone());
         look_inside(&hidden.text, &hidden.chain, &mut scene);
+        is_cut |= scene.is_cut;
         ops.append(&mut scene.ops);
     }
     for op in &mut ops {
         op.at.span = one.text.origin(&op.at.span);
     }
-    ops
+    (ops, is_cut)
 }
 
 /// Looks at text that was hidden, and at what is hidden in that.
@@ -262,8 +291,15 @@ fn run_shell(text: &str, shell: &mut Shell, scene: &mut Scene) {
             );
         }
     }
-    if let Some(script) = sketch(text) {
-        shell.script(&script, &Value::default(), scene);
+    match sketch(text) {
+        Some(script) => {
+            shell.script(&script, &Value::default(), scene);
+        }
+        // What is too much for the grammar is looked at line by line.
+        None => {
+            scene.is_cut = true;
+            lines(text, shell, scene);
+        }
     }
 }
 
@@ -358,7 +394,7 @@ fn commands(
     scene: &mut Scene,
     place: &dyn Fn(Range<usize>) -> Range<usize>,
 ) {
-    for found in COMMAND.captures_iter(text) {
+    for found in COMMAND.captures_iter(text).take(5 * MOST_PLACES) {
         let Some(command) = found.get(1) else { continue };
         let before = text[..command.start()].chars().next_back();
         let mut line = command.as_str();

@@ -167,14 +167,30 @@ pub(crate) struct Scene {
     offset: usize,
     fixed: Option<Range<usize>>,
     depth: usize,
+    /// How many bytes of code inside of code were looked at.
+    looked: usize,
+    /// Whether something was not followed to its end.
+    pub(crate) is_cut: bool,
 }
 
 /// How deep code is looked for in code.
 const DEEPEST: usize = 6;
+/// How much code inside of code is looked at, for one file: each level may hold many of the next.
+const MOST_LOOKED: usize = 2 << 20;
 
 impl Scene {
     pub(crate) fn new(file: usize, role: Role, offset: usize) -> Self {
-        Self { ops: Vec::new(), file, role, chain: Vec::new(), offset, fixed: None, depth: 0 }
+        Self {
+            ops: Vec::new(),
+            file,
+            role,
+            chain: Vec::new(),
+            offset,
+            fixed: None,
+            depth: 0,
+            looked: 0,
+            is_cut: false,
+        }
     }
 
     /// Returns a scene all of which stands at one place.
@@ -193,6 +209,13 @@ impl Scene {
         if self.ops.last() != Some(&op) {
             self.ops.push(op);
         }
+    }
+
+    /// Returns true if so much more code inside of code may be looked at.
+    pub(crate) fn may_look(&mut self, bytes: usize) -> bool {
+        self.looked = self.looked.saturating_add(bytes + 64);
+        self.is_cut |= self.looked > MOST_LOOKED;
+        self.looked <= MOST_LOOKED
     }
 
     /// Adds an operation that was found by itself, at a place of this scene.

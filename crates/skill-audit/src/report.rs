@@ -84,7 +84,16 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     let all: usize = files.iter().map(|file| file.bytes.len()).sum();
     let is_too_much = files.len() > MOST_FILES || all > MOST_BYTES;
     if is_too_much {
-        files.retain(|file| file.path.eq_ignore_ascii_case("SKILL.md"));
+        // What an agent reads and runs comes first.
+        files.sort_by_key(|file| (importance(file), file.path));
+        let mut left = MOST_BYTES;
+        files.truncate(MOST_FILES);
+        files.retain(|file| {
+            let fits = file.bytes.len() <= left;
+            left = left.saturating_sub(file.bytes.len());
+            fits
+        });
+        files.sort_by_key(|file| file.path);
     }
     let mut read: Vec<Inspected<'_>> = if all > WORTH_THREADS {
         files.par_iter().map(|file| inspect(*file)).collect()
@@ -94,7 +103,8 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     follow(&mut read);
     let (own_name, description, declared) = declaration(&files);
     let shown = own_name.clone().unwrap_or_else(|| name.to_owned());
-    let about = About::new(&shown, &description, name);
+    // What a skill is called elsewhere says nothing about it: the same bytes are the same skill.
+    let about = About::new(own_name.as_deref().unwrap_or_default(), &description);
     let skill = Skill { files: &read, about: &about, name: &shown };
     let mut hits = apply(&skill);
     if is_too_much {
@@ -122,6 +132,15 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
         .collect();
     let verdict = verdict(&findings);
     Report { name: shown, verdict, findings, suppressed: Vec::new(), declared, observed, files }
+}
+
+fn importance(file: &File<'_>) -> u8 {
+    match Kind::of(file) {
+        _ if file.path.eq_ignore_ascii_case("SKILL.md") => 0,
+        Kind::Shell | Kind::Python | Kind::JavaScript | Kind::TypeScript | Kind::Code => 1,
+        Kind::Markdown => 2,
+        _ => 3,
+    }
 }
 
 /// Reads what a skill says of itself: its name, its description, and what it declares.
@@ -232,7 +251,14 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
         .collect();
     let sources: Vec<Source<'_>> = texts.iter().map(|text| Source::new(text)).collect();
     let mut once: BTreeMap<(usize, usize, &str, String), Finding> = BTreeMap::new();
+    let mut counts: BTreeMap<(usize, &str, bool), usize> = BTreeMap::new();
     for hit in hits {
+        // What is found a hundred times is not better known after the next hundred.
+        let count = counts.entry((hit.at.file, hit.rule.id, hit.blocks)).or_default();
+        *count += 1;
+        if *count > MOST_OF_A_RULE {
+            continue;
+        }
         let source = &sources[hit.at.file];
         let span = source.span(hit.at.span.clone());
         let place = |at: &At, what: String| FlowStep {
@@ -281,6 +307,8 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     all
 }
 
+/// How many findings of a rule are kept for one file.
+const MOST_OF_A_RULE: usize = 100;
 /// The longest piece of a file that is shown.
 const LONGEST: usize = 240;
 
@@ -294,8 +322,10 @@ fn evidence(text: &str, at: &At) -> String {
         at
     };
     let (start, end) = (floor(at.span.start), floor(at.span.end.max(at.span.start)));
-    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = text[end..].find('\n').map_or(text.len(), |at| end + at);
+    let first = floor(start.saturating_sub(LONGEST));
+    let last = floor(end + LONGEST).max(end);
+    let line_start = text[first..start].rfind('\n').map_or(first, |at| first + at + 1);
+    let line_end = text[end..last].find('\n').map_or(last, |at| end + at);
     let from = floor(line_start.max(start.saturating_sub(LONGEST / 2)));
     let to = floor(line_end.min(start + LONGEST));
     let shown: String = text[from..to.max(from)]

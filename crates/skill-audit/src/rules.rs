@@ -123,7 +123,8 @@ impl Hit {
     /// has to stand in a warning.
     pub(crate) fn unless_quoted_for(self, skill: &Skill<'_>, remote: &Remote) -> Self {
         let is_real = remote.class != HostClass::Local && !remote.host.is_empty();
-        if is_real && !skill.is_warned(&self.at) { self } else { self.unless_quoted(skill) }
+        let is_quoted = skill.about.is_teaching && skill.is_warned(&self.at);
+        if is_real && !is_quoted { self } else { self.unless_quoted(skill) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use shell::sketch::{Direction, Piece, Pipeline, Script, Stage, Text, sketch};
 
@@ -19,13 +20,14 @@ pub(crate) struct Shell {
     /// What was written to files.
     pub(crate) files: HashMap<String, Value>,
     /// What other scripts set and wrote; what is set here comes first.
-    others: HashMap<String, Value>,
-    other_files: HashMap<String, Value>,
+    others: Arc<HashMap<String, Value>>,
+    other_files: Arc<HashMap<String, Value>>,
     /// Small files of the skill, by name.
-    siblings: HashMap<String, String>,
+    siblings: Arc<HashMap<String, String>>,
     /// Where the last archive that was unpacked comes from.
     pub(crate) unpacked: Option<Remote>,
     steps: usize,
+    kept: usize,
 }
 
 /// One command with all its words resolved.
@@ -37,7 +39,7 @@ pub(crate) struct Invocation<'a> {
 }
 
 /// The most commands that are followed.
-const MOST_STEPS: usize = 20_000;
+const MOST_STEPS: usize = 200_000;
 
 /// Looks at shell code. Returns what it would print.
 pub(crate) fn shell_code(text: &str, scene: &mut Scene) -> Option<Value> {
@@ -48,11 +50,16 @@ pub(crate) fn shell_code(text: &str, scene: &mut Scene) -> Option<Value> {
 impl Shell {
     /// Returns a shell beside other scripts.
     pub(crate) fn new(
-        siblings: &HashMap<String, String>,
-        files: &HashMap<String, Value>,
-        others: HashMap<String, Value>,
+        siblings: &Arc<HashMap<String, String>>,
+        files: &Arc<HashMap<String, Value>>,
+        others: &Arc<HashMap<String, Value>>,
     ) -> Self {
-        Self { siblings: siblings.clone(), other_files: files.clone(), others, ..Self::default() }
+        Self {
+            siblings: Arc::clone(siblings),
+            other_files: Arc::clone(files),
+            others: Arc::clone(others),
+            ..Self::default()
+        }
     }
 
     pub(crate) fn script(&mut self, script: &Script, stdin: &Value, scene: &mut Scene) -> Value {
@@ -69,6 +76,7 @@ impl Shell {
         for stage in &pipeline.stages {
             self.steps += 1;
             if self.steps > MOST_STEPS {
+                scene.is_cut = true;
                 return Value::unknown();
             }
             value = self.stage(stage, value, scene);
@@ -83,6 +91,7 @@ impl Shell {
             if crate::about::is_secret_name(name) {
                 value.carries.insert(Carry::Variable(name.clone()));
             }
+            let value = self.stored(value, scene);
             self.variables.insert(name.clone(), value);
         }
         let mut outputs = Vec::new();
@@ -108,6 +117,17 @@ impl Shell {
         output
     }
 
+    /// Returns a value to be kept; without its text, where very much is kept already.
+    fn stored(&mut self, value: Value, scene: &mut Scene) -> Value {
+        const MOST: usize = 16 << 20;
+        self.kept += value.text.len();
+        if self.kept <= MOST {
+            return value;
+        }
+        scene.is_cut = true;
+        value.only_carried()
+    }
+
     /// Resolves words; a variable by itself may hold several.
     fn words(&mut self, words: &[Text], scene: &mut Scene) -> Vec<Value> {
         let mut all = Vec::new();
@@ -116,7 +136,12 @@ impl Shell {
             let is_bare = matches!(word.pieces.as_slice(), [Piece::Variable(_) | Piece::Output(_)]);
             if is_bare && value.is_known() && value.text.trim().contains(' ') {
                 let parts = value.text.split_whitespace();
-                all.extend(parts.map(|part| Value { text: part.to_owned(), ..value.clone() }));
+                let carries = &value.carries;
+                all.extend(parts.map(|part| Value {
+                    text: part.to_owned(),
+                    carries: carries.clone(),
+                    ..Value::default()
+                }));
             } else {
                 all.push(value);
             }
@@ -217,10 +242,14 @@ impl Shell {
             return;
         }
         scene.add(range, Does::Write { path: path.to_owned(), text: content.text.clone() });
-        self.files.insert(path.to_owned(), content.clone());
+        let stored = self.stored(content.clone(), scene);
+        self.files.insert(path.to_owned(), stored);
         // A script that is written is a script.
         let is_script = ["curl ", "wget ", "bash ", "/dev/tcp", "python", "nc "];
-        if content.decoded().is_none() && is_script.iter().any(|word| content.text.contains(word)) {
+        if content.decoded().is_none()
+            && scene.may_look(content.text.len())
+            && is_script.iter().any(|word| content.text.contains(word))
+        {
             let text = content.text.clone();
             scene.inside(range, &[], |scene| {
                 if let Some(script) = sketch(&text) {
@@ -296,14 +325,18 @@ impl Shell {
         if code.text.trim_matches([UNKNOWN, ' ', '\n']).is_empty() {
             return;
         }
+        if !scene.may_look(code.text.len()) {
+            return;
+        }
         let chain: &[Encoding] = encoding.as_slice();
         let text = code.text.clone();
         scene.inside(range, chain, |scene| match language {
-            Language::Shell => {
-                if let Some(script) = sketch(&text) {
+            Language::Shell => match sketch(&text) {
+                Some(script) => {
                     self.script(&script, &Value::default(), scene);
                 }
-            }
+                None => scene.is_cut = true,
+            },
             Language::Python => crate::code::python_code(&text, scene),
             Language::JavaScript => crate::code::javascript_code(&text, scene),
             Language::Other => crate::generic::generic_code(&text, scene),

@@ -51,6 +51,8 @@ pub(crate) struct Value {
 
 /// The longest text that is kept of a value.
 const MOST: usize = 64 << 10;
+/// The most items that the lists in a list hold.
+const MOST_ITEMS: usize = 1000;
 
 impl Value {
     pub(crate) fn unknown() -> Self {
@@ -63,6 +65,23 @@ impl Value {
 
     pub(crate) fn is_known(&self) -> bool {
         !self.text.contains(UNKNOWN)
+    }
+
+    /// Returns a list. Lists of lists of lists are kept no deeper than they are written.
+    pub(crate) fn list(mut items: Vec<Self>) -> Self {
+        let mut list = Self::unknown();
+        for item in &items {
+            list.absorb(item);
+        }
+        let held: usize = items.iter().map(|item| item.items.len()).sum();
+        let is_deep =
+            items.iter().any(|item| item.items.iter().any(|inner| !inner.items.is_empty()));
+        let bytes: usize = items.iter().map(|item| item.text.len()).sum();
+        if held > MOST_ITEMS || is_deep || bytes > MOST {
+            items.iter_mut().for_each(|item| *item = item.only_carried());
+        }
+        list.items = items;
+        list
     }
 
     /// Returns the same without its text.

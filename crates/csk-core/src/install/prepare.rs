@@ -37,6 +37,8 @@ pub struct Prepared {
     pub runtime: Option<Runtime>,
     /// What an audit found, where there was one.
     pub audit: Option<ReportJson>,
+    /// Whether the files are in other words than the commit's.
+    pub(super) is_rendered: bool,
     /// The list of those files, as it stands in the store.
     pub(super) list: Option<RuntimeList>,
 }
@@ -127,6 +129,7 @@ pub fn prepare(
         None => None,
     };
     let mut files = context(&snapshot, manifest.as_ref()).map_err(PrepareError::from)?;
+    let as_written = files.clone();
     warnings.extend(format_warnings(&files, declaration));
     if let Rendered::Kept { available } =
         render(&mut files, &snapshot, locale).map_err(PrepareError::from)?
@@ -138,11 +141,15 @@ pub fn prepare(
     }
     let (content, context) = (content_digest(&files)?, bundle_digest(&files)?);
     let bundle = snapshot.bundle_digest()?;
-    let audit = sources
-        .auditor
-        .filter(|auditor| auditor.looks())
-        .map(|auditor| auditor.look(declaration.name.as_str(), &snapshot, bundle))
-        .transpose()?;
+    let audit = sources.auditor.filter(|auditor| auditor.looks());
+    let name = declaration.name.as_str();
+    // What is installed is what is looked at: a project's language may bring other words.
+    let is_rendered = files != as_written;
+    let audit = match audit {
+        Some(auditor) if is_rendered => Some(auditor.look_rendered(name, &snapshot, &files)?),
+        Some(auditor) => Some(auditor.look(name, &snapshot, bundle)?),
+        None => None,
+    };
     let skill_file = files.iter().find(|file| file.path.as_str() == SKILL_FILE);
     let name_warning = match skill_file.map(|file| &file.content) {
         Some(Content::Memory(bytes)) => name_warning(bytes, declaration.name.as_str()),
@@ -162,6 +169,7 @@ pub fn prepare(
         manifest,
         runtime,
         audit,
+        is_rendered,
         list,
     })
 }

@@ -128,6 +128,8 @@ pub fn install(
         }
         put_runtimes(&store, targets, &mut plans);
         let prepared = plans.iter().flatten().flat_map(|planned| planned.files.values());
+        // What a language of the project's changed is not the verdict of the commit.
+        let prepared = prepared.filter(|prepared| !prepared.is_rendered);
         for report in prepared.filter_map(|prepared| prepared.audit.as_ref()) {
             environment.auditor.keep(report);
         }
@@ -336,9 +338,16 @@ fn audit_gate(
     content: &Prepared,
 ) -> Option<SkillError> {
     let report = content.audit.as_ref()?;
-    let source = declaration.and_then(|declaration| declaration.git.as_deref());
+    let declared = declaration.and_then(|declaration| declaration.git.clone());
+    // Where the repository itself is fetched from counts as well, whatever a Skillfile says.
+    let own =
+        declaration.filter(|_| environment.auditor.asks_for_sources()).and_then(|declaration| {
+            let path = environment.skills_root.join(declaration.source.as_str());
+            crate::origin(&path).ok().flatten()
+        });
+    let sources: Vec<String> = declared.into_iter().chain(own).collect();
     let installed = group.bundle.map(|bundle| bundle.to_string());
-    match environment.auditor.rule(report, source, installed.as_deref()) {
+    match environment.auditor.rule(report, &sources, installed.as_deref()) {
         Ruling::Go => None,
         Ruling::Warn(reason) => {
             group.warnings.push(reason);

@@ -30,8 +30,13 @@ impl OpenSkillRuntime {
         };
         let bundle = Bundle::read(&skill.name, &root)?;
         let report = ReportJson::new(&bundle.audit(&policy, now), &bundle.digest.to_string());
-        let source = skill.provenance.as_deref().and_then(|from| from.origin_url.clone());
-        let subject = Subject { report: &report, source: source.as_deref(), before: None };
+        let sources: Vec<String> = skill
+            .provenance
+            .as_deref()
+            .and_then(|from| from.origin_url.clone())
+            .into_iter()
+            .collect();
+        let subject = Subject { report: &report, sources: &sources, before: None };
         let decision = decide(mode, &policy, &subject);
         Ok(Some(Audited { report, decision }))
     }

@@ -68,7 +68,13 @@ impl Program {
                 Value::unknown().with(Carry::Variable(first.text))
             }
             Meaning::Environment => Value::unknown().with(Carry::Environment),
-            Meaning::Decode(encoding) => decoded(&first, encoding),
+            Meaning::Decode(encoding) => {
+                if self.may_decode(first.text.len()) {
+                    decoded(&first, encoding)
+                } else {
+                    first.only_carried()
+                }
+            }
             Meaning::Pack => call.all(),
             Meaning::Load => {
                 Value { made_by: Some(format!("={}", first.text)), ..Value::unknown() }
@@ -144,6 +150,9 @@ impl Program {
             let code = Code { text: command, by: call.name, language: Language::Shell };
             Shell::default().run_code(&code, call.range, scene);
             return Value::unknown();
+        }
+        if !scene.may_look(command.text.len()) {
+            return command.only_carried();
         }
         let (text, mut output) = (command.text.clone(), Value::unknown());
         // What is put into the line is sent, read and run as what it is.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::calls::Call;
 use super::library::{Meaning, meaning, method};
@@ -25,21 +26,21 @@ struct Exports {
 /// What the files of a skill know of each other.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    exports: HashMap<String, Exports>,
+    exports: HashMap<String, Arc<Exports>>,
     /// What functions of other files are called with.
     calls: Vec<Outward>,
-    siblings: HashMap<String, String>,
+    siblings: Arc<HashMap<String, String>>,
 }
 
 impl Shared {
-    pub(crate) fn new(siblings: HashMap<String, String>) -> Self {
-        Self { siblings, ..Self::default() }
+    pub(crate) fn new(siblings: &Arc<HashMap<String, String>>) -> Self {
+        Self { siblings: Arc::clone(siblings), ..Self::default() }
     }
 
     /// Takes what a program has for others.
     pub(crate) fn learn(&mut self, program: Program) {
         let Program { module, values, parameters, returns, calls, .. } = program;
-        self.exports.insert(module, Exports { values, parameters, returns });
+        self.exports.insert(module, Arc::new(Exports { values, parameters, returns }));
         self.calls.extend(calls);
     }
 }
@@ -48,9 +49,9 @@ impl Shared {
 #[derive(Default)]
 pub(crate) struct Program {
     module: String,
-    exports: HashMap<String, Exports>,
+    exports: HashMap<String, Arc<Exports>>,
     calls: Vec<Outward>,
-    pub(super) siblings: HashMap<String, String>,
+    pub(super) siblings: Arc<HashMap<String, String>>,
     pub(super) values: HashMap<String, Value>,
     imports: HashMap<String, String>,
     parameters: HashMap<String, Vec<String>>,
@@ -61,12 +62,17 @@ pub(crate) struct Program {
     pub(super) files: BTreeMap<String, Value>,
     pub(super) redirected: usize,
     budget: usize,
+    kept: usize,
+    decoded: usize,
+    is_cut: bool,
 }
 
 /// Values that are known after a first look are used in a second: functions stand after what calls them.
 const LOOKS: usize = 2;
 /// The most expressions that are followed.
-const MOST: usize = 200_000;
+const MOST: usize = 500_000;
+/// The most bytes of text that names of a program hold together.
+const MOST_KEPT: usize = 16 << 20;
 
 impl Program {
     /// Returns a program beside others of the same skill.
@@ -74,7 +80,7 @@ impl Program {
         let mut program = Self {
             module: module.to_owned(),
             exports: shared.exports.clone(),
-            siblings: shared.siblings.clone(),
+            siblings: Arc::clone(&shared.siblings),
             ..Self::default()
         };
         let own = shared
@@ -109,9 +115,11 @@ impl Program {
             self.budget = MOST;
             self.redirected = 0;
             self.calls.clear();
+            (self.kept, self.decoded) = (0, 0);
             for step in steps {
                 self.step(step, scene);
             }
+            scene.is_cut |= self.is_cut;
         }
     }
 
@@ -160,7 +168,19 @@ impl Program {
         if let Some(before) = before {
             value.carries.extend(before.carries.iter().cloned());
         }
+        self.kept += value.text.len();
+        if self.kept > MOST_KEPT {
+            self.is_cut = true;
+            value = value.only_carried();
+        }
         self.values.insert(name.to_owned(), value);
+    }
+
+    /// Counts the work of decoding; false when it is too much.
+    pub(super) fn may_decode(&mut self, bytes: usize) -> bool {
+        self.decoded += bytes;
+        self.is_cut |= self.decoded > MOST_KEPT;
+        self.decoded <= MOST_KEPT
     }
 
     /// Returns the full name of a function: imports and what made a value are resolved.
@@ -218,7 +238,10 @@ impl Program {
     pub(super) fn value(&mut self, expr: &Expr, scene: &mut Scene) -> Value {
         self.budget = match self.budget.checked_sub(1) {
             Some(left) => left,
-            None => return Value::unknown(),
+            None => {
+                scene.is_cut = true;
+                return Value::unknown();
+            }
         };
         match expr {
             Expr::Text(text) => Value::plain(text.clone()),
@@ -236,12 +259,7 @@ impl Program {
             }
             Expr::List(items) => {
                 let items: Vec<Value> = items.iter().map(|item| self.value(item, scene)).collect();
-                let mut list = Value::unknown();
-                for item in &items {
-                    list.absorb(item);
-                }
-                list.items = items;
-                list
+                Value::list(items)
             }
             Expr::Many(parts) => {
                 let mut all = Value::unknown();

@@ -19,15 +19,17 @@ pub(super) fn steps(text: &str, dialect: Dialect) -> Option<Vec<Step>> {
         Dialect::TypeScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
     };
     let tree = parse(text, &language)?;
-    let mut lowering = Lowering { text, steps: Vec::new(), function: String::new() };
+    let mut lowering = Lowering { text, steps: Vec::new(), function: String::new(), is_cut: false };
     lowering.block(tree.root_node(), 0);
-    Some(lowering.steps)
+    (!lowering.is_cut).then_some(lowering.steps)
 }
 
 struct Lowering<'a> {
     text: &'a str,
     steps: Vec<Step>,
     function: String,
+    /// Whether something stands deeper than is looked.
+    is_cut: bool,
 }
 
 impl Lowering<'_> {
@@ -37,6 +39,7 @@ impl Lowering<'_> {
 
     fn block(&mut self, node: Node<'_>, depth: usize) {
         if depth > DEEPEST {
+            self.is_cut = true;
             return;
         }
         for child in children(node) {
@@ -215,6 +218,7 @@ impl Lowering<'_> {
 
     fn expression(&mut self, node: Node<'_>, depth: usize) -> Expr {
         if depth > DEEPEST {
+            self.is_cut = true;
             return Expr::Many(Vec::new());
         }
         let nothing = || Expr::Many(Vec::new());

@@ -7,15 +7,17 @@ use super::{Arg, DEEPEST, Expr, Step, children, parse, unquoted};
 /// Returns the steps of Python code.
 pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
     let tree = parse(text, &tree_sitter_python::LANGUAGE.into())?;
-    let mut lowering = Lowering { text, steps: Vec::new(), function: String::new() };
+    let mut lowering = Lowering { text, steps: Vec::new(), function: String::new(), is_cut: false };
     lowering.block(tree.root_node(), 0);
-    Some(lowering.steps)
+    (!lowering.is_cut).then_some(lowering.steps)
 }
 
 struct Lowering<'a> {
     text: &'a str,
     steps: Vec<Step>,
     function: String,
+    /// Whether something stands deeper than is looked.
+    is_cut: bool,
 }
 
 impl Lowering<'_> {
@@ -25,6 +27,7 @@ impl Lowering<'_> {
 
     fn block(&mut self, node: Node<'_>, depth: usize) {
         if depth > DEEPEST {
+            self.is_cut = true;
             return;
         }
         for child in children(node) {
@@ -200,6 +203,7 @@ impl Lowering<'_> {
 
     fn expression(&mut self, node: Node<'_>, depth: usize) -> Expr {
         if depth > DEEPEST {
+            self.is_cut = true;
             return Expr::Many(Vec::new());
         }
         match node.kind() {

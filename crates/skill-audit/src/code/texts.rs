@@ -63,6 +63,7 @@ impl Program {
                 value.carries.extend(call.nth(1).carries);
                 value
             }
+            "split" if object.is_known() && object.text.len() > 4096 => object.only_carried(),
             "split" if object.is_known() && first.text.is_empty() => Value {
                 items: object.text.chars().map(|c| Value::plain(c.to_string())).collect(),
                 ..object.only_carried()

@@ -10,7 +10,7 @@ use crate::artifact::Kind;
 use crate::cues::Cue;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
-use crate::inspect::Inspected;
+use crate::inspect::{Inspected, MOST_PLACES};
 use crate::op::{At, Does, Op, Role};
 
 /// How far words that belong together are apart.
@@ -166,6 +166,7 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
     let mut seen: Vec<Range<usize>> = Vec::new();
     let mut all: Vec<(Range<usize>, String)> = links.chain(bare).collect();
     all.sort_by_key(|(span, _)| span.start);
+    all.truncate(MOST_PLACES);
     for (span, address) in all {
         let Some(remote) = Remote::parse(address.trim_end_matches(['.', ',', '*'])) else {
             continue;
@@ -185,12 +186,12 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             hits.push(hit);
         }
     }
-    for found in KEYS.find_iter(text) {
+    for found in KEYS.find_iter(text).take(MOST_PLACES) {
         let at = skill.at(number, found.range(), &[]);
         let message = "the reader is to paste and run what a page has put on the clipboard";
         hits.push(Hit::new("DEL-08", at, message).blocking().unless_quoted(skill));
     }
-    for found in PASSWORD.find_iter(text) {
+    for found in PASSWORD.find_iter(text).take(MOST_PLACES) {
         let section = file.document.section(found.start(), text.len());
         let around = section.start.max(found.start().saturating_sub(NEAR))
             ..section.end.min(found.end() + NEAR);

@@ -10,7 +10,7 @@ use crate::artifact::Kind;
 use crate::cues::{Cue, Cues};
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
-use crate::inspect::Inspected;
+use crate::inspect::{Inspected, MOST_PLACES};
 use crate::op::{At, Does, Role};
 use crate::rules::delivery::FOLLOW;
 
@@ -74,7 +74,7 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         let section = file.document.section(range.start, text.len());
         section.start.max(range.start.saturating_sub(NEAR))..section.end.min(range.end + NEAR)
     };
-    for range in cues.each(Cue::Override) {
+    for range in cues.each(Cue::Override).take(MOST_PLACES) {
         let at = skill.at(number, range.clone(), &[]);
         let id = if file.kind == Kind::Data { "INJ-06" } else { "INJ-01" };
         let hit = Hit::new(
@@ -93,7 +93,7 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             _ => hit.severity(Severity::Medium).unless_quoted(skill),
         });
     }
-    for range in cues.each(Cue::Conceal) {
+    for range in cues.each(Cue::Conceal).take(MOST_PLACES) {
         let at = skill.at(number, range.clone(), &[]);
         let around = window(range);
         let hit = Hit::new(
@@ -118,7 +118,7 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             _ => hit.severity(Severity::Low),
         });
     }
-    for range in cues.each(Cue::Approvals) {
+    for range in cues.each(Cue::Approvals).take(MOST_PLACES) {
         let at = skill.at(number, range.clone(), &[]);
         let around = window(range);
         let hit = Hit::new(
@@ -144,7 +144,7 @@ fn shown(
     hits: &mut Vec<Hit>,
 ) {
     let (text, cues) = (file.text.text.as_str(), &file.cues);
-    for found in PIXEL.captures_iter(text) {
+    for found in PIXEL.captures_iter(text).take(MOST_PLACES) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) = Remote::parse(address.as_str()) else { continue };
         let usual = matches!(
@@ -166,7 +166,7 @@ fn shown(
             });
         }
     }
-    for found in ASKS.find_iter(text) {
+    for found in ASKS.find_iter(text).take(MOST_PLACES) {
         let line_start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         let before = text[line_start..found.start()].to_lowercase();
         if ["never", "not ", "n't"].iter().any(|word| before.contains(word)) {
@@ -208,7 +208,7 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
     let hides = |window: &Range<usize>| {
         file.cues.near(Cue::Conceal, window).is_some() || HIDES.is_match(file.slice(window))
     };
-    for found in ADDRESS.find_iter(text) {
+    for found in ADDRESS.find_iter(text).take(MOST_PLACES) {
         let Some(remote) = Remote::parse(found.as_str().trim_end_matches(['.', ','])) else {
             continue;
         };
@@ -233,9 +233,10 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             || [Cue::Unasked, Cue::Override]
                 .iter()
                 .any(|cue| file.cues.near(*cue, &near).is_some());
-        let before = &text[..found.start()];
+        let before = file.slice(&(found.start().saturating_sub(2000)..found.start()));
         let end_of = |mark: &str| before.rfind(mark).map_or(0, |at| at + mark.len());
         let start = [". ", ".\n", "\n\n", "\n- "].map(end_of).into_iter().max().unwrap_or(0);
+        let start = found.start() - before.len() + start;
         let is_one_sentence = file.cues.all(&[Cue::Send, Cue::Secret], &(start..found.end()));
         let is_code = at.role == Role::Fence;
         let hit = || {
@@ -257,7 +258,7 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         }
         followed(skill, (file, &remote), (&near, is_pushed), at, hits);
     }
-    for found in LETTERS.find_iter(text) {
+    for found in LETTERS.find_iter(text).take(MOST_PLACES) {
         let wide = around(file, &found.range(), 500);
         let domain = found.as_str().rsplit('@').next().unwrap_or_default();
         let is_usual = Remote::parse(&format!("https://{domain}/"))
@@ -342,7 +343,7 @@ fn kept(
         .each(Cue::Remember)
         .cloned()
         .chain(MEMORY.find_iter(text).map(|found| found.range()));
-    for range in remembered {
+    for range in remembered.take(MOST_PLACES) {
         let far = around(file, &range, 900);
         let at = skill.at(number, range.clone(), &[]);
         let slice = file.slice(&far);
@@ -366,7 +367,7 @@ fn kept(
             hit.severity(Severity::Low)
         });
     }
-    for found in REDIRECT.captures_iter(text) {
+    for found in REDIRECT.captures_iter(text).take(MOST_PLACES) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) =
             Remote::parse(address.as_str()).filter(|remote| !is_known(skill, remote))
@@ -397,7 +398,7 @@ fn unasked(
     hits: &mut Vec<Hit>,
 ) {
     let text = file.text.text.as_str();
-    for range in file.cues.each(Cue::Unasked) {
+    for range in file.cues.each(Cue::Unasked).take(MOST_PLACES) {
         // "Do not change anything without asking" asks.
         let before = file.slice(&(range.start.saturating_sub(50)..range.start)).to_lowercase();
         if ["not ", "never ", "n't "].iter().any(|word| before.contains(word)) {
@@ -467,8 +468,11 @@ fn unasked(
 
 /// Returns the line that something stands in, shortened.
 fn line(text: &str, range: &Range<usize>) -> String {
-    let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let first = floor(range.start.saturating_sub(200));
+    let last = floor((range.end + 200).min(text.len())).max(range.end);
+    let start = text[first..range.start].rfind('\n').map_or(first, |at| first + at + 1);
+    let end = text[range.end..last].find('\n').map_or(last, |at| range.end + at);
     let line = text[start..end].trim();
     match line.char_indices().nth(120) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -30,9 +30,13 @@ impl Bundle {
         let entries = walk(root, &WalkLimits::SKILL)?;
         let mut files = Vec::new();
         for entry in &entries {
-            if let Kind::File { executable, .. } = entry.kind
-                && entry.path.as_str() != skill::MARKER_FILE
-            {
+            // A link counts as what it leads to, under its own name: that is how it is run. One that leads out is refused below.
+            let executable = match &entry.kind {
+                Kind::File { executable, .. } => *executable,
+                Kind::Link(_) if root.file(&entry.path).is_ok() => false,
+                _ => continue,
+            };
+            if entry.path.as_str() != skill::MARKER_FILE {
                 let mut bytes = Vec::new();
                 let file = root.file(&entry.path)?;
                 io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)

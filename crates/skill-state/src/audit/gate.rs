@@ -44,8 +44,8 @@ impl AuditMode {
 pub struct Subject<'a> {
     /// What was found.
     pub report: &'a ReportJson,
-    /// Where it comes from.
-    pub source: Option<&'a str>,
+    /// Where it comes from, as it is declared and as its repository says.
+    pub sources: &'a [String],
     /// What was found in the version that is there now.
     pub before: Option<&'a ReportJson>,
 }
@@ -85,7 +85,7 @@ const WATCHED: [&str; 4] = ["network", "secrets", "persistence", "opaque"];
 /// Decides. A revocation holds in every mode; a pin clears what somebody should look at, and never what is bad.
 pub fn decide(mode: AuditMode, policy: &AuditPolicy, subject: &Subject<'_>) -> Decision {
     let report = subject.report;
-    if let Some(revoked) = policy.revocation(&report.bundle_sha256, subject.source) {
+    if let Some(revoked) = policy.revocation(&report.bundle_sha256, subject.sources) {
         return Decision::Refuse {
             reason: format!("it is revoked: {}", revoked.reason),
             hint: "choose another version; `csk audit list` shows what is revoked".to_owned(),
@@ -203,7 +203,7 @@ mod tests {
         match decide(
             mode,
             policy,
-            &Subject { report, source: Some("https://h/x.git"), before: None },
+            &Subject { report, sources: &["https://h/x.git".to_owned()], before: None },
         ) {
             Decision::Go => "go",
             Decision::Warn(_) => "warn",
@@ -284,7 +284,7 @@ mod tests {
             decide(
                 AuditMode::Strict,
                 &AuditPolicy::default(),
-                &Subject { report, source: None, before },
+                &Subject { report, sources: &[], before },
             )
         };
         assert_eq!(decide(None, &two), Decision::Go);

@@ -145,11 +145,11 @@ impl AuditPolicy {
     }
 
     /// Returns what revokes a bundle or where it comes from.
-    pub fn revocation(&self, bundle: &str, source: Option<&str>) -> Option<&Revocation> {
+    pub fn revocation(&self, bundle: &str, sources: &[String]) -> Option<&Revocation> {
         self.revoked.iter().find(|one| match &one.what {
             Revoked::Bundle(known) => known == bundle,
             Revoked::Source(known) => {
-                source.is_some_and(|source| origin_key(source) == origin_key(known))
+                sources.iter().any(|source| origin_key(source) == origin_key(known))
             }
         })
     }

@@ -36,7 +36,7 @@ pub(super) fn allow(context: &mut Context, digest: &str, reason: &str) -> Result
     };
     let _lock = context.lock()?;
     let policy = load(context)?;
-    if let Some(revoked) = policy.revocation(&digest, None) {
+    if let Some(revoked) = policy.revocation(&digest, &[]) {
         return Err(Failure::usage(format!("it is revoked: {}", revoked.reason)));
     }
     policy.with_pin(&digest, reason, &context.time()).save(&context.home)?;
@@ -166,7 +166,7 @@ pub(super) fn verify(context: &mut Context, policy: &AuditPolicy) -> Result<u8, 
     let now = context.timestamp();
     for looked in &looked {
         let report = &looked.report;
-        let is_revoked = policy.revocation(&report.bundle_sha256, None).is_some();
+        let is_revoked = policy.revocation(&report.bundle_sha256, &[]).is_some();
         let word = if is_revoked { "REVOKED" } else { report.verdict.as_str() };
         differs |= is_revoked || report.verdict == "BLOCK";
         context.ui.out(&format!("{} {word}\n", safe_line(&report.name)))?;
