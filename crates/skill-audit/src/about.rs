@@ -122,15 +122,13 @@ pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
     let parts: Vec<String> = variable.split('_').map(str::to_lowercase).collect();
     let domain = remote.domain();
     let label = domain.split('.').next().unwrap_or(&domain).replace('-', "");
-    let is_named = parts.iter().any(|part| {
-        part.len() >= 3
-            && (label.contains(part.as_str()) || part.contains(&label) && label.len() >= 3)
-            && !matches!(
-                part.as_str(),
-                "api" | "key" | "token" | "secret" | "access" | "url" | "app" | "user" | "auth"
-            )
-    }) || label.contains(&parts.concat())
-        || parts.concat().contains(&label) && label.len() >= 4;
+    // A name that only begins like the service's is somebody else's.
+    let trimmed = AFTER.iter().find_map(|word| label.strip_suffix(word)).unwrap_or(&label);
+    let is_label = |name: &str| name.len() >= 3 && (name == label || name == trimmed);
+    let whole = parts.concat();
+    let is_named = (parts.iter().any(|part| is_label(part))
+        || whole.starts_with(&label) && label.len() >= 4)
+        && !CHEAP.contains(&domain.split_once('.').map_or("", |(_, end)| end));
     let is_owner = OWNERS.iter().any(|(owner, hosts)| {
         variable.to_uppercase().split('_').any(|part| part == *owner)
             && hosts.iter().any(|host| {

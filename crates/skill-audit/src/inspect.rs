@@ -42,7 +42,7 @@ pub(crate) struct Inspected<'a> {
 
 /// Words by which a line is seen to be a command.
 static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:])((?:sudo\s+)?(?:/(?:usr/)?(?:local/)?bin/)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:@!])((?:sudo\s+)?(?:/(?:usr/)?(?:local/)?bin/)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("a pattern that is tested")
 });
 
 /// What a line says before its command: the system that it is for, or its number.
@@ -319,11 +319,13 @@ fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut Scene) {
             if ACTIVE.is_match(text) {
                 python_code(text, scene);
             }
+            mislabelled(text, shell, scene);
         }
         "js" | "javascript" | "ts" | "typescript" | "jsx" | "tsx" | "mjs" | "node" => {
             if ACTIVE.is_match(text) {
                 javascript_code(text, scene);
             }
+            mislabelled(text, shell, scene);
         }
         "powershell" | "ps1" | "pwsh" | "ps" | "cmd" | "bat" | "batch" | "ruby" | "rb" | "perl"
         | "php" | "applescript" | "osascript" | "vbs" | "lua" => {
@@ -337,6 +339,22 @@ fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut Scene) {
             generic_code(text, scene);
         }
         _ => lines(text, shell, scene),
+    }
+}
+
+/// What a block says it is in need not be so: a line that begins with a download is a command.
+fn mislabelled(text: &str, shell: &mut Shell, scene: &mut Scene) {
+    const STARTS: [&str; 8] =
+        ["curl ", "wget ", "! curl ", "!curl ", "! wget ", "!wget ", "bash <(", "bash -c"];
+    for line in
+        text.lines().filter(|line| STARTS.iter().any(|start| line.trim_start().starts_with(start)))
+    {
+        let at = line.as_ptr() as usize - text.as_ptr() as usize;
+        let mut inner = Scene::new(0, Role::Fence, 0);
+        lines(line, shell, &mut inner);
+        for op in inner.ops {
+            scene.add_nested(&(at..at + line.len()), op);
+        }
     }
 }
 
@@ -375,6 +393,17 @@ fn lines(text: &str, shell: &mut Shell, scene: &mut Scene) {
     let joined = text.contains("\\\n").then(|| text.replace("\\\n", "  "));
     let text = joined.as_deref().unwrap_or(text);
     commands(text, shell, scene, &|range| range);
+    // Letters that a page shows are what they are shown as.
+    if text.contains("&#") {
+        let mut at = 0;
+        for line in text.split_inclusive('\n').filter(|line| !line.is_empty()) {
+            if line.contains("&#") {
+                let plain = entities(line);
+                commands(&plain, shell, scene, &|_| at..at + line.len());
+            }
+            at += line.len();
+        }
+    }
     // Empty quotes in a word are nothing to a shell, and hide it from those who search for it.
     if text.contains("''") || text.contains("\"\"") {
         let mut at = 0;
@@ -386,6 +415,32 @@ fn lines(text: &str, shell: &mut Shell, scene: &mut Scene) {
             at += line.len();
         }
     }
+}
+
+/// Resolves letters that are written as numbers on a page: `&#99;` and `&#x63;`.
+fn entities(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find("&#") {
+        plain.push_str(&rest[..start]);
+        let inner = &rest[start + 2..];
+        let end = inner.find(';').filter(|end| *end <= 8);
+        let code = end.and_then(|end| match inner[..end].strip_prefix(['x', 'X']) {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => inner[..end].parse().ok(),
+        });
+        match (code.and_then(char::from_u32), end) {
+            (Some(letter), Some(end)) => {
+                plain.push(letter);
+                rest = &inner[end + 1..];
+            }
+            _ => {
+                plain.push_str("&#");
+                rest = inner;
+            }
+        }
+    }
+    plain + rest
 }
 
 fn commands(

@@ -85,9 +85,8 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         "hostname" | "whoami" | "uname" | "id" | "ifconfig" | "sw_vers" => {
             Value::unknown().with(Carry::Machine)
         }
-        "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" => {
-            transfer(shell, call, scene)
-        }
+        "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" | "lynx" | "w3m"
+        | "links" | "fetch" | "get" => transfer(shell, call, scene),
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "eval" | "source" | "."
         | "python" | "python2" | "python3" | "py" | "node" | "nodejs" | "deno" | "bun" | "perl"
         | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua"
@@ -121,6 +120,19 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         | "cargo" | "gem" | "go" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk"
         | "pacman" | "choco" | "winget" | "scoop" | "conda" | "mamba" | "poetry"
         | "easy_install" | "clawhub" | "composer" => install(call, scene),
+        "git" if has(call, &["clone"]) => {
+            let from = call.args.iter().find_map(Value::remote);
+            if let Some(from) = from.filter(|from| {
+                !matches!(
+                    from.class,
+                    HostClass::Code | HostClass::Vendor | HostClass::Registry | HostClass::Local
+                )
+            }) {
+                scene.add(range, Does::Fetch(from.clone()));
+                shell.unpacked = Some(from);
+            }
+            Value::unknown()
+        }
         // A key is what they are for.
         "ssh" | "ssh-add" | "ssh-keygen" | "ssh-copy-id" | "git" | "gh" | "docker" | "kubectl"
         | "chmod" | "ls" | "mkdir" | "touch" | "test" | "[" | "stat" | "find" | "code" | "vim"

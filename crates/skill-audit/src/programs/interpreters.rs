@@ -69,7 +69,7 @@ pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sc
             }
             code = Some(all);
         } else if !text.starts_with('-') || text == "-" {
-            if matches!(text, "run" | "exec" | "-") {
+            if matches!(text, "run" | "exec" | "-" | "/dev/stdin") {
                 continue;
             }
             let file = if arg.fetched().is_some() || arg.decoded().is_some() {

@@ -17,7 +17,7 @@ use crate::op::{At, Does, Op, Role};
 const NEAR: usize = 400;
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?-u:\b)(?:https?|hxxps?|ftp)(?:://|\[:\]//|%3a%2f%2f)[^\s"'`<>)\]|]+"#)
+    Regex::new(r#"(?i)(?-u:\b)(?:https?|hxxps?|ftp)(?:://|\[:\]//|%3a%2f%2f)[^\s"'`<>)\]|]+|(?-u:\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?/[^\s"'`<>)\]|]+|(?-u:\b)[a-z0-9-]+(?:\.[a-z0-9-]+)+/[A-Za-z0-9_./-]*\.(?:zip|rar|7z|exe|dmg|pkg|msi)(?-u:\b)"#)
         .expect("a pattern that is tested")
 });
 static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
@@ -44,7 +44,7 @@ static KEYS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Somebody is told to do what is written elsewhere.
 pub(super) static FOLLOW: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:follow|carry out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:follow|carry out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)|(?-u:\b)do (?:exactly )?(?:as|what) (?:it|they|the page|that page) says?").expect("a pattern that is tested")
 });
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
@@ -174,6 +174,12 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         let section = file.document.section(span.start, text.len());
         let around =
             section.start.max(span.start.saturating_sub(NEAR))..section.end.min(span.end + NEAR);
+        // A title between two steps parts nothing where nobody has anything good.
+        let around = if remote.class.is_throwaway() {
+            span.start.saturating_sub(NEAR)..(span.end + NEAR).min(text.len())
+        } else {
+            around
+        };
         let wide = section.start.max(span.start.saturating_sub(3 * NEAR))
             ..section.end.min(span.end + 3 * NEAR);
         let at = skill.at(number, span.clone(), &[]);
@@ -418,7 +424,9 @@ fn locked(
     let comes_from_elsewhere = odd_address || cues.near(Cue::Download, around).is_some();
     let runs = cues.near(Cue::Run, around).is_some() || cues.near(Cue::Program, around).is_some();
     let is_made = [
-        "create",
+        "create a zip",
+        "create an archive",
+        "create the archive",
         "password-protect",
         "protect the",
         "protect your",

@@ -101,3 +101,32 @@ fn secrets_in_evidence_are_taken_out_and_nothing_steers_a_terminal() {
         "{shown}"
     );
 }
+
+/// Small files that would be very much work: each look has an end, and says so.
+#[test]
+fn no_small_file_is_much_work() {
+    let list = format!("x=['a','a']\n{}", "x=[x,x]\n".repeat(40));
+    let names = format!(
+        "a='{}'\n{}",
+        "x".repeat(60_000),
+        (0..3000).map(|at| format!("b{at}=a\n")).collect::<String>()
+    );
+    let runs = format!("import os\na='{}'\n{}", "ls;".repeat(20_000), "os.system(a)\n".repeat(500));
+    let addresses = "http://a.xyz ".repeat(20_000);
+    for (path, text) in [
+        ("a.py", list.clone()),
+        ("a.js", list.replace('\n', ";\n")),
+        ("a.py", names),
+        ("a.py", runs),
+        ("SKILL.md", addresses.clone()),
+        ("a.ps1", addresses),
+        ("SKILL.md", "jailbreak ".repeat(30_000)),
+        ("a.sh", format!("a='{}'\n{}", "x ".repeat(30_000), "echo $a\n".repeat(50))),
+    ] {
+        let started = std::time::Instant::now();
+        let report = audit("x", &[File { path, bytes: text.as_bytes(), is_executable: false }]);
+        // A debug build on a busy machine; without bounds it is minutes, or all memory.
+        assert!(started.elapsed().as_secs() < 60, "{path} {:?}", started.elapsed());
+        assert!(report.findings.len() <= 400, "{path}");
+    }
+}
