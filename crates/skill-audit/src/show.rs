@@ -5,5 +5,5 @@ mod json;
 mod sarif;
 
 pub use html::{Source, html};
-pub use json::{FindingJson, PowerJson, ReportJson, ReportsJson};
+pub use json::{FindingJson, PowerDiff, PowerJson, ReportJson, ReportsJson};
 pub use sarif::sarif;

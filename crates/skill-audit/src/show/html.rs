@@ -1,6 +1,6 @@
 //! Reports as one page that needs nothing else: no script, no font, no picture, no network.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::json::{FindingJson, ReportJson};
@@ -125,23 +125,15 @@ fn skill(
 
 /// What an update adds and takes away.
 fn changes(page: &mut String, before: &ReportJson, now: &ReportJson) {
-    let (old, new) = (before.used(), now.used());
-    let kinds: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
-    let empty = Vec::new();
     let mut rows = String::new();
-    for kind in kinds {
-        let (old, new) = (old.get(kind).unwrap_or(&empty), new.get(kind).unwrap_or(&empty));
-        let gained: Vec<&str> = new.iter().filter(|item| !old.contains(item)).copied().collect();
-        let lost: Vec<&str> = old.iter().filter(|item| !new.contains(item)).copied().collect();
-        if !gained.is_empty() || !lost.is_empty() {
-            let _ = writeln!(
-                rows,
-                "<tr><th>{}</th><td class=\"gained\">{}</td><td class=\"lost\">{}</td></tr>",
-                escaped(kind),
-                list(&gained),
-                list(&lost)
-            );
-        }
+    for diff in now.changes_since(before) {
+        let _ = writeln!(
+            rows,
+            "<tr><th>{}</th><td class=\"gained\">{}</td><td class=\"lost\">{}</td></tr>",
+            escaped(diff.power),
+            list(&diff.gained),
+            list(&diff.lost)
+        );
     }
     page.push_str("<h3>What is different</h3>\n");
     let _ = writeln!(

@@ -1,6 +1,6 @@
 //! A report as JSON. The same form is kept as the verdict of a bundle.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,34 @@ impl ReportJson {
     }
 }
 
+/// What is different about one kind of power between two versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PowerDiff<'a> {
+    /// The kind.
+    pub power: &'a str,
+    /// What is new.
+    pub gained: Vec<&'a str>,
+    /// What is gone.
+    pub lost: Vec<&'a str>,
+}
+
+impl ReportJson {
+    /// Returns what this version uses that `before` did not, and the other way around, by kind.
+    pub fn changes_since<'a>(&'a self, before: &'a Self) -> Vec<PowerDiff<'a>> {
+        let (old, new) = (before.used(), self.used());
+        let kinds: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+        let only = |these: Option<&Vec<&'a str>>, those: Option<&Vec<&'a str>>| -> Vec<&'a str> {
+            let is_new = |item: &&&str| !those.is_some_and(|those| those.contains(item));
+            these.into_iter().flatten().filter(is_new).copied().collect()
+        };
+        let all = kinds.into_iter().map(|power| {
+            let (old, new) = (old.get(power), new.get(power));
+            PowerDiff { power, gained: only(new, old), lost: only(old, new) }
+        });
+        all.filter(|diff| !diff.gained.is_empty() || !diff.lost.is_empty()).collect()
+    }
+}
+
 fn powers(report: &Report) -> Vec<PowerJson> {
     let declared: BTreeMap<&str, String> = report
         .declared
@@ -145,7 +173,7 @@ fn powers(report: &Report) -> Vec<PowerJson> {
         .map(|(kind, extent)| (kind.as_str(), extent.to_string()))
         .collect();
     let Observed { code, told } = &report.observed;
-    let list = |map: &BTreeMap<Power, std::collections::BTreeSet<String>>, power: Power| {
+    let list = |map: &BTreeMap<Power, BTreeSet<String>>, power: Power| {
         map.get(&power).into_iter().flatten().cloned().collect()
     };
     let all = Power::ALL.into_iter().map(|power| PowerJson {

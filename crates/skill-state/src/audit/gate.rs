@@ -1,7 +1,5 @@
 //! What follows from an audit: pure, and the same for every install and approval.
 
-use std::collections::BTreeMap;
-
 use skill_audit::Verdict;
 use skill_audit::show::ReportJson;
 
@@ -120,7 +118,12 @@ fn strict(policy: &AuditPolicy, subject: &Subject<'_>, verdict: Verdict) -> Deci
     }
     let pin = format!("csk audit --allow {} --reason '…'", report.bundle_sha256);
     let is_undeclared = report.findings.iter().any(|finding| finding.rule == "CAP-02");
-    let gained = subject.before.map(|before| gained(before, report)).unwrap_or_default();
+    let changes = subject.before.map(|before| report.changes_since(before)).unwrap_or_default();
+    let gained: Vec<String> = changes
+        .iter()
+        .filter(|diff| WATCHED.contains(&diff.power) && !diff.gained.is_empty())
+        .map(|diff| format!("{} {}", diff.power, diff.gained.join(", ")))
+        .collect();
     let needs = if matches!(verdict, Verdict::Review | Verdict::Unanalyzable) {
         Some((
             format!("the audit says {verdict}: {}", worst(report)),
@@ -133,8 +136,6 @@ fn strict(policy: &AuditPolicy, subject: &Subject<'_>, verdict: Verdict) -> Deci
     } else if gained.is_empty() {
         None
     } else {
-        let gained: Vec<String> =
-            gained.iter().map(|(kind, items)| format!("{kind} {}", items.join(", "))).collect();
         Some((
             format!("the update adds powers: {}", gained.join("; ")),
             "look at it by `csk audit --diff`, then pin it".to_owned(),
@@ -144,18 +145,6 @@ fn strict(policy: &AuditPolicy, subject: &Subject<'_>, verdict: Verdict) -> Deci
         Some((reason, way)) => Decision::Refuse { reason, hint: format!("{way}: {pin}") },
         None => Decision::Go,
     }
-}
-
-/// Returns powers of the kinds that are watched which a version has and the one before had not.
-fn gained<'a>(before: &'a ReportJson, now: &'a ReportJson) -> BTreeMap<&'a str, Vec<&'a str>> {
-    let old = before.used();
-    let new = now.used().into_iter().filter(|(kind, _)| WATCHED.contains(kind));
-    new.map(|(kind, items)| {
-        let had = old.get(kind).map(Vec::as_slice).unwrap_or_default();
-        (kind, items.into_iter().filter(|item| !had.contains(item)).collect::<Vec<_>>())
-    })
-    .filter(|(_, items)| !items.is_empty())
-    .collect()
 }
 
 /// Returns the verdict of a report; one that is not known is the worst there is.

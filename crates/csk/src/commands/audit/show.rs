@@ -1,6 +1,6 @@
 //! Reports as people read them on a terminal.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use csk_core::audit::rules::Rule;
@@ -118,22 +118,11 @@ fn powers(report: &ReportJson, width: Option<usize>) -> String {
 
 /// What a version adds and takes away.
 fn changes(before: &ReportJson, now: &ReportJson, width: Option<usize>) -> String {
-    let (old, new) = (before.used(), now.used());
-    let kinds: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
-    let empty = Vec::new();
     let mut rows = Vec::new();
-    for kind in kinds {
-        let (old, new) = (old.get(kind).unwrap_or(&empty), new.get(kind).unwrap_or(&empty));
-        let only = |these: &[&str], those: &[&str]| -> Vec<String> {
-            these
-                .iter()
-                .filter(|item| !those.contains(item))
-                .map(|item| (*item).to_owned())
-                .collect()
-        };
-        for (word, items) in [("gained", only(new, old)), ("lost", only(old, new))] {
+    for diff in now.changes_since(before) {
+        for (word, items) in [("gained", diff.gained), ("lost", diff.lost)] {
             if !items.is_empty() {
-                rows.push(vec![format!("  {word}"), kind.to_owned(), items.join(", ")]);
+                rows.push(vec![format!("  {word}"), diff.power.to_owned(), items.join(", ")]);
             }
         }
     }
