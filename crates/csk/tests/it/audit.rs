@@ -394,6 +394,8 @@ fn folders_commits_and_slips_are_understood() {
     // A folder can be audited where csk was never set up.
     fs::remove_dir_all(world.home().join(".cocoaskills")).unwrap();
     assert_eq!(world.csk("audit some/one").code, Some(0));
+    let slip = world.csk("audit some/on");
+    assert!(slip.code == Some(2) && slip.stderr.contains("no folder `some/on`"), "{}", slip.stderr);
 }
 
 #[test]

@@ -29,6 +29,10 @@ pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Bun
     if let Some((repository, reference)) = target.rsplit_once('@') {
         return committed(context, repository, reference).map(|bundle| vec![bundle]);
     }
+    if !context.config_path.as_path().exists() {
+        return Err(Failure::usage(format!("there is no folder `{target}`"))
+            .with_hint("skills of projects are known once `csk bootstrap` has made a config"));
+    }
     let config = context.config()?;
     let selected = project(context, &config)?;
     let skills: Vec<&Declaration> =
