@@ -317,6 +317,11 @@ fn complete(
             Some(Err(error)) => group.refuse(error.clone()),
         }
     }
+    // Where an audit refuses all that there was to do, nothing is written at all.
+    let is_refused = |group: &Group| matches!(group.error, Some(SkillError::Audit { .. }));
+    if plan.skills.iter().any(is_refused) && plan.skills.iter().all(Group::is_empty) {
+        plan.env.clear();
+    }
     plan_shims(target, plan, &planned.observed, &planned.files, store)?;
     let is_as_left = target.scope == Scope::Global || is_as_left(&environment.home, &target.root);
     // Somebody has put something where commands are: it must not be the repository.

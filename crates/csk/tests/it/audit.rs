@@ -61,9 +61,12 @@ fn what_is_bad_is_not_installed_and_nothing_is_written() {
             "{}",
             run.stderr
         );
-        assert!(!world.app(".agents/skills/bad").exists());
-        assert_eq!(world.listing(".claude"), "", "{words}");
+        assert!(!world.app(".agents").exists() && !world.app(".claude").exists(), "{words}");
     }
+    let before = world.read(world.app(".gitignore"));
+    assert_eq!(world.csk("install app --audit --fix-gitignore").code, Some(1));
+    assert_eq!(world.read(world.app(".gitignore")), before);
+    assert!(!world.app(".agents").exists());
     // Without a word of the user nothing is audited; with one in the config everything is.
     assert_eq!(world.csk("install app --dry-run").code, Some(0));
     world.config(r#", "audit": "advisory""#);
