@@ -6,6 +6,7 @@ mod approvals;
 mod audited;
 mod decisions;
 mod execute;
+mod guarded;
 mod recorded;
 mod tools;
 mod watched;
