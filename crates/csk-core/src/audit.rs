@@ -96,8 +96,8 @@ pub struct Auditor {
     now: Timestamp,
     /// Where somebody can be asked.
     asker: Option<Asker>,
-    /// What was answered: the same content is asked about once.
-    answers: Arc<Mutex<Vec<(String, bool)>>>,
+    /// What was answered: the same question is asked once.
+    answers: Arc<Mutex<Vec<(Asked, bool)>>>,
 }
 
 /// What follows for a skill that is about to be installed.
@@ -216,16 +216,16 @@ impl Auditor {
         }
     }
 
-    /// Asks once about the same content; `None` where nobody can be asked.
+    /// Asks the same question once; `None` where nobody can be asked. Another language of the same commit may be another question.
     fn ask(&self, asked: &Asked) -> Option<bool> {
         let asker = self.asker.as_ref()?;
         // A question that went wrong was not answered with yes.
         let mut answers = self.answers.lock().ok()?;
-        if let Some((_, answer)) = answers.iter().find(|(bundle, _)| *bundle == asked.bundle) {
+        if let Some((_, answer)) = answers.iter().find(|(before, _)| before == asked) {
             return Some(*answer);
         }
         let answer = (asker.0)(asked);
-        answers.push((asked.bundle.clone(), answer));
+        answers.push((asked.clone(), answer));
         Some(answer)
     }
 }

@@ -129,7 +129,7 @@ pub fn prepare(
         None => None,
     };
     let mut files = context(&snapshot, manifest.as_ref()).map_err(PrepareError::from)?;
-    let as_written = files.clone();
+    let as_written = locale.is_some().then(|| files.clone());
     warnings.extend(format_warnings(&files, declaration));
     if let Rendered::Kept { available } =
         render(&mut files, &snapshot, locale).map_err(PrepareError::from)?
@@ -144,7 +144,7 @@ pub fn prepare(
     let audit = sources.auditor.filter(|auditor| auditor.looks());
     let name = declaration.name.as_str();
     // What is installed is what is looked at: a project's language may bring other words.
-    let is_rendered = files != as_written;
+    let is_rendered = as_written.is_some_and(|before| before != files);
     let audit = match audit {
         Some(auditor) if is_rendered => Some(auditor.look_rendered(name, &snapshot, &files)?),
         Some(auditor) => Some(auditor.look(name, &snapshot, bundle)?),
