@@ -17,5 +17,5 @@ mod tree;
 mod word;
 
 pub use line::{Assignment, Command, Line, Redirect, Refusal};
-pub use tree::read;
+pub use tree::{parse_within, read};
 pub use word::{Certainty, Word};

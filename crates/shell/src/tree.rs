@@ -41,7 +41,13 @@ pub fn read(text: &str) -> Result<Line, Refusal> {
 
 /// Parses a line, unless that is more work than any honest line needs: some make the grammar try very many ways.
 pub(crate) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
-    let mut left = STEPS + text.len() / BYTES_A_STEP;
+    let tree = parse_within(parser, text, STEPS + text.len() / BYTES_A_STEP);
+    tree.ok_or_else(|| Refusal::new("the line takes too long to read"))
+}
+
+/// Parses a text by whatever grammar the parser has, in so many hundreds of steps at most; `None` if that is not enough.
+pub fn parse_within(parser: &mut Parser, text: &str, steps: usize) -> Option<Tree> {
+    let mut left = steps;
     let mut is_too_much = |_: &ParseState| match left.checked_sub(1) {
         Some(less) => {
             left = less;
@@ -51,8 +57,7 @@ pub(crate) fn parse(parser: &mut Parser, text: &str) -> Result<Tree, Refusal> {
     };
     let options = ParseOptions::new().progress_callback(&mut is_too_much);
     let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
-    let tree = parser.parse_with_options(&mut rest, None, Some(options));
-    tree.ok_or_else(|| Refusal::new("the line takes too long to read"))
+    parser.parse_with_options(&mut rest, None, Some(options))
 }
 
 /// Refuses what the two readers, or bash in another locale, could see differently.

@@ -10,7 +10,7 @@ mod texts;
 
 use std::ops::Range;
 
-use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Language, Node, Parser, Tree};
 
 use crate::op::Scene;
 
@@ -101,17 +101,7 @@ const BYTES_A_STEP: usize = 24;
 fn parse(text: &str, language: &Language) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(language).ok()?;
-    let mut left = STEPS + text.len() / BYTES_A_STEP;
-    let mut is_too_much = |_: &ParseState| match left.checked_sub(1) {
-        Some(less) => {
-            left = less;
-            false
-        }
-        None => true,
-    };
-    let options = ParseOptions::new().progress_callback(&mut is_too_much);
-    let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
-    parser.parse_with_options(&mut rest, None, Some(options))
+    shell::parse_within(&mut parser, text, STEPS + text.len() / BYTES_A_STEP)
 }
 
 fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {

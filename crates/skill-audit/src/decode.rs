@@ -53,6 +53,8 @@ impl Encoding {
 pub(crate) const DEEPEST: usize = 3;
 /// The longest text that is decoded, and the most that comes of it.
 const MOST: usize = 1 << 20;
+/// The most lines with letters that are written as numbers.
+const MOST_LINES: usize = 1000;
 /// Shorter runs are words, digests and names.
 const SHORTEST: usize = 24;
 
@@ -175,8 +177,16 @@ pub(crate) struct Hidden {
     pub(crate) text: String,
 }
 
+/// Everything that was hidden in a text.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) all: Vec<Hidden>,
+    /// Whether there is more than is decoded.
+    pub(crate) is_cut: bool,
+}
+
 /// Finds runs of letters and digits that decode to readable text.
-pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
+pub(crate) fn hidden(text: &str) -> Found {
     let mut found = escaped(text);
     let bytes = text.as_bytes();
     // All together: a few bytes can unpack to very many.
@@ -190,11 +200,12 @@ pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
             continue;
         }
         let end = at + bytes[at..].iter().take_while(|byte| is_part(**byte)).count();
-        if end - at >= SHORTEST && left > 0 {
+        if end - at >= SHORTEST && left == 0 {
+            found.is_cut = true;
+        } else if end - at >= SHORTEST {
             let hidden = decode_run(&text[at..end], at);
-            let size = hidden.as_ref().map_or(0, |hidden| hidden.text.len());
-            left = left.saturating_sub(size + 256);
-            found.extend(hidden);
+            left = left.saturating_sub(hidden.as_ref().map_or(0, |hidden| hidden.text.len()));
+            found.all.extend(hidden);
         }
         at = end;
     }
@@ -202,19 +213,21 @@ pub(crate) fn hidden(text: &str) -> Vec<Hidden> {
 }
 
 /// Finds lines with letters that are written as numbers, as JSON and YAML allow it.
-fn escaped(text: &str) -> Vec<Hidden> {
-    let mut found = Vec::new();
+fn escaped(text: &str) -> Found {
+    let mut found = Found::default();
     if !text.contains("\\u00") && !text.contains("\\x") {
         return found;
     }
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let letters = line.matches("\\u00").count() + line.matches("\\x").count();
-        if letters >= 2 && line.len() < 64 << 10 && found.len() < 1000 {
+        if letters >= 2 && found.all.len() >= MOST_LINES {
+            found.is_cut = true;
+        } else if letters >= 2 {
             let plain = shell::sketch::escapes(line);
             if plain != line && is_readable(&plain) {
                 let span = at..at + line.len();
-                found.push(Hidden { span, chain: vec![Encoding::Escapes], text: plain });
+                found.all.push(Hidden { span, chain: vec![Encoding::Escapes], text: plain });
             }
         }
         at += line.len();
@@ -262,7 +275,7 @@ mod tests {
                 vec![Encoding::Base64, Encoding::Utf16],
             ),
         ] {
-            let found = hidden(&format!("x '{hidden_text}' y"));
+            let found = hidden(&format!("x '{hidden_text}' y")).all;
             assert_eq!(found.len(), 1, "{hidden_text}");
             assert_eq!((found[0].text.as_str(), &found[0].chain), (inner, &chain));
         }
@@ -276,7 +289,7 @@ mod tests {
             "aVeryLongIdentifierThatIsWrittenInCamelCaseAndMore",
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
         ] {
-            assert_eq!(hidden(text), [], "{text}");
+            assert_eq!(hidden(text).all, [], "{text}");
         }
     }
 

@@ -6,6 +6,7 @@ use regex::Regex;
 
 use crate::decode::{self, Encoding};
 use crate::hosts::Remote;
+use crate::near::{line, slice};
 use crate::op::{Channel, Does, Scene};
 use crate::paths::PathClass;
 use crate::programs::somewhere;
@@ -50,6 +51,9 @@ pattern!(
 );
 pattern!(ADDRESS, r#"(?i)https?://[^\s"'`)>\]|;]+"#);
 
+/// How far around something what belongs to it stands.
+const FAR: usize = 600;
+
 /// Paths in a text that nobody sends anywhere, with where they stand.
 pub(crate) fn secret_paths(text: &str) -> Vec<(std::ops::Range<usize>, PathClass)> {
     let mut found = Vec::new();
@@ -75,14 +79,14 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
     let addresses =
         |around: &str| ADDRESS.find(around).and_then(|found| Remote::parse(found.as_str()));
     for found in FETCH_AND_RUN.find_iter(text) {
-        let line = line_around(text, found.range());
+        let around = line(text, &found.range(), FAR);
         // An address may be written without how it is reached.
         let bare =
-            || text[line.clone()].split([' ', '|', '(', ')', '\'', '"']).find_map(Remote::parse);
-        let from = addresses(&text[line.clone()])
+            || text[around.clone()].split([' ', '|', '(', ')', '\'', '"']).find_map(Remote::parse);
+        let from = addresses(&text[around.clone()])
             .or_else(bare)
             .unwrap_or_else(|| somewhere(found.as_str()));
-        scene.add(&line, Does::RunFetched { from, by: "Invoke-Expression".to_owned() });
+        scene.add(&around, Does::RunFetched { from, by: "Invoke-Expression".to_owned() });
     }
     for (range, _) in secret_paths(text) {
         scene.add(
@@ -93,19 +97,18 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
         );
     }
     for found in SENDS.find_iter(text) {
-        let line = line_around(text, found.range());
-        let to = addresses(&text[line.clone()]).or_else(|| addresses(text));
+        let around = line(text, &found.range(), FAR);
+        let to = addresses(&text[around.clone()]).or_else(|| addresses(text));
         if let Some(to) = to {
-            scene.add(&line, Does::Send { to, secrets: Vec::new(), by: Channel::Body });
+            scene.add(&around, Does::Send { to, secrets: Vec::new(), by: Channel::Body });
         }
     }
     for found in ADDRESS.find_iter(text).take(crate::inspect::MOST_PLACES) {
-        let line = line_around(text, found.range());
-        if DOWNLOAD.is_match(&text[line])
+        let around = line(text, &found.range(), FAR);
+        if DOWNLOAD.is_match(&text[around])
             && let Some(remote) = Remote::parse(found.as_str())
         {
-            let rest = &text[found.end()..text.len().min(found.end() + 600).max(found.end())];
-            let runs = STARTED.is_match(rest.get(..rest.len()).unwrap_or_default());
+            let runs = STARTED.is_match(slice(text, &(found.end()..found.end() + FAR)));
             scene.add(&found.range(), Does::Fetch(remote.clone()));
             if runs {
                 scene.add(
@@ -153,24 +156,11 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
     }
     if let Some(found) = SOCKET_SHELL.find(text) {
         scene.add(
-            &line_around(text, found.range()),
+            &line(text, &found.range(), FAR),
             Does::RemoteShell { form: "a shell over a socket".to_owned() },
         );
     }
     if let Some(found) = WEAKEN.find(text) {
         scene.add(&found.range(), Does::Weaken { what: "the virus scanner".to_owned() });
     }
-}
-
-/// Returns the line that something stands in; of one that is very long, what is near.
-fn line_around(text: &str, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
-    const FAR: usize = 600;
-    let floor = |at: usize| {
-        (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-    };
-    let first = floor(range.start.saturating_sub(FAR));
-    let last = floor(range.end + FAR).max(range.end);
-    let start = text[first..range.start].rfind('\n').map_or(first, |at| first + at + 1);
-    let end = text[range.end..last].find('\n').map_or(last, |at| range.end + at);
-    start..end
 }

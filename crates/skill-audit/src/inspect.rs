@@ -15,6 +15,7 @@ use crate::decode::{self, Encoding, Hidden};
 use crate::generic::generic_code;
 use crate::hosts::{HostClass, Remote};
 use crate::markdown::{Document, document};
+use crate::near::slice;
 use crate::normal::{Normal, normal};
 use crate::op::{Does, Op, Role, Scene};
 use crate::shell_code::Shell;
@@ -25,6 +26,9 @@ pub(crate) const MOST_TEXT: usize = 1 << 20;
 
 /// How many places of one kind are looked at in one file.
 pub(crate) const MOST_PLACES: usize = 2000;
+
+/// How many commands are looked for in lines that are no code.
+const MOST_COMMANDS: usize = 10_000;
 
 /// A file, read.
 pub(crate) struct Inspected<'a> {
@@ -63,20 +67,20 @@ static ACTIVE: LazyLock<AhoCorasick> = LazyLock::new(|| {
 impl Inspected<'_> {
     /// Returns a stretch of the text; ends inside of a character move out of it.
     pub(crate) fn slice(&self, range: &Range<usize>) -> &str {
-        let text = self.text.text.as_str();
-        let floor = |at: usize| {
-            (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-        };
-        let start = floor(range.start);
-        &text[start..floor(range.end).max(start)]
+        slice(&self.text.text, range)
     }
 
     /// Takes what was found in it, and whether all of it was looked at.
     fn take(&mut self, (ops, is_cut): (Vec<Op>, bool)) {
         self.ops = ops;
-        if is_cut && self.unread.is_none() {
-            self.unread = Some("it is larger or deeper than is followed".to_owned());
+        if is_cut {
+            self.take_cut("it is larger or deeper than is followed");
         }
+    }
+
+    /// Notes why not all of it was looked at; the first reason stays.
+    fn take_cut(&mut self, reason: &str) {
+        self.unread.get_or_insert_with(|| reason.to_owned());
     }
 
     pub(crate) fn is_script(&self) -> bool {
@@ -134,7 +138,11 @@ pub(crate) fn inspect(file: File<'_>) -> Inspected<'_> {
     if kind == Kind::Markdown {
         inspected.document = document(&inspected.text.text);
     }
-    inspected.hidden = decode::hidden(&inspected.text.text);
+    let found = decode::hidden(&inspected.text.text);
+    inspected.hidden = found.all;
+    if found.is_cut {
+        inspected.unread = Some("more is hidden in it than is decoded".to_owned());
+    }
     inspected.steps = steps_of(&inspected.text.text, kind);
     let is_code = matches!(kind, Kind::Python | Kind::JavaScript | Kind::TypeScript);
     if is_code && inspected.steps.is_none() {
@@ -169,7 +177,12 @@ pub(crate) fn follow(all: &mut [Inspected<'_>]) {
     // What one script leaves for another is known only now.
     let is_shared = !files.is_empty() || !variables.is_empty();
     let several = all.iter().filter(|one| is_run(one)).count();
-    if is_shared && (2..=MOST_TOGETHER).contains(&several) {
+    if is_shared && several > MOST_TOGETHER {
+        let first = all.iter_mut().find(|one| is_run(one));
+        first
+            .into_iter()
+            .for_each(|one| one.take_cut("there are more scripts than are followed together"));
+    } else if is_shared && several > 1 {
         let (files, variables) = (Arc::new(files), Arc::new(variables));
         for (number, one) in all.iter_mut().enumerate().filter(|(_, one)| is_run(one)) {
             let mut shell = Shell::new(&siblings, &files, &variables);
@@ -274,7 +287,9 @@ fn look_inside(text: &str, chain: &[Encoding], scene: &mut Scene) {
         if COMMAND.is_match(text) {
             lines(text, &mut Shell::default(), scene);
         }
-        for more in decode::hidden(text) {
+        let more = decode::hidden(text);
+        scene.is_cut |= more.is_cut;
+        for more in more.all {
             look_inside(&more.text, &more.chain, scene);
         }
     });
@@ -352,6 +367,7 @@ fn mislabelled(text: &str, shell: &mut Shell, scene: &mut Scene) {
         let at = line.as_ptr() as usize - text.as_ptr() as usize;
         let mut inner = Scene::new(0, Role::Fence, 0);
         lines(line, shell, &mut inner);
+        scene.is_cut |= inner.is_cut;
         for op in inner.ops {
             scene.add_nested(&(at..at + line.len()), op);
         }
@@ -449,7 +465,11 @@ fn commands(
     scene: &mut Scene,
     place: &dyn Fn(Range<usize>) -> Range<usize>,
 ) {
-    for found in COMMAND.captures_iter(text).take(5 * MOST_PLACES) {
+    for (number, found) in COMMAND.captures_iter(text).enumerate() {
+        if number >= MOST_COMMANDS {
+            scene.is_cut = true;
+            break;
+        }
         let Some(command) = found.get(1) else { continue };
         let before = text[..command.start()].chars().next_back();
         let mut line = command.as_str();
@@ -461,10 +481,14 @@ fn commands(
         line = line.split("</").next().unwrap_or(line);
         let unescaped = line.replace("\\\"", "\"");
         let mut inner = Scene::new(0, Role::Prose, 0);
-        if let Some(script) = sketch(unescaped.trim_end_matches(['`', ',', '.'])) {
-            shell.script(&script, &Value::default(), &mut inner);
+        match sketch(unescaped.trim_end_matches(['`', ',', '.'])) {
+            Some(script) => {
+                shell.script(&script, &Value::default(), &mut inner);
+            }
+            None => inner.is_cut = true,
         }
         generic_code(line, &mut inner);
+        scene.is_cut |= inner.is_cut;
         let range = place(command.start()..command.start() + line.len());
         for op in inner.ops {
             scene.add_nested(&range, op);

@@ -14,6 +14,7 @@ mod generic;
 mod hosts;
 mod inspect;
 mod markdown;
+mod near;
 mod normal;
 mod observed;
 mod op;

@@ -80,22 +80,6 @@ impl Observed {
         let both = [&self.code, &self.told];
         both.iter().filter_map(|map| map.get(&power)).flatten().map(String::as_str).collect()
     }
-
-    /// Returns true if nothing is used.
-    pub fn is_empty(&self) -> bool {
-        self.code.is_empty() && self.told.is_empty()
-    }
-
-    /// Returns what this has and `before` had not, of every kind.
-    pub fn gained_since(&self, before: &Self) -> BTreeMap<Power, BTreeSet<String>> {
-        let gained = Power::ALL.into_iter().filter_map(|power| {
-            let (now, then) = (self.of(power), before.of(power));
-            let new: BTreeSet<String> =
-                now.difference(&then).map(|item| (*item).to_owned()).collect();
-            (!new.is_empty()).then_some((power, new))
-        });
-        gained.collect()
-    }
 }
 
 pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {

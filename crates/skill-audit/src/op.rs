@@ -234,13 +234,12 @@ impl Scene {
         look: impl FnOnce(&mut Self),
     ) {
         if self.depth >= DEEPEST || self.chain.len() + chain.len() > crate::decode::DEEPEST {
+            self.is_cut = true;
             return;
         }
+        let fixed = self.fixed.clone();
         let span = range.start + self.offset..range.end + self.offset;
-        let fixed = self.fixed.replace(span.clone());
-        if let Some(before) = &fixed {
-            self.fixed = Some(before.clone());
-        }
+        self.fixed.get_or_insert(span);
         self.depth += 1;
         self.chain.extend_from_slice(chain);
         look(self);

@@ -10,6 +10,7 @@ use crate::about::About;
 use crate::artifact::{File, Kind};
 use crate::finding::{Finding, FlowStep, Severity, Verdict, verdict};
 use crate::inspect::{Inspected, follow, inspect};
+use crate::near;
 use crate::observed::{Observed, Power, observed};
 use crate::op::{At, Role};
 use crate::rules::{Hit, Skill, apply};
@@ -314,20 +315,10 @@ const LONGEST: usize = 240;
 
 /// Returns the lines that a finding stands in, with secrets taken out and nothing that could steer a terminal.
 fn evidence(text: &str, at: &At) -> String {
-    let floor = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let (start, end) = (floor(at.span.start), floor(at.span.end.max(at.span.start)));
-    let first = floor(start.saturating_sub(LONGEST));
-    let last = floor(end + LONGEST).max(end);
-    let line_start = text[first..start].rfind('\n').map_or(first, |at| first + at + 1);
-    let line_end = text[end..last].find('\n').map_or(last, |at| end + at);
-    let from = floor(line_start.max(start.saturating_sub(LONGEST / 2)));
-    let to = floor(line_end.min(start + LONGEST));
+    let line = near::line(text, &at.span, LONGEST);
+    let start = near::floor(text, at.span.start);
+    let from = near::floor(text, line.start.max(start.saturating_sub(LONGEST / 2)));
+    let to = near::floor(text, line.end.min(start + LONGEST));
     let shown: String = text[from..to.max(from)]
         .trim()
         .chars()

@@ -295,14 +295,7 @@ fn helper(
     let gets = cues.near(Cue::Download, around).is_some() || is_bundle;
     let runs = cues.near(Cue::Run, around).is_some();
     let must = cues.near(Cue::Require, wide).is_some();
-    let is_odd = matches!(
-        remote.class,
-        HostClass::Paste
-            | HostClass::FileDrop
-            | HostClass::Shortener
-            | HostClass::Tunnel
-            | HostClass::Address
-    );
+    let is_odd = remote.class.is_throwaway();
     let is_packed =
         [Cue::Archive, Cue::Program].iter().any(|cue| cues.near(*cue, around).is_some());
     if !(gets || is_odd && is_packed) || !runs {

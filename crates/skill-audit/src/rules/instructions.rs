@@ -11,6 +11,7 @@ use crate::cues::{Cue, Cues};
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::{Inspected, MOST_PLACES};
+use crate::near;
 use crate::op::{At, Does, Role};
 use crate::rules::delivery::FOLLOW;
 
@@ -468,12 +469,7 @@ fn unasked(
 
 /// Returns the line that something stands in, shortened.
 fn line(text: &str, range: &Range<usize>) -> String {
-    let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let first = floor(range.start.saturating_sub(200));
-    let last = floor((range.end + 200).min(text.len())).max(range.end);
-    let start = text[first..range.start].rfind('\n').map_or(first, |at| first + at + 1);
-    let end = text[range.end..last].find('\n').map_or(last, |at| range.end + at);
-    let line = text[start..end].trim();
+    let line = text[near::line(text, range, 200)].trim();
     match line.char_indices().nth(120) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

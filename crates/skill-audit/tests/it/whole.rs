@@ -1,5 +1,6 @@
 //! The report as a whole: the same for the same bytes, never a crash, and about what is declared.
 
+use skill_audit::show::ReportJson;
 use skill_audit::{File, Power, Verdict, audit};
 
 use crate::fixtures::{cases, report};
@@ -45,6 +46,9 @@ fn nothing_that_is_handed_over_makes_it_crash() {
         format!("```python\n{}\n```", "f(".repeat(3000)).into_bytes(),
         format!("```js\n{}\n```", "[{a:".repeat(3000)).into_bytes(),
         "é".repeat(3000).into_bytes(),
+        // An address, and a letter of two bytes where the look around it ends.
+        format!("iwr http://a.xyz {}é start-process", "x".repeat(598)).into_bytes(),
+        format!("iwr http://a.xyz {}é start-process", "x".repeat(599)).into_bytes(),
         "https://é.example/—x password: — zip run download ".repeat(200).into_bytes(),
     ];
     for (at, bytes) in odd.iter().enumerate() {
@@ -83,11 +87,15 @@ fn powers_are_seen_in_code_and_in_text() {
     assert!(has(Power::Secrets, "~/.ssh/id_rsa") && has(Power::Persistence, "~/.bashrc"));
     assert!(has(Power::Env, "TAVILY_API_KEY") && has(Power::Write, "the workspace"));
     assert!(observed.told.get(&Power::Exec).is_none_or(|told| !told.contains("git")));
-    let before = report(&files[..1]).observed;
-    let gained = observed.gained_since(&before);
-    assert!(gained[&Power::Network].contains("api.tavily.com"));
-    assert!(!gained[&Power::Network].contains("api.github.com"));
-    assert!(before.gained_since(&observed).is_empty());
+    let json = |files: &[(String, Vec<u8>)]| ReportJson::new(&report(files), "sha256:0");
+    let (before, now) = (json(&files[..1]), json(&files));
+    let changes = now.changes_since(&before);
+    let network = changes.iter().find(|diff| diff.power == "network").unwrap();
+    assert_eq!(
+        (network.gained.as_slice(), network.lost.as_slice()),
+        (&["api.tavily.com"][..], &[][..])
+    );
+    assert!(now.changes_since(&now).is_empty());
 }
 
 #[test]
@@ -100,6 +108,22 @@ fn secrets_in_evidence_are_taken_out_and_nothing_steers_a_terminal() {
         shown.contains("[secret]") && !shown.contains("ghp_") && !shown.contains('\u{1b}'),
         "{shown}"
     );
+}
+
+/// What is hidden more deeply than is decoded is said to be so.
+#[test]
+fn a_payload_that_is_too_deep_is_not_a_pass() {
+    use base64::Engine;
+
+    let engine = base64::engine::general_purpose::STANDARD;
+    let mut text = "echo harmless words that nobody minds | cat".to_owned();
+    for depth in 1..=5 {
+        text = format!("echo {} | base64 -d | bash", engine.encode(&text));
+        let skill = format!("---\nname: x\ndescription: d\n---\n```bash\n{text}\n```\n");
+        let verdict = report(&[("SKILL.md".to_owned(), skill.into_bytes())]).verdict;
+        assert!(verdict >= Verdict::Review, "{depth} {verdict}");
+        assert!(depth <= 3 || verdict >= Verdict::Unanalyzable, "{depth} {verdict}");
+    }
 }
 
 /// Small files that would be very much work: each look has an end, and says so.
