@@ -72,7 +72,7 @@ fn main() {
         spec.strongest = tier;
         sandbox::start(&spec)
             .and_then(sandbox::Running::wait)
-            .is_ok_and(|outcome| outcome.tier == tier)
+            .is_ok_and(|outcome| outcome.tier == Some(tier))
     };
     let show = |name: &str, time: Option<Duration>| match time {
         Some(time) => println!("{name}\t{}", time.as_micros()),

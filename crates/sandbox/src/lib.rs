@@ -36,7 +36,7 @@ pub use error::SandboxError;
 pub use guarantee::Guarantee;
 pub use layer::{Change, ChangeKind, CommitError, Layer};
 pub use outcome::{Captured, Ended, Outcome, Violation};
-pub use spec::PROXY;
+pub use spec::{HANDED, PROXY};
 pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
 
 /// Names in a workspace that run or steer something later; no run may write them.
@@ -82,6 +82,11 @@ pub fn init() {
 /// Names a program that calls [`init`] first thing in its `main`, to be the stage instead of this one.
 pub fn use_helper(program: impl Into<std::path::PathBuf>) {
     sys::use_helper(program.into());
+}
+
+/// Reads what was handed to this process by whoever had it started in a sandbox: see [`Spec::handed`].
+pub fn handed() -> std::io::Result<Vec<u8>> {
+    sys::handed()
 }
 
 /// A program that runs. Dropping it ends it and everything that it started.

@@ -31,6 +31,11 @@ pub(crate) fn use_helper(program: std::path::PathBuf) {
     let _ = running::HELPER.set(program);
 }
 
+/// Reads what was handed to this process.
+pub(crate) fn handed() -> std::io::Result<Vec<u8>> {
+    wire::unseal_bytes(sys::adopt(crate::HANDED)?)
+}
+
 /// Becomes the stage if this process was started as one.
 pub(crate) fn init() {
     let mut args = std::env::args_os();

@@ -23,8 +23,8 @@ pub struct Outcome {
     pub duration: Duration,
     /// What held.
     pub enforced: Vec<Guarantee>,
-    /// The kind of sandbox that it was.
-    pub tier: Tier,
+    /// The kind of sandbox that it was; none for what runs in the caller's own process.
+    pub tier: Option<Tier>,
 }
 
 /// Why a run ended.
@@ -38,6 +38,8 @@ pub enum Ended {
     Timeout,
     /// It took too much memory.
     Memory,
+    /// It did what no WebAssembly may do, and was ended there.
+    Trapped,
     /// It wrote too much.
     Output,
     /// The caller ended it.

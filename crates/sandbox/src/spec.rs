@@ -28,6 +28,8 @@ pub struct Spec {
     pub limits: Limits,
     /// What it reads from standard input.
     pub stdin: Vec<u8>,
+    /// What it finds in a memory that nobody can change, behind the descriptor [`HANDED`]. Only on Linux.
+    pub handed: Option<Vec<u8>>,
     /// What must hold, or it does not start.
     pub required: BTreeSet<Guarantee>,
     /// The strongest kind of sandbox to try.
@@ -53,6 +55,9 @@ pub enum Writes {
     /// Straight to the files. Protected names cannot be written.
     Direct,
 }
+
+/// The descriptor of what is handed to a program.
+pub const HANDED: i32 = 6;
 
 /// What stands for the address of the proxy in a variable: the port is known only inside.
 pub const PROXY: &str = "http://127.0.0.1:0";
@@ -118,6 +123,7 @@ impl Spec {
             network: Network::None,
             limits: Limits::default(),
             stdin: Vec::new(),
+            handed: None,
             required: Guarantee::CORE.into_iter().collect(),
             strongest: Tier::A,
         }

@@ -14,6 +14,11 @@ pub(crate) fn init() {}
 
 pub(crate) fn use_helper(_: PathBuf) {}
 
+/// Nothing is handed to a program here.
+pub(crate) fn handed() -> std::io::Result<Vec<u8>> {
+    Err(std::io::Error::other("nothing is handed to a program on this system"))
+}
+
 pub(crate) fn start(_: &Spec) -> Result<Running, SandboxError> {
     Err(SandboxError::Unavailable {
         missing: Guarantee::CORE.to_vec(),

@@ -19,7 +19,7 @@ use super::view;
 use super::wire::{Report, send};
 use crate::error::Failure;
 use crate::outcome::Ended;
-use crate::{Guarantee, Network, Spec, Tier, Writes};
+use crate::{Guarantee, HANDED, Network, Spec, Tier, Writes};
 
 /// How often memory is looked at where no group bounds it.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
@@ -217,8 +217,9 @@ pub(super) fn into_program(known: &Known<'_>) -> io::Result<()> {
     sys::set_limit(libc::RLIMIT_MEMLOCK, 1 << 20)?;
     std::env::set_current_dir(&known.spec.cwd)?;
     sys::unblock_signals()?;
-    // Everything but the three streams is closed by starting the program.
-    sys::close_on_exec_from(3)
+    // Everything but the three streams, and what is handed on, is closed by starting the program.
+    sys::close_on_exec_from(3)?;
+    if known.spec.handed.is_some() { sys::keep_on_exec(HANDED) } else { Ok(()) }
 }
 
 /// Answers for the program until it ends, and ends with it.

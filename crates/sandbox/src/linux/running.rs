@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::layer::Layer;
 use super::spawn;
-use super::wire::{Report, receive, seal};
+use super::wire::{Report, receive, seal, seal_bytes};
 use crate::capture::capture;
 use crate::error::{Failure, SandboxError};
 use crate::outcome::{Captured, Ended, Outcome, Violation};
@@ -93,28 +93,24 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
     let (stdin_of_stage, stdin) = pipe()?;
     let (stdout, stdout_of_stage) = pipe()?;
     let (stderr, stderr_of_stage) = pipe()?;
+    let handed = spec.handed.as_deref().map(seal_bytes).transpose();
+    let handed = handed.map_err(setup("cannot hand over what is to be handed"))?;
     let fds = [
-        &stdin_of_stage,
-        &stdout_of_stage,
-        &stderr_of_stage,
-        &memory,
-        &status_of_stage,
-        &lifeline_of_stage,
-    ];
-    let (started, begun) = (Instant::now(), SystemTime::now());
-    let stage = spawn::stage(
-        HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path),
-        &fds.map(AsFd::as_fd),
-    )
-    .map_err(setup("cannot start the stage"))?;
-    drop((
         stdin_of_stage,
         stdout_of_stage,
         stderr_of_stage,
         memory,
         status_of_stage,
         lifeline_of_stage,
-    ));
+    ];
+    let fds: Vec<OwnedFd> = fds.into_iter().chain(handed).collect();
+    let (started, begun) = (Instant::now(), SystemTime::now());
+    let stage = spawn::stage(
+        HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path),
+        &fds.iter().map(AsFd::as_fd).collect::<Vec<_>>(),
+    )
+    .map_err(setup("cannot start the stage"))?;
+    drop(fds);
     let lifeline = Arc::new(Mutex::new(Some(lifeline)));
     let is_flooded = Arc::new(AtomicBool::new(false));
     let total = Arc::new(AtomicU64::new(0));
@@ -240,7 +236,7 @@ impl Running {
             None if duration >= self.wall => Ended::Timeout,
             None => Ended::Signalled(libc::SIGKILL),
         };
-        let (enforced, tier) = (std::mem::take(&mut self.enforced), self.tier);
+        let (enforced, tier) = (std::mem::take(&mut self.enforced), Some(self.tier));
         Ok(Outcome { ended, stdout, stderr, violations, more_violations, duration, enforced, tier })
     }
 

@@ -15,7 +15,7 @@ use super::wire::{Report, send, unseal};
 use super::{sys, tier_b};
 use crate::error::Failure;
 use crate::outcome::Ended;
-use crate::{Guarantee, Spec, Tier};
+use crate::{Guarantee, HANDED, Spec, Tier};
 
 /// The descriptors that the stage is started with, beside the three streams.
 pub(super) const SPEC: i32 = 3;
@@ -46,8 +46,9 @@ fn setup(step: &'static str) -> impl FnOnce(io::Error) -> Failure {
 
 fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<(), Failure> {
     let start = Instant::now();
-    sys::close_from(LIFELINE + 1).map_err(setup("cannot close what is inherited"))?;
     let spec = unseal(spec).map_err(setup("cannot read the specification"))?;
+    let kept = if spec.handed.is_some() { HANDED } else { LIFELINE };
+    sys::close_from(kept + 1).map_err(setup("cannot close what is inherited"))?;
     let is_root = rustix::process::geteuid().is_root();
     let groups = Groups::enter(&spec.limits);
     let watched = Watched { spec: &spec, status, lifeline, start };

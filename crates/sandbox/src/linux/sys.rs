@@ -113,6 +113,12 @@ pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     check(answer).map(|_| ())
 }
 
+/// Marks a descriptor to stay open across starting a program.
+pub(super) fn keep_on_exec(fd: RawFd) -> io::Result<()> {
+    // SAFETY: it takes numbers.
+    check(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) }.into()).map(|_| ())
+}
+
 /// Makes a descriptor that can be read when a child has ended.
 pub(super) fn watch_children() -> io::Result<OwnedFd> {
     // SAFETY: all zeros is a valid value, which the next call sets.

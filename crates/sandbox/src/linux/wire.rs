@@ -61,6 +61,7 @@ struct Sent {
     limits: (u64, u64, u32, u64, u64, u64),
     required: BTreeSet<Guarantee>,
     is_tier_a: bool,
+    has_handed: bool,
 }
 
 fn bytes(text: impl AsRef<OsStr>) -> Vec<u8> {
@@ -97,22 +98,34 @@ pub(super) fn seal(spec: &Spec) -> io::Result<OwnedFd> {
         ),
         required: spec.required.clone(),
         is_tier_a: spec.strongest == Tier::A,
+        has_handed: spec.handed.is_some(),
     };
+    seal_bytes(&postcard::to_stdvec(&sent).map_err(io::Error::other)?)
+}
+
+/// Writes bytes to memory that nobody can change.
+pub(super) fn seal_bytes(bytes: &[u8]) -> io::Result<OwnedFd> {
     let memory = memfd_create("sandbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     let mut file = File::from(memory);
-    file.write_all(&postcard::to_stdvec(&sent).map_err(io::Error::other)?)?;
+    file.write_all(bytes)?;
     file.rewind()?;
     fcntl_add_seals(&file, SEALS)?;
     Ok(file.into())
 }
 
-/// Reads the specification.
-pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
+/// Reads memory that nobody can change.
+pub(super) fn unseal_bytes(memory: OwnedFd) -> io::Result<Vec<u8>> {
     if !fcntl_get_seals(&memory)?.contains(SEALS) {
-        return Err(io::Error::other("the specification is not sealed"));
+        return Err(io::Error::other("what is handed over is not sealed"));
     }
     let mut all = Vec::new();
     File::from(memory).read_to_end(&mut all)?;
+    Ok(all)
+}
+
+/// Reads the specification. What is handed on stays behind its descriptor; here it only says that there is something.
+pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
+    let all = unseal_bytes(memory)?;
     let sent: Sent = postcard::from_bytes(&all).map_err(io::Error::other)?;
     let (wall, memory, pids, output_kept, output_most, temporary) = sent.limits;
     let workspace = sent.workspace.map(|(path, writes)| Workspace {
@@ -140,6 +153,7 @@ pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
             temporary,
         },
         stdin: Vec::new(),
+        handed: sent.has_handed.then(Vec::new),
         required: sent.required,
         strongest: if sent.is_tier_a { Tier::A } else { Tier::B },
     })

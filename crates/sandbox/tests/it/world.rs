@@ -98,7 +98,7 @@ impl World {
             spec.required = Guarantee::CORE.into_iter().collect();
         }
         let outcome = run(&spec);
-        assert_eq!(outcome.tier, tier);
+        assert_eq!(outcome.tier, Some(tier));
         outcome
     }
 }
