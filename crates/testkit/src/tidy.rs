@@ -84,9 +84,10 @@ pub fn crates(metadata: &Value, manifests: &BTreeMap<String, String>) -> Vec<Cra
                 Some((to.to_owned(), dependency["kind"].as_str().unwrap_or("normal").to_owned()))
             });
         let lints =
-            // The sandbox talks to the kernel by hand, so it has all of them but the one against that.
+            // The sandbox talks to the kernel by hand, and its engine believes compiled code: they have all lints but the one against that.
             manifests.get(&name).is_some_and(|text| {
-                let has_own = name == "sandbox" && text.contains("disallowed_methods");
+                let has_own = ["sandbox", "sandbox-wasm"].contains(&name.as_str())
+                    && text.contains("disallowed_methods");
                 has_own || text.contains("[lints]\nworkspace = true")
             });
         Crate { edges: edges.collect(), lints, name }

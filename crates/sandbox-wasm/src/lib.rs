@@ -1,0 +1,26 @@
+//! Runs WebAssembly under exactly the powers of a sandbox's [`Spec`](sandbox::Spec).
+//!
+//! A module of WASI's first preview or a component of its second is compiled once ([`compile`]), kept sealed by a key ([`Artifact`]), and
+//! run with what a [`Job`] names and nothing else ([`run`]). What it computes follows from its input alone where a seed is given.
+//!
+//! The same can be done in a process of its own inside the operating system's sandbox ([`staged`]): a flaw of the engine then meets a second
+//! wall. A program that wants this calls [`init`] first thing in `main`.
+
+mod artifact;
+mod bound;
+mod check;
+mod engine;
+mod error;
+mod fixed;
+mod job;
+mod run;
+pub mod staged;
+mod streams;
+
+pub use artifact::{Artifact, CacheName, KEY_LENGTH};
+pub use check::{MAX_MODULE, is_wasm};
+pub use engine::compile;
+pub use error::WasmError;
+pub use job::{Guest, Job};
+pub use run::{Report, run};
+pub use staged::init;
