@@ -53,12 +53,14 @@ pub enum RuntimeError {
         tool: String,
     },
     /// A WASM module cannot be loaded or failed.
-    #[error("the module {module} failed: {message}")]
+    #[error("the module {module} cannot be run: {message}")]
     WasmError {
         /// The module.
         module: String,
         /// Why.
         message: String,
+        /// What would help.
+        hint: Option<String>,
     },
     /// A skill is not any more what it was when it was discovered.
     #[error("`{skill}` has changed since it was discovered: {what}")]
@@ -205,7 +207,8 @@ impl RuntimeError {
             }
             Self::PermissionDenied { hint, .. }
             | Self::NeedsApproval { hint, .. }
-            | Self::Setup { hint, .. } => hint.clone(),
+            | Self::Setup { hint, .. }
+            | Self::WasmError { hint, .. } => hint.clone(),
             Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())
@@ -216,8 +219,7 @@ impl RuntimeError {
             Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
             Self::Log(error) => error.hint(),
             Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
-            Self::WasmError { .. }
-            | Self::Script { .. }
+            Self::Script { .. }
             | Self::Commit { .. }
             | Self::PartlyCommitted { .. }
             | Self::Files(_) => None,

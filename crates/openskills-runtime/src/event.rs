@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::policy::Decision;
 use crate::{Skill, SkillSource};
@@ -181,8 +182,52 @@ pub struct ScriptExecution {
     pub change_count: usize,
     /// What is to become of them. A commit that then fails is an event of its own.
     pub writes: Writing,
+    /// More of it, if it was WebAssembly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wasm: Option<WasmExecution>,
     /// What it did.
     pub record: ExecutionRecord,
+}
+
+/// What there is to know of a module that ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WasmExecution {
+    /// The digest of the module.
+    pub module_sha256: String,
+    /// How many steps it took.
+    pub fuel: u64,
+    /// The most memory that it had, in bytes.
+    pub memory_bytes: u64,
+    /// Whether it ran inside the operating system's sandbox.
+    pub staged: bool,
+    /// What it did that it may not, if it was ended for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trap: Option<String>,
+    /// What random numbers and clocks followed from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// What it takes to run it again, where a seed makes that worth while.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+    /// Why it cannot be run again, although there is a seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_again: Option<String>,
+}
+
+/// What it takes to run a module again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Again {
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// How much memory it may use, in bytes.
+    pub memory_bytes: u64,
 }
 
 /// What is to become of what a run wrote.

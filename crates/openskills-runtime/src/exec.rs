@@ -5,6 +5,7 @@ mod choose;
 mod copy;
 mod diff;
 mod interpreter;
+pub(crate) mod module_cache;
 mod spec;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use sandbox::{Change, Ended, Guarantee, Violation};
 use serde_json::Value;
+use skill::Digest;
 
 use crate::permit::{Asked, Request};
 use crate::{ExecutionRecord, Grant};
@@ -24,7 +26,15 @@ pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub(crate) use interpreter::interpreter;
-pub(crate) use spec::{Around, is_reached, spec};
+pub(crate) use module_cache::ModuleCache;
+pub(crate) use spec::{Around, WASM_MEMORY, is_reached, spec};
+
+/// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
+/// `main`; without it nothing runs in a sandbox.
+pub fn init() {
+    sandbox::init();
+    sandbox_wasm::init();
+}
 
 /// How a script is to run. The default runs the only script of a skill with nothing but its own files.
 #[derive(Debug, Clone, Default)]
@@ -39,8 +49,12 @@ pub struct ExecutionOptions {
     pub workspace: Option<PathBuf>,
     /// How long it may take; 30 seconds by default.
     pub timeout: Option<Duration>,
-    /// How much memory it may use, in bytes; 512 MiB by default.
+    /// How much memory it may use, in bytes; 512 MiB by default, and 128 MiB for WebAssembly.
     pub memory: Option<u64>,
+    /// What random numbers and clocks of a module follow from, so that the same input gives the same bytes.
+    pub seed: Option<u64>,
+    /// Whether a module runs inside the operating system's sandbox as well.
+    pub stage: Stage,
     /// What it asks for beyond that.
     pub asked: Asked,
     /// What the user approves for this once.
@@ -51,6 +65,35 @@ pub struct ExecutionOptions {
     pub allow_degraded: BTreeSet<Guarantee>,
     /// The task, if the host names one.
     pub task_id: Option<String>,
+}
+
+/// Whether a module runs inside the operating system's sandbox as well. A script always does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// A stranger's does, and one that writes to a workspace or reaches the network.
+    #[default]
+    Auto,
+    /// It does.
+    Always,
+    /// It does not; what only the sandbox can hold is then not to be had.
+    Never,
+}
+
+/// What there is to know of a run of WebAssembly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WasmRun {
+    /// The digest of the module.
+    pub module: Digest,
+    /// How many steps it took.
+    pub fuel: u64,
+    /// The most memory that it had, in bytes.
+    pub memory: u64,
+    /// What it did that it may not, if it was ended for that.
+    pub trap: Option<String>,
+    /// Whether it ran inside the operating system's sandbox.
+    pub is_staged: bool,
+    /// Whether its code was in the cache.
+    pub was_cached: bool,
 }
 
 /// What became of a run.
@@ -80,8 +123,12 @@ pub struct Execution {
     pub committed: bool,
     /// What held while it ran.
     pub enforced: Vec<Guarantee>,
-    /// The kind of sandbox that it ran in.
-    pub tier: sandbox::Tier,
+    /// The kind of sandbox that it ran in; none for a module that ran in this process.
+    pub tier: Option<sandbox::Tier>,
+    /// More of it, if it was a module.
+    pub wasm: Option<WasmRun>,
+    /// How long each step took.
+    pub timings: Vec<(&'static str, Duration)>,
     /// What it asked the proxy for, and whether it was let.
     pub reached: Vec<sandbox::proxy::Reached>,
 }

@@ -69,6 +69,7 @@ mod activate;
 mod arguments;
 mod builtin;
 mod cache;
+mod caches;
 mod config;
 mod discover;
 mod error;
@@ -107,14 +108,15 @@ mod wire;
 pub use activate::{
     ActivateOptions, Invoker, LoadedSkill, MAX_LISTED, Requests, Resources, user_invocation,
 };
+pub use caches::{Cache, CacheKind, caches, clear_cache};
 pub use config::{Directory, Logging, RuntimeConfig};
 pub use error::RuntimeError;
 pub use event::{
-    ActivationFailure, ApprovalChange, Change, CommitFailure, Event, ExecutionRecord, ExitStatus,
-    LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
-    SkillActivation, Writing, rfc3339,
+    ActivationFailure, Again, ApprovalChange, Change, CommitFailure, Event, ExecutionRecord,
+    ExitStatus, LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
+    SkillActivation, WasmExecution, Writing, rfc3339,
 };
-pub use exec::{Answer, Approver, Execution, ExecutionOptions};
+pub use exec::{Answer, Approver, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
 pub use load::codex;
 pub use places::Places;
@@ -125,7 +127,7 @@ pub use prompt::{
 };
 pub use provenance::Provenance;
 pub use record::Summary;
-pub use replay::{Fate, Replayed};
+pub use replay::{Fate, Repeated, Repetition, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
 pub use runtime::{Audited, Disclosure, OpenSkillRuntime, ToolContext, change_lines};

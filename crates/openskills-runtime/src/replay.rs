@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::log::{Entry, Key, LogError, Source, verify};
 use crate::permit::Asked;
@@ -28,6 +29,39 @@ pub struct Replayed {
     pub today: Option<String>,
     /// What became of it.
     pub fate: Fate,
+    /// What came of running it again, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<Repeated>,
+    /// The event itself, if it is of WebAssembly.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) execution: Option<Box<Map<String, Value>>>,
+}
+
+/// What came of running something again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Repeated {
+    /// Whether it wrote the same.
+    pub repetition: Repetition,
+    /// The digest of what it wrote now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_hash: Option<String>,
+    /// Why it was not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// Whether something that was run again wrote the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repetition {
+    /// Byte by byte.
+    Same,
+    /// It did not.
+    Different,
+    /// It cannot be run again.
+    NotRun,
 }
 
 /// What became of a skill.
@@ -84,8 +118,12 @@ impl OpenSkillRuntime {
                     (if is_same { Fate::Same } else { Fate::Drifted }, digest)
                 }
             };
-            let Entry { seq, time, event, .. } = entry;
-            all.push(Replayed { seq, time, event, skill_id: id, recorded, today, fate });
+            let Entry { seq, time, event, fields, .. } = entry;
+            let execution = fields.contains_key("wasm").then(|| Box::new(fields));
+            let (skill_id, repeated) = (id, None);
+            let recorded =
+                Replayed { seq, time, event, skill_id, recorded, today, fate, repeated, execution };
+            all.push(recorded);
         }
         Ok(all)
     }

@@ -2,11 +2,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
+mod again;
 mod approvals;
 mod audited;
 mod decisions;
 mod execute;
 mod guarded;
+mod module;
+mod prepare;
 mod recorded;
 mod tools;
 mod watched;

@@ -11,8 +11,8 @@ use skill_fs::AbsPath;
 use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
-    activate, approvals, approve, check_tool, discover, files, list, log, prompt, read, replay,
-    run, sandbox_, search, show, switch, trust, validate, where_,
+    activate, approvals, approve, cache, check_tool, discover, files, list, log, new, prompt, read,
+    replay, run, sandbox_, search, show, switch, trust, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -54,7 +54,7 @@ Files:
   ~/.local/state/openskills/        trusted folders, approvals, what is switched off, the log
   /etc/openskills/policy.json       what the organisation forbids
   ~/.local/share/openskills/skills  skills installed for the user
-  ~/.cache/openskills/              the index; it may be removed at any time
+  ~/.cache/openskills/              the index and compiled modules; `openskills cache` clears it
 
 Environment:
   OPENSKILLS_PROJECT  as --project
@@ -114,7 +114,9 @@ enum Command {
     Trust(trust::TrustArgs),
     Log(log::LogArgs),
     Replay(replay::ReplayArgs),
+    New(new::NewArgs),
     Validate(validate::ValidateArgs),
+    Cache(cache::CacheArgs),
     Show(show::ShowArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS)]
@@ -144,6 +146,8 @@ impl Command {
             Self::Approvals(args) => args.is_json(),
             Self::Log(args) => args.is_json(),
             Self::Replay(args) => args.json,
+            Self::New(args) => args.json,
+            Self::Cache(args) => args.json,
             Self::Enable(args) => args.is_json(),
             Self::Disable(args) => args.is_json(),
             Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
@@ -155,7 +159,7 @@ impl Command {
 /// Reads the arguments, runs the command and returns the exit code.
 pub fn main() -> ExitCode {
     // Before anything else: this process may be the stage of a sandbox.
-    openskills_runtime::sandbox::init();
+    openskills_runtime::init();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(tell_usage(&error)),
@@ -189,6 +193,8 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Trust(args) => trust::trust(&mut context, args)?,
         Command::Log(args) => log::log(&mut context, args)?,
         Command::Replay(args) => replay::replay(&mut context, args)?,
+        Command::New(args) => new::new(&mut context, args)?,
+        Command::Cache(args) => cache::cache(&mut context, args)?,
         Command::Completions { shell } => {
             context.ui.out(&completions(*shell, Cli::command()))?;
             ExitCode::SUCCESS

@@ -3,11 +3,13 @@
 pub(crate) mod activate;
 pub(crate) mod approvals;
 pub(crate) mod approve;
+pub(crate) mod cache;
 pub(crate) mod check_tool;
 pub(crate) mod discover;
 pub(crate) mod files;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod new;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod replay;

@@ -15,8 +15,10 @@ use skill_fs::Kind;
 use term::{DiagnosticJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
-pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, ReplayJson};
-pub use run::{ChangeJson, RunJson, SandboxJson, ViolationJson};
+pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, RepeatedJson, ReplayJson};
+pub use run::{
+    CacheJson, CacheKindJson, ChangeJson, NewJson, RunJson, SandboxJson, ViolationJson, WasmJson,
+};
 
 /// The version of all outputs here; it grows when something is removed or changes its meaning.
 pub(crate) const VERSION: u32 = 1;
@@ -431,6 +433,8 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-approve", schema_for!(ApproveJson)),
         ("openskills-approvals", schema_for!(ApprovalsJson)),
         ("openskills-run", schema_for!(RunJson)),
+        ("openskills-cache", schema_for!(CacheJson)),
+        ("openskills-new", schema_for!(NewJson)),
         ("openskills-sandbox-check", schema_for!(SandboxJson)),
         ("openskills-log-verify", schema_for!(LogVerifyJson)),
         ("openskills-log-stats", schema_for!(LogStatsJson)),

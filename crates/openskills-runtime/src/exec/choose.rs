@@ -21,6 +21,8 @@ pub(crate) enum Runs {
     Itself,
     /// By an interpreter of this name, with these options before the file.
     By { interpreter: String, options: Vec<String> },
+    /// By our own engine: it is WebAssembly.
+    Wasm,
 }
 
 /// A file and how it is run.
@@ -43,38 +45,53 @@ const ENDINGS: [(&str, &str); 9] = [
     ("pl", "perl"),
 ];
 
-/// Chooses the file: the one that is named, or the only script there is. An error says what there is.
+/// What runs where nothing is named.
+const MODULE: &str = "wasm/skill.wasm";
+
+/// Chooses the file: the one that is named; else `wasm/skill.wasm`, else the only module, else the only script. An error says what there
+/// is.
 pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Chosen, String> {
     let scripts: Vec<&Candidate> = candidates.iter().filter(|file| is_script(file)).collect();
-    let list = || scripts.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ");
+    let modules: Vec<&Candidate> = candidates.iter().filter(|file| is_module(file)).collect();
+    let all = || modules.iter().chain(&scripts).map(|file| file.path.as_str());
+    let list = || all().collect::<Vec<_>>().join(", ");
     let file = match named {
         Some(name) => candidates
             .iter()
             .find(|file| file.path == name)
             .or_else(|| {
-                candidates.iter().find(|file| file.path.strip_prefix("scripts/") == Some(name))
+                let within = |folder: &str| {
+                    candidates.iter().find(|file| file.path.strip_prefix(folder) == Some(name))
+                };
+                within("scripts/").or_else(|| within("wasm/"))
             })
-            .ok_or_else(|| {
-                let meant = nearest(name, scripts.iter().map(|file| file.path.as_str()));
-                match meant {
-                    Some(meant) => format!("it has no file `{name}`; did you mean `{meant}`?"),
-                    None => format!("it has no file `{name}`; its scripts are: {}", list()),
-                }
+            .ok_or_else(|| match nearest(name, all()) {
+                Some(meant) => format!("it has no file `{name}`; did you mean `{meant}`?"),
+                None => format!("it has no file `{name}`; it could run: {}", list()),
             })?,
-        None => match scripts.as_slice() {
-            [] if candidates.iter().any(|file| file.path.starts_with("wasm/")) => {
-                return Err("its module in `wasm/` cannot be run yet".to_owned());
+        None => {
+            let usual = modules.iter().find(|file| file.path == MODULE);
+            match (usual, modules.as_slice(), scripts.as_slice()) {
+                (Some(one), _, _) | (None, [one], _) | (None, _, [one]) => one,
+                (None, [], []) => return Err("it has no script or module to run".to_owned()),
+                (None, _, _) => {
+                    let list = list();
+                    return Err(format!("it has several that could run, name one of them: {list}"));
+                }
             }
-            [] => return Err("it has no script to run".to_owned()),
-            [one] => one,
-            _ => return Err(format!("it has several scripts, name one of them: {}", list())),
-        },
+        }
     };
     let runs = how(file).ok_or_else(|| {
         let path = &file.path;
         format!("`{path}` says by nothing how it is run: it has no `#!` line and no ending that is known")
     })?;
     Ok(Chosen { path: file.path.clone(), runs })
+}
+
+/// Modules stand in `wasm/`, not deeper.
+fn is_module(file: &Candidate) -> bool {
+    let name = file.path.strip_prefix("wasm/").filter(|name| !name.contains('/'));
+    name.is_some_and(|name| name.ends_with(".wasm"))
 }
 
 /// Scripts stand in `scripts/`, and can be run.
@@ -93,6 +110,9 @@ fn ending(path: &str) -> Option<&'static str> {
 fn how(file: &Candidate) -> Option<Runs> {
     if file.start.starts_with(b"\x7fELF") {
         return Some(Runs::Itself);
+    }
+    if sandbox_wasm::is_wasm(&file.start) || file.path.ends_with(".wasm") {
+        return Some(Runs::Wasm);
     }
     if let Some(line) = file.start.strip_prefix(b"#!") {
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
@@ -170,6 +190,10 @@ mod tests {
             ("scripts/a", "plain", None),
             ("scripts/a.txt", "plain", None),
             ("scripts/a", "\u{7f}ELF", Some(Runs::Itself)),
+            ("wasm/a.wasm", "\0asm", Some(Runs::Wasm)),
+            ("scripts/a", "\0asm", Some(Runs::Wasm)),
+            // What is no WebAssembly is told by the engine.
+            ("wasm/a.wasm", "#!/bin/sh", Some(Runs::Wasm)),
         ] {
             assert_eq!(how(&file(path, start)), expected, "{path} {start}");
         }
@@ -206,5 +230,21 @@ mod tests {
         let two = [file("scripts/a.py", ""), file("scripts/b.sh", "")];
         assert!(choose(&two, None).unwrap_err().ends_with("scripts/a.py, scripts/b.sh"));
         assert!(choose(&[], None).unwrap_err().contains("no script"));
+        // Modules come first, and the one with the usual name before others.
+        let modules = ["wasm/skill.wasm", "wasm/b.wasm", "scripts/a.py", "wasm/deep/c.wasm"];
+        let modules = modules.map(|path| file(path, ""));
+        assert_eq!(choose(&modules, None).unwrap().path, "wasm/skill.wasm");
+        assert_eq!(choose(&modules[1..], None).unwrap().path, "wasm/b.wasm");
+        assert_eq!(choose(&modules[1..], Some("a.py")).unwrap().path, "scripts/a.py");
+        assert_eq!(choose(&modules[2..], None).unwrap().path, "scripts/a.py");
+        assert_eq!(choose(&modules, Some("b.wasm")).unwrap().path, "wasm/b.wasm");
+        let two = ["wasm/b.wasm", "wasm/d.wasm", "scripts/a.py", "scripts/b.py"];
+        let two = two.map(|path| file(path, ""));
+        assert_eq!(choose(&two[..3], None).unwrap().path, "scripts/a.py");
+        assert!(
+            choose(&two, None)
+                .unwrap_err()
+                .ends_with("wasm/b.wasm, wasm/d.wasm, scripts/a.py, scripts/b.py")
+        );
     }
 }

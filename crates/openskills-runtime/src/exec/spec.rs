@@ -27,6 +27,9 @@ pub(crate) struct Around<'a> {
     pub(crate) env: &'a [(OsString, OsString)],
 }
 
+/// The memory of a module, unless more is asked for.
+pub(crate) const WASM_MEMORY: u64 = 128 << 20;
+
 /// Variables that would change what runs, or how.
 const NEVER: [&str; 14] = [
     "PATH",
@@ -53,7 +56,9 @@ pub(crate) fn spec(
 ) -> Result<Spec, String> {
     let powers = permit.powers();
     let (program, mut args) = match (around.runs, around.interpreter) {
-        (Runs::Itself, _) | (Runs::By { .. }, None) => (around.script.to_owned(), Vec::new()),
+        (Runs::Itself | Runs::Wasm, _) | (Runs::By { .. }, None) => {
+            (around.script.to_owned(), Vec::new())
+        }
         (Runs::By { options, .. }, Some(interpreter)) => {
             let mut args: Vec<OsString> = options.iter().map(OsString::from).collect();
             args.push(around.script.into());
@@ -74,11 +79,15 @@ pub(crate) fn spec(
     read.extend(declared_places(&powers.read, around));
     let network = if powers.network.is_nothing() { Network::None } else { Network::Proxy };
     let usual = Limits::default();
+    let is_wasm = *around.runs == Runs::Wasm;
+    let memory = if is_wasm { WASM_MEMORY } else { usual.memory };
     let limits = Limits {
         wall: options.timeout.unwrap_or(usual.wall),
-        memory: options.memory.unwrap_or(usual.memory),
+        memory: options.memory.unwrap_or(memory),
         ..usual
     };
+    // A program of this machine starts in its workspace; one in WebAssembly sees it only if it may read or write it.
+    let has_workspace = !is_wasm || may_write || powers.read.has(&Place::at(Anchor::Workspace));
     let source = permit.plan().subject.source;
     Ok(Spec {
         program,
@@ -86,7 +95,7 @@ pub(crate) fn spec(
         env: environment(permit, options, around, &network)?,
         cwd: around.workspace.to_owned(),
         read,
-        workspace: Some(Workspace { path: around.workspace.to_owned(), writes }),
+        workspace: has_workspace.then(|| Workspace { path: around.workspace.to_owned(), writes }),
         network,
         limits,
         stdin: options
@@ -94,6 +103,7 @@ pub(crate) fn spec(
             .as_ref()
             .map(|input| input.to_string().into_bytes())
             .unwrap_or_default(),
+        handed: None,
         required: required(source, writes, &options.allow_degraded),
         strongest: sandbox::Tier::A,
     })
@@ -141,6 +151,7 @@ fn environment(
     around: &Around<'_>,
     network: &Network,
 ) -> Result<Vec<(OsString, OsString)>, String> {
+    let is_wasm = *around.runs == Runs::Wasm;
     let subject = &permit.plan().subject;
     let input = options.input.as_ref().map(ToString::to_string).unwrap_or_default();
     let wall = options.timeout.unwrap_or(Limits::default().wall).as_millis().to_string();
@@ -149,20 +160,26 @@ fn environment(
         Some(folder) => format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()),
         None => "/usr/local/bin:/usr/bin:/bin".to_owned(),
     };
-    let mut env: Vec<(OsString, OsString)> = [
+    let of_machine = [
         ("PATH", path.as_str()),
         ("HOME", "/tmp/home"),
         ("TMPDIR", "/tmp"),
         ("LANG", "C.UTF-8"),
         ("PYTHONNOUSERSITE", "1"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
-        ("SKILL_ID", &subject.skill_id),
-        ("SKILL_NAME", &subject.name),
-        ("TIMEOUT_MS", &wall),
-    ]
-    .map(|(name, value)| (name.into(), value.into()))
-    .to_vec();
-    env.push(("SKILL_DIR".into(), around.skill.into()));
+    ];
+    let of_skill =
+        [("SKILL_ID", &*subject.skill_id), ("SKILL_NAME", &subject.name), ("TIMEOUT_MS", &wall)];
+    let mut env: Vec<(OsString, OsString)> = of_machine
+        .into_iter()
+        .filter(|_| !is_wasm)
+        .chain(of_skill)
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    env.push(("SKILL_DIR".into(), if is_wasm { "/skill".into() } else { around.skill.into() }));
+    if let Some(seed) = options.seed {
+        env.push(("RANDOM_SEED".into(), seed.to_string().into()));
+    }
     // A string of the environment has a size limit; what is larger is on standard input alone.
     if input.len() < 100_000 {
         env.push(("SKILL_INPUT".into(), input.into()));
@@ -187,7 +204,8 @@ fn environment(
             env.push((name.into(), value.clone()));
         }
     }
-    for (name, value) in around.env.iter().filter(|(name, _)| {
+    // Where and when it runs is nothing to a module.
+    for (name, value) in around.env.iter().filter(|_| !is_wasm).filter(|(name, _)| {
         name.to_str().is_some_and(|name| name == "TZ" || name.starts_with("LC_"))
     }) {
         env.push((name.clone(), value.clone()));

@@ -1,31 +1,27 @@
 //! Runs a script of a skill.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: the environment, the clock and files")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the edge: the clock, and sandbox::start behind a permit"
+)]
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
 use sandbox::{Change, ChangeKind, CommitError, Ended, Outcome, SandboxError, Spec};
 use skill::Digest;
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
-use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
+use super::again::wasm_event;
 use super::guarded::Guarded;
+use super::prepare::Prepared;
 use crate::event::{CommitFailure, Writing};
-use crate::exec::{
-    Answer, Around, Candidate, Execution, ExecutionOptions, Expected, PrivateCopy, Runs, choose,
-    diff, interpreter, is_reached, spec, with_types,
-};
+use crate::exec::{Answer, Execution, ExecutionOptions, WasmRun, diff, is_reached};
 use crate::log::redact;
-use crate::permit::{Authorization, Permit, Request, Subject};
-use crate::state::nowhere;
-use crate::{Event, ExecutionRecord, ExitStatus, Places, RuntimeError, ScriptExecution, Skill};
+use crate::permit::{Authorization, Permit, Request};
+use crate::{Event, ExecutionRecord, ExitStatus, RuntimeError, ScriptExecution, Skill};
 
-/// How much of a file is read to know how it is run.
-const START: u64 = 256;
 /// How much of each stream is written to the log.
 const LOGGED: usize = 4096;
 
@@ -103,21 +99,19 @@ impl OpenSkillRuntime {
         permit: &Permit,
         options: &ExecutionOptions,
     ) -> Result<Execution, RuntimeError> {
-        let Prepared { spec, script, _held } = self.prepare(permit, options)?;
+        let start = Instant::now();
+        let prepared = self.prepare(permit, options)?;
+        let copied = start.elapsed();
+        let Prepared { spec, script, .. } = &prepared;
         let id = permit.plan().subject.skill_id.clone();
-        let mut guarded = Guarded::new(&spec);
+        let mut guarded = Guarded::new(spec);
         let started = SystemTime::now();
-        let mut running = sandbox::start(&spec).map_err(|error| unavailable(&id, error))?;
-        let layer = running.take_layer();
-        let network = permit.powers().network.clone();
-        let reachings = running.take_proxy().map(|listener| {
-            // A host is granted for the web; other services of it are not.
-            let allow =
-                move |host: &str, port: u16| matches!(port, 80 | 443) && is_reached(&network, host);
-            sandbox::proxy::serve(listener, Arc::new(allow))
-        });
-        let outcome = running.wait().map_err(|error| unavailable(&id, error))?;
-        let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
+        let ran = match &prepared.module {
+            Some(wasm) => self.module(permit, options, &prepared, wasm)?,
+            None => program(permit, spec)?,
+        };
+        let Ran { outcome, layer, reached, wasm, note, mut timings } = ran;
+        timings.insert(0, ("copy the skill", copied));
         let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
         // What cannot even be looked at is told after it is in the log.
         let (changes, unreadable) = match layer.as_ref().map(sandbox::Layer::changes) {
@@ -126,14 +120,15 @@ impl OpenSkillRuntime {
             None => (Vec::new(), None),
         };
         let record = record(permit, options, &outcome, started);
-        let mut done = Execution::new(outcome, record, changes, reached);
+        let mut done =
+            Execution { wasm, note, timings, ..Execution::new(outcome, record, changes, reached) };
         if let Some((layer, workspace)) =
             layer.as_ref().zip(spec.workspace.as_ref()).filter(|_| options.dry_run)
         {
             done.diff = Some(diff(&workspace.path, layer, &done.changes));
         }
         if options.dry_run {
-            done.note = may_commit(permit, &done.changes).err();
+            done.note = may_commit(permit, &done.changes).err().or(done.note);
         }
         let is_good = done.ended == Ended::Exited(0);
         let fate = match &layer {
@@ -144,7 +139,7 @@ impl OpenSkillRuntime {
             Some(_) | None => Writing::Dropped,
         };
         // It is in the log before anything of it stays.
-        let event = ScriptExecution { writes: fate, ..self.event(permit, options, &script, &done) };
+        let event = ScriptExecution { writes: fate, ..self.event(permit, options, script, &done) };
         self.record(&Event::ScriptExecuted(Box::new(event)))?;
         let unreadable = unreadable.filter(|_| options.workspace.is_some());
         let committed = guarded
@@ -160,99 +155,13 @@ impl OpenSkillRuntime {
             let failure = CommitFailure {
                 skill_id: id,
                 session_id: self.session.id.clone(),
-                script,
+                script: script.clone(),
                 reason: error.to_string().chars().take(LOGGED).collect(),
             };
             let _ = self.record(&Event::CommitFailed(failure));
             return Err(error);
         }
         Ok(done)
-    }
-
-    /// Copies what was permitted, chooses what of it runs, and says with which powers.
-    fn prepare(
-        &self,
-        permit: &Permit,
-        options: &ExecutionOptions,
-    ) -> Result<Prepared, RuntimeError> {
-        let subject = &permit.plan().subject;
-        let skill = self.skill(&subject.skill_id)?;
-        let wrong =
-            |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
-        let places = self.places()?;
-        let (root, expected, named) = self.what_runs(skill, subject, options.script.as_deref())?;
-        let base =
-            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
-        if options.dry_run && options.asked.direct_writes {
-            return Err(wrong("a dry run cannot write directly".to_owned()));
-        }
-        sweep(&base);
-        let copy = PrivateCopy::new(&root, &base, expected)?;
-        let copied = Root::open(&copy.root)?;
-        let mut chosen = choose(&candidates(&copied)?, named.as_deref()).map_err(wrong)?;
-        let failed = |source| FsError::Io { path: base.to_string(), source };
-        let scratch =
-            tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
-        let home = places.home.as_ref().map(AbsPath::as_path);
-        let own = own_places(places);
-        let workspace = match &options.workspace {
-            Some(path) => real_workspace(&places.cwd.as_path().join(path), home, &own)?,
-            None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
-        };
-        let avoid = [Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
-        let mut found = match &chosen.runs {
-            Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
-            Runs::Itself => None,
-        };
-        if let Some(found) = &found {
-            with_types(&mut chosen, found.types).map_err(wrong)?;
-        }
-        // An interpreter may live in a folder with much else; never are our own files granted with it.
-        if let Some(found) = &mut found {
-            found.folders.retain(|folder| {
-                !touches(folder, &own) && home.is_none_or(|home| !home.starts_with(folder))
-            });
-        }
-        let script = copy.root.join(&chosen.path);
-        let around = Around {
-            skill: copy.root.as_path(),
-            script: script.as_path(),
-            runs: &chosen.runs,
-            interpreter: found.as_ref(),
-            workspace: &workspace,
-            home,
-            env: &std::env::vars_os().collect::<Vec<_>>(),
-        };
-        let mut spec = spec(permit, options, &around).map_err(wrong)?;
-        spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
-        Ok(Prepared { spec, script: chosen.path, _held: (copy, scratch) })
-    }
-
-    /// Finds the folder that something of is run: the skill's own, or that of a command which csk installed from it.
-    fn what_runs(
-        &self,
-        skill: &Skill,
-        subject: &Subject,
-        named: Option<&str>,
-    ) -> Result<(Root, Expected, Option<String>), RuntimeError> {
-        let wrong = |message: &str| RuntimeError::Script {
-            skill: subject.skill_id.clone(),
-            message: message.to_owned(),
-        };
-        let from =
-            skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
-        let command = from.zip(named).and_then(|(from, named)| {
-            let path = from.commands.get(named)?;
-            Some((from, path.clone(), from.runtime.as_ref()?))
-        });
-        if let Some((from, path, (name, list))) = command {
-            let home =
-                self.places()?.csk_home.as_ref().ok_or_else(|| wrong("csk has no home here"))?;
-            let root = Root::open(&runtime_place(home, name, &from.commit))?;
-            return Ok((root, Expected::Runtime(*list), Some(path.to_string())));
-        }
-        let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
-        Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
     }
 
     fn event(
@@ -282,18 +191,50 @@ impl OpenSkillRuntime {
             changes: first(done.changes.iter().map(change)),
             change_count: done.changes.len(),
             writes: Writing::Dropped,
+            wasm: done.wasm.as_ref().map(|wasm| wasm_event(permit, options, wasm)),
             record: done.record.clone(),
         }
     }
 }
 
-/// Everything that a run needs.
-struct Prepared {
-    spec: Spec,
-    /// What runs, seen from the skill.
-    script: String,
-    /// The copy of the skill, and an empty workspace: they are there as long as this is.
-    _held: (PrivateCopy, tempfile::TempDir),
+/// What a run leaves.
+pub(super) struct Ran {
+    pub(super) outcome: Outcome,
+    /// What it wrote to its workspace.
+    layer: Option<sandbox::Layer>,
+    /// What it asked the proxy for.
+    reached: Vec<Reached>,
+    pub(super) wasm: Option<WasmRun>,
+    pub(super) note: Option<String>,
+    pub(super) timings: Vec<(&'static str, Duration)>,
+}
+
+impl Ran {
+    pub(super) fn new(outcome: Outcome) -> Self {
+        let (reached, timings) = (Vec::new(), Vec::new());
+        Self { outcome, layer: None, reached, wasm: None, note: None, timings }
+    }
+}
+
+/// Runs a program in the sandbox, with its way to the network where it has one.
+pub(super) fn program(permit: &Permit, spec: &Spec) -> Result<Ran, RuntimeError> {
+    let failed = |error| unavailable(&permit.plan().subject.skill_id, error);
+    let start = Instant::now();
+    let mut running = sandbox::start(spec).map_err(failed)?;
+    let set_up = ("start the sandbox", start.elapsed());
+    let layer = running.take_layer();
+    let network = permit.powers().network.clone();
+    let reachings = running.take_proxy().map(|listener| {
+        // A host is granted for the web; other services of it are not.
+        let allow =
+            move |host: &str, port: u16| matches!(port, 80 | 443) && is_reached(&network, host);
+        sandbox::proxy::serve(listener, Arc::new(allow))
+    });
+    let start = Instant::now();
+    let outcome = running.wait().map_err(failed)?;
+    let timings = vec![set_up, ("run the program", start.elapsed())];
+    let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
+    Ok(Ran { layer, reached, timings, ..Ran::new(outcome) })
 }
 
 impl Execution {
@@ -318,6 +259,8 @@ impl Execution {
             committed: false,
             enforced: outcome.enforced,
             tier: outcome.tier,
+            wasm: None,
+            timings: Vec::new(),
             reached,
         }
     }
@@ -383,86 +326,6 @@ fn needs_approval(request: &Request) -> RuntimeError {
     }
 }
 
-/// Lists the files of a skill with how each begins.
-fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
-    let mut all = Vec::new();
-    for entry in walk(root, &WalkLimits::SKILL)? {
-        if let Kind::File { executable, .. } = entry.kind {
-            use std::io::Read;
-
-            let mut start = Vec::new();
-            let read = root.file(&entry.path)?.take(START).read_to_end(&mut start);
-            read.map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
-            all.push(Candidate { path: entry.path.to_string(), is_executable: executable, start });
-        }
-    }
-    Ok(all)
-}
-
-/// Removes what killed runs left, a day ago or longer. It is ours alone.
-fn sweep(base: &AbsPath) {
-    const OLD: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
-    let Ok(entries) = std::fs::read_dir(base.as_path()) else { return };
-    for entry in entries.filter_map(Result::ok) {
-        let age = entry
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .map(|modified| modified.elapsed());
-        if age.is_ok_and(|age| age.is_ok_and(|age| age > OLD)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-/// Returns the folders in which openskills and csk keep what no script may touch.
-fn own_places(places: &Places) -> Vec<PathBuf> {
-    let all = [
-        &places.config,
-        &places.state,
-        &places.cache,
-        &places.data,
-        &places.csk_home,
-        &places.claude,
-    ];
-    let all = all.into_iter().flatten().map(|place| place.as_path().to_owned());
-    all.flat_map(|place| [std::fs::canonicalize(&place).unwrap_or_else(|_| place.clone()), place])
-        .collect()
-}
-
-/// Returns true if a folder is one of those, or in one, or holds one.
-fn touches(folder: &Path, own: &[PathBuf]) -> bool {
-    own.iter().any(|own| own.starts_with(folder) || folder.starts_with(own))
-}
-
-/// Returns the real path of a workspace, unless it is more than anybody means.
-fn real_workspace(
-    path: &Path,
-    home: Option<&Path>,
-    own: &[PathBuf],
-) -> Result<PathBuf, RuntimeError> {
-    let setup = |message: String| RuntimeError::Setup {
-        message,
-        hint: Some("name the folder of a project: --workspace DIR".to_owned()),
-    };
-    let real = std::fs::canonicalize(path)
-        .map_err(|error| setup(format!("{}: {error}", path.display())))?;
-    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
-    let is_too_much = real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real));
-    if !real.is_dir() {
-        return Err(setup(format!("{} is not a folder", path.display())));
-    }
-    if is_too_much {
-        return Err(setup(format!("{} holds more than a project", path.display())));
-    }
-    if touches(&real, own) {
-        return Err(setup(format!(
-            "{} holds files of openskills or csk, or is one of their folders",
-            path.display()
-        )));
-    }
-    Ok(real)
-}
-
 fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
     match error {
         SandboxError::Unavailable { missing, why, fix } => RuntimeError::SandboxUnavailable {
@@ -481,8 +344,7 @@ fn record(
     outcome: &Outcome,
     started: SystemTime,
 ) -> ExecutionRecord {
-    let milliseconds =
-        |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let input = options.input.as_ref().map(ToString::to_string).unwrap_or_default();
     let output = [outcome.stdout.bytes.as_slice(), b"\0", &outcome.stderr.bytes].concat();
     let cut = |bytes: &[u8]| {
@@ -507,6 +369,7 @@ fn record(
             Ended::Exited(_)
             | Ended::Signalled(_)
             | Ended::Memory
+            | Ended::Trapped
             | Ended::Output
             | Ended::Cancelled => ExitStatus::Failed,
         },

@@ -504,6 +504,7 @@ fn replay_tells_what_is_the_same_drifted_or_gone() {
         changes: Vec::new(),
         change_count: 0,
         writes: openskills_runtime::Writing::Dropped,
+        wasm: None,
         record,
     };
     let event = Event::ScriptExecuted(Box::new(executed));

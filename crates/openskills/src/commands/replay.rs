@@ -3,31 +3,36 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openskills_runtime::{Fate, Replayed};
-use term::table;
+use openskills_runtime::{Fate, Repeated, Repetition, Replayed};
+use term::{safe_line, table};
 
 use crate::cli::INVALID;
 use crate::commands::log::{Which, key};
 use crate::context::Context;
 use crate::look::Look;
-use crate::output::{ReplayJson, VERSION};
+use crate::output::{RepeatedJson, ReplayJson, VERSION};
 
 const AFTER: &str = "\
 Looks at every activation and execution in the log, and compares the digest that the skill had with the
 one that it has today: same, drifted, or gone. A log that was changed is refused.
 
+With --execute every module that was run with --seed is run again with the same input, and must write
+the same bytes. Such a run needs the same leave as any other, and is logged. What cannot be run again
+is named with the reason: it had a workspace, or the network, or no seed.
+
 Reads:  the log, and all of every skill that it names
-Writes: the index, to be faster the next time
+Writes: the index, to be faster the next time; with --execute the log
 
 Exit codes:
   0  every skill is what it was
-  1  a skill has drifted or is gone
+  1  a skill has drifted or is gone; or a module wrote something else than it did
   2  the call or the configuration is wrong
   6  the log cannot be read, or is not what was written
 
 Examples:
   openskills replay
   openskills replay ./log-of-the-build --dir ./skills
+  openskills replay --execute
   openskills replay --json";
 
 /// Compare what a log tells of with today's skills
@@ -39,9 +44,12 @@ pub(crate) struct ReplayArgs {
     /// The key of the log; by default the one that config.json names for the user's own
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Show only what has drifted or is gone
+    /// Show only what has drifted or is gone, or wrote something else
     #[arg(long)]
     changed: bool,
+    /// Run modules that had a seed again, and compare what they write
+    #[arg(long)]
+    execute: bool,
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -53,19 +61,55 @@ pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result
     let source = args.which.source(context)?;
     let key = key(context, args.key_file.as_deref(), &args.which)?;
     let runtime = args.look.discover(context)?;
-    let all = runtime.replay(&source, key.as_ref())?;
+    let all = if args.execute {
+        runtime.replay_executing(&source, key.as_ref())?
+    } else {
+        runtime.replay(&source, key.as_ref())?
+    };
     let count = |fate: Fate| all.iter().filter(|event| event.fate == fate).count();
     let (same, drifted, gone) = (count(Fate::Same), count(Fate::Drifted), count(Fate::Gone));
-    let shown = all.iter().filter(|event| !args.changed || event.fate != Fate::Same);
+    let ran = |repetition: Repetition| {
+        let is_it = |event: &&Replayed| {
+            event.repeated.as_ref().is_some_and(|repeated| repeated.repetition == repetition)
+        };
+        all.iter().filter(is_it).count()
+    };
+    let (again, different) = (ran(Repetition::Same), ran(Repetition::Different));
+    let is_other = |event: &Replayed| {
+        let repeated = event.repeated.as_ref().map(|repeated| repeated.repetition);
+        event.fate != Fate::Same || repeated == Some(Repetition::Different)
+    };
+    let shown = all.iter().filter(|event| !args.changed || is_other(event));
     if args.json {
         let events: Vec<Replayed> = shown.cloned().collect();
-        context.ui.json(&ReplayJson { version: VERSION, same, drifted, gone, events })?;
+        let version = VERSION;
+        let repeated = args.execute.then(|| RepeatedJson {
+            same: again,
+            different,
+            not_run: ran(Repetition::NotRun),
+        });
+        context.ui.json(&ReplayJson { version, same, drifted, gone, repeated, events })?;
     } else {
         let rows: Vec<Vec<String>> = shown.map(row).collect();
         context.ui.out(&table(&rows, context.ui.width))?;
         context.ui.error(&format!("{same} same, {drifted} drifted, {gone} gone\n"))?;
+        if args.execute {
+            let not_run = ran(Repetition::NotRun);
+            let told =
+                format!("run again: {again} same, {different} different, {not_run} not run\n");
+            context.ui.error(&told)?;
+        }
     }
-    Ok(if drifted + gone > 0 { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    Ok(if drifted + gone + different > 0 { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+}
+
+fn words(repeated: &Repeated) -> String {
+    match (repeated.repetition, &repeated.because) {
+        (Repetition::Same, _) => "wrote the same".to_owned(),
+        (Repetition::Different, _) => "wrote something else".to_owned(),
+        (Repetition::NotRun, Some(because)) => format!("not run: {}", safe_line(because)),
+        (Repetition::NotRun, None) => "not run".to_owned(),
+    }
 }
 
 fn row(event: &Replayed) -> Vec<String> {
@@ -83,5 +127,6 @@ fn row(event: &Replayed) -> Vec<String> {
         event.skill_id.clone(),
         short(&event.recorded),
         today,
+        event.repeated.as_ref().map_or_else(String::new, words),
     ]
 }

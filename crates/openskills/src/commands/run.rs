@@ -12,17 +12,17 @@ use std::time::Duration;
 use openskills_runtime::permit::{Asked, AskedNetwork};
 use openskills_runtime::sandbox::{Ended, Guarantee, Tier};
 use openskills_runtime::{
-    Answer, Approver, Execution, ExecutionOptions, RuntimeConfig, RuntimeError,
+    Answer, Approver, Execution, ExecutionOptions, RuntimeConfig, RuntimeError, Stage,
 };
 use serde_json::Value;
 use skill::capabilities::Host;
-use term::{Ui, safe_line, safe_text};
+use term::{Ui, safe_line, safe_text, table};
 
 use crate::ask::{ask_for_run, is_somebody_there};
 use crate::commands::approve::host;
 use crate::context::Context;
 use crate::look::{Look, discover};
-use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson};
+use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson, WasmJson};
 use crate::when::span;
 
 const AFTER: &str = "\
@@ -31,7 +31,10 @@ system and the workspace, and writes to a layer above the workspace. What it wro
 ended well: never through a link, never over what somebody else changed meanwhile, never to names such
 as .git or .envrc. Its standard output is ours; so is its exit code.
 
-Without a script the only one in scripts/ runs. The interpreter follows from its `#!` line or its ending.
+Without a script wasm/skill.wasm runs, else the only module in wasm/, else the only script in scripts/.
+The interpreter of a script follows from its `#!` line or its ending. A module is WASI: it is given the
+skill as /skill, the workspace as /workspace and as `.`, and nothing else. With --seed it writes the same
+bytes for the same input; `openskills replay --execute` then runs it again from the log.
 A command that csk installed from a skill runs by its own name, or as the script of its skill.
 What needs your word is asked on a terminal; elsewhere it is refused with the command that approves it.
 
@@ -42,6 +45,7 @@ Exit codes:
   the script's own, and
    78  the sandbox cannot give what the skill must be held to; nothing was started
   124  it took too long
+  134  a module did what no module may; the note on standard error says what
   125  it was not started: not approved, not allowed, not there, or wrong; or what it wrote was not committed
   137  it took too much memory, or was killed
 
@@ -51,6 +55,8 @@ Examples:
   openskills run reviews
   openskills run pdf --workspace . --dry-run
   openskills run pdf --input '{\"query\": \"hello\"}' --json
+  openskills execute score --input '{\"points\": [3, 4]}' --seed 7
+  openskills run score --wasm-stage always --timings
   openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once";
 
 /// Run a script of a skill in the sandbox
@@ -75,9 +81,18 @@ pub(crate) struct RunArgs {
     /// How long it may take, such as 30s or 5m
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<jiff::SignedDuration>,
-    /// How much memory it may use, in MiB
+    /// How much memory it may use, in MiB; 512 by default, and 128 for WebAssembly
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
+    /// Fix random numbers and clocks of a module, so that the same input gives the same bytes
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Whether a module runs inside the operating system's sandbox as well
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    wasm_stage: WasmStage,
+    /// Tell how long each step took
+    #[arg(long)]
+    timings: bool,
     /// A host that it may reach; may be given several times
     #[arg(long, value_name = "HOST", value_parser = host)]
     net: Vec<Host>,
@@ -109,11 +124,25 @@ pub(crate) struct RunArgs {
     look: Look,
 }
 
+/// When a module runs inside the operating system's sandbox.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum WasmStage {
+    /// A stranger's does, and one that writes to a workspace or reaches the network
+    #[default]
+    Auto,
+    /// It does
+    Always,
+    /// It does not: WebAssembly alone holds it
+    Never,
+}
+
 /// Nothing was started.
 const UNAVAILABLE: u8 = 78;
 const TIMEOUT: u8 = 124;
 const REFUSED: u8 = 125;
 const KILLED: u8 = 137;
+/// What a shell reports for a program that gave up.
+const TRAPPED: u8 = 134;
 
 fn guarantee(text: &str) -> Result<Guarantee, String> {
     let all = Guarantee::ALL.map(Guarantee::as_str).join(", ");
@@ -196,6 +225,12 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         workspace: args.workspace.clone(),
         timeout: args.timeout.and_then(|time| Duration::try_from(time).ok()),
         memory: args.memory.map(|mib| mib.saturating_mul(1 << 20)),
+        seed: args.seed,
+        stage: match args.wasm_stage {
+            WasmStage::Auto => Stage::Auto,
+            WasmStage::Always => Stage::Always,
+            WasmStage::Never => Stage::Never,
+        },
         asked: Asked {
             network,
             env: args.env.clone(),
@@ -237,6 +272,7 @@ fn code(ended: Ended) -> u8 {
         Ended::Exited(code) => u8::try_from(code).unwrap_or(1),
         Ended::Timeout => TIMEOUT,
         Ended::Memory | Ended::Output => KILLED,
+        Ended::Trapped => TRAPPED,
         Ended::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(KILLED),
         Ended::Cancelled => 130,
     }
@@ -249,9 +285,13 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         Ended::Timeout => notes.push("it took too long, and was ended".to_owned()),
         Ended::Memory => notes.push("it took too much memory, and was ended".to_owned()),
         Ended::Output => notes.push("it wrote too much, and was ended".to_owned()),
+        Ended::Trapped => {
+            let trap = done.wasm.as_ref().and_then(|wasm| wasm.trap.as_deref());
+            notes.push(format!("it trapped: {}", trap.unwrap_or("no reason is known")));
+        }
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
     }
-    if done.tier == Tier::B {
+    if done.tier == Some(Tier::B) {
         let why =
             "the stronger one cannot be made for it here; `openskills sandbox check` says more";
         notes.push(format!("it ran in the weaker sandbox: {why}"));
@@ -273,6 +313,16 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     }
     for note in notes {
         context.ui.error(&format!("note: {}\n", safe_line(&note)))?;
+    }
+    if args.timings {
+        let rows = done.timings.iter().map(|(step, time)| {
+            vec![(*step).to_owned(), format!("{:.2} ms", time.as_secs_f64() * 1000.0)]
+        });
+        context.ui.error(&table(&rows.collect::<Vec<_>>(), context.ui.width))?;
+        if let Some(wasm) = &done.wasm {
+            let mib = wasm.memory.div_ceil(1 << 10);
+            context.ui.error(&format!("{} steps, {mib} KiB of memory\n", wasm.fuel))?;
+        }
     }
     if !done.changes.is_empty() && args.workspace.is_some() {
         let what = if done.committed { "changed" } else { "would change" };
@@ -324,6 +374,19 @@ impl RunJson {
             committed: done.committed,
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
             reached: done.reached.iter().map(|one| (one.host.clone(), one.allowed)).collect(),
+            wasm: done.wasm.as_ref().map(|wasm| WasmJson {
+                module_sha256: wasm.module.to_string(),
+                fuel: wasm.fuel,
+                memory_bytes: wasm.memory,
+                staged: wasm.is_staged,
+                cached: wasm.was_cached,
+                trap: wasm.trap.clone(),
+            }),
+            timings_ms: done
+                .timings
+                .iter()
+                .map(|(step, time)| ((*step).replace(' ', "_"), time.as_secs_f64() * 1000.0))
+                .collect(),
         }
     }
 }

@@ -48,6 +48,21 @@ pub struct ReplayJson {
     pub drifted: usize,
     /// How many are of one that is not there.
     pub gone: usize,
+    /// What came of running modules again, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<RepeatedJson>,
     /// The events, in order.
     pub events: Vec<Replayed>,
+}
+
+/// What came of running modules again.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RepeatedJson {
+    /// How many wrote the same bytes.
+    pub same: usize,
+    /// How many wrote something else.
+    pub different: usize,
+    /// How many executions cannot be run again.
+    pub not_run: usize,
 }

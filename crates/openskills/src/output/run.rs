@@ -30,6 +30,30 @@ pub struct RunJson {
     pub enforced: Vec<String>,
     /// Hosts that it asked for, and whether it was let.
     pub reached: BTreeMap<String, bool>,
+    /// More of it, if it was WebAssembly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wasm: Option<WasmJson>,
+    /// How long each step took, in milliseconds.
+    pub timings_ms: BTreeMap<String, f64>,
+}
+
+/// What there is to know of a module that ran.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WasmJson {
+    /// The digest of the module.
+    pub module_sha256: String,
+    /// How many steps it took.
+    pub fuel: u64,
+    /// The most memory that it had, in bytes.
+    pub memory_bytes: u64,
+    /// Whether it ran inside the operating system's sandbox.
+    pub staged: bool,
+    /// Whether its code was in the cache.
+    pub cached: bool,
+    /// What it did that it may not, if it was ended for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trap: Option<String>,
 }
 
 /// Something that a script tried and was not let.
@@ -53,6 +77,46 @@ pub struct ChangeJson {
     /// Why it cannot be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+/// `openskills cache --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CacheJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Whether what is listed was removed.
+    pub cleared: bool,
+    /// Every cache.
+    pub caches: Vec<CacheKindJson>,
+}
+
+/// One cache.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CacheKindJson {
+    /// `index`, `index-strict`, `hashes` or `wasm`.
+    pub kind: String,
+    /// Where it is.
+    pub folder: String,
+    /// How many files it has.
+    pub files: usize,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
+/// `openskills new --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The folder of the skill, absolute.
+    pub path: String,
+    /// Its files, seen from there, sorted.
+    pub files: Vec<String>,
+    /// What to type next.
+    pub next: Vec<String>,
 }
 
 /// `openskills sandbox check --json`.

@@ -42,7 +42,9 @@ fn help_lists_every_command() {
         stdout:   trust        Trust a folder: its skills count as yours
         stdout:   log          Show, check and export the record of what skills did
         stdout:   replay       Compare what a log tells of with today's skills
+        stdout:   new          Make the beginnings of a skill
         stdout:   validate     Check skills against the Agent Skills standard
+        stdout:   cache        Show or clear what is kept to be faster
         stdout:   show         Show all properties of a skill, its digests and its files
         stdout:   completions  Print a completion script for a shell
         stdout:   help         Print this message or the help of the given subcommand(s)
@@ -60,7 +62,7 @@ fn help_lists_every_command() {
         stdout:   ~/.local/state/openskills/        trusted folders, approvals, what is switched off, the log
         stdout:   /etc/openskills/policy.json       what the organisation forbids
         stdout:   ~/.local/share/openskills/skills  skills installed for the user
-        stdout:   ~/.cache/openskills/              the index; it may be removed at any time
+        stdout:   ~/.cache/openskills/              the index and compiled modules; `openskills cache` clears it
         stdout:
         stdout: Environment:
         stdout:   OPENSKILLS_PROJECT  as --project

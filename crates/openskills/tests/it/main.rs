@@ -16,6 +16,7 @@ mod runtime;
 mod schemas;
 mod show;
 mod validate;
+mod wasm;
 
 use testkit::{Run, TestEnv};
 

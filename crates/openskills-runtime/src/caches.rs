@@ -1,0 +1,94 @@
+//! What is kept to be faster, and can be thrown away: shown and cleared.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+
+use skill_fs::{AbsPath, FsError, own_names};
+
+use crate::Places;
+use crate::exec::module_cache;
+
+/// A kind of cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheKind {
+    /// What was read of skills.
+    Index,
+    /// The same, strictly.
+    IndexStrict,
+    /// Digests of their folders.
+    Hashes,
+    /// Compiled modules.
+    Wasm,
+}
+
+impl CacheKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm];
+
+    /// Returns its name, which is that of its folder.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::IndexStrict => "index-strict",
+            Self::Hashes => "hashes",
+            Self::Wasm => module_cache::FOLDER,
+        }
+    }
+
+    /// Returns how the names of its files end. What ends otherwise is not ours to remove.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Index | Self::IndexStrict | Self::Hashes => ".bin",
+            Self::Wasm => module_cache::ENDING,
+        }
+    }
+}
+
+/// One cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    /// Its kind.
+    pub kind: CacheKind,
+    /// Where it is.
+    pub folder: AbsPath,
+    /// Its files, and how many bytes each has.
+    pub files: Vec<(String, u64)>,
+}
+
+impl Cache {
+    /// Returns how many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+/// Returns every cache; none where there is no place for them.
+pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
+    let Some(base) = &places.cache else { return Ok(Vec::new()) };
+    let look = |kind: CacheKind| {
+        let folder = base.join(kind.as_str());
+        let names = own_names(&folder)?.into_iter().filter(|name| name.ends_with(kind.ending()));
+        let size = |name: String| {
+            // One that another process removed meanwhile is gone.
+            let metadata = fs::symlink_metadata(folder.join(&name).as_path()).ok()?;
+            metadata.is_file().then_some((name, metadata.len()))
+        };
+        let files = names.filter_map(size).collect();
+        Ok(Cache { kind, folder, files })
+    };
+    CacheKind::ALL.into_iter().map(look).collect()
+}
+
+/// Removes the files of a cache. One that another process removed meanwhile is gone all the same.
+pub fn clear_cache(cache: &Cache) -> Result<(), FsError> {
+    for (name, _) in &cache.files {
+        let path = cache.folder.join(name);
+        match fs::remove_file(path.as_path()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(FsError::Io { path: path.to_string(), source }),
+        }
+    }
+    Ok(())
+}

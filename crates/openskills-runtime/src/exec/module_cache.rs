@@ -1,0 +1,95 @@
+//! Compiled modules, kept where no skill can write, under a seal whose key is kept elsewhere.
+//!
+//! The folder may be lost or brought along from another machine: what was not sealed with this user's key is compiled again.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use sandbox_wasm::{Artifact, CacheName, KEY_LENGTH};
+use skill_fs::{AbsPath, FsError, make_private_folder, own_names, read_own_file, write_file};
+
+use crate::Places;
+
+/// The folder, below that of caches.
+pub(crate) const FOLDER: &str = "wasm";
+/// The key, in the folder of state.
+const KEY: &str = "wasm.key";
+pub(crate) const ENDING: &str = ".cwasm";
+/// The largest code that is kept.
+const MAX: u64 = 512 << 20;
+/// Code that was compiled so long ago is compiled again when it is needed.
+const OLD: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+
+/// The compiled modules of this user.
+#[derive(Debug, Clone)]
+pub(crate) struct ModuleCache {
+    folder: AbsPath,
+    key: [u8; KEY_LENGTH],
+}
+
+impl ModuleCache {
+    /// Opens the cache; `None` where there is no place for one.
+    pub(crate) fn open(places: &Places) -> Result<Option<Self>, FsError> {
+        let (Some(cache), Some(state)) = (&places.cache, &places.state) else { return Ok(None) };
+        let folder = cache.join(FOLDER);
+        make_private_folder(&folder)?;
+        make_private_folder(state)?;
+        Ok(Some(Self { folder, key: key(state)? }))
+    }
+
+    /// Returns a module's code, if it is there as it was put there.
+    pub(crate) fn get(&self, name: &CacheName) -> Option<Artifact> {
+        // A cache that cannot be read is no cache.
+        let kept = read_own_file(&self.path(name), MAX).ok().flatten()?;
+        Artifact::unsealed(&self.key, name, &kept)
+    }
+
+    /// Keeps a module's code, and drops what is old.
+    pub(crate) fn put(&self, name: &CacheName, code: &Artifact) {
+        // What cannot be kept is compiled again.
+        let _ = write_file(&self.path(name), &code.sealed(&self.key, name));
+        for name in own_names(&self.folder).unwrap_or_default() {
+            let path = self.folder.join(&name);
+            let made = fs::metadata(path.as_path()).and_then(|metadata| metadata.modified());
+            let age = made.map(|made| SystemTime::now().duration_since(made).unwrap_or_default());
+            if name.ends_with(ENDING) && age.is_ok_and(|age| age > OLD) {
+                let _ = fs::remove_file(path.as_path());
+            }
+        }
+    }
+
+    fn path(&self, name: &CacheName) -> AbsPath {
+        self.folder.join(format!("{}{ENDING}", name.as_str()))
+    }
+}
+
+/// Returns the user's key, made on first need.
+fn key(state: &AbsPath) -> Result<[u8; KEY_LENGTH], FsError> {
+    let path = state.join(KEY);
+    let failed = |source| FsError::Io { path: path.to_string(), source };
+    let read = || -> Result<Option<[u8; KEY_LENGTH]>, FsError> {
+        let bytes = read_own_file(&path, KEY_LENGTH as u64)?;
+        Ok(bytes.and_then(|bytes| bytes.try_into().ok()))
+    };
+    if let Some(key) = read()? {
+        return Ok(key);
+    }
+    let mut new = [0; KEY_LENGTH];
+    getrandom::fill(&mut new).map_err(|error| failed(io::Error::other(error.to_string())))?;
+    // Such a file can be read by its owner alone.
+    let mut file = tempfile::Builder::new()
+        .prefix(".wasm-key-")
+        .tempfile_in(state.as_path())
+        .map_err(failed)?;
+    file.write_all(&new).map_err(failed)?;
+    match file.persist_noclobber(path.as_path()) {
+        Ok(_) => Ok(new),
+        // Another process was faster; what stands there is the key, or nothing that can be one.
+        Err(_) => read()?.ok_or_else(|| {
+            failed(io::Error::other("it is no key of this user; remove it, and a new one is made"))
+        }),
+    }
+}

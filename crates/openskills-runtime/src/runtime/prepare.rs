@@ -1,0 +1,212 @@
+//! Everything that a run needs, before it starts: a copy of what was permitted, what of it runs, and with which powers.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the environment and files")]
+
+use std::path::{Path, PathBuf};
+
+use sandbox::Spec;
+use sandbox_wasm::MAX_MODULE;
+use skill::RelPath;
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+use skill_state::runtime_place;
+
+use super::OpenSkillRuntime;
+use crate::exec::{
+    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, Runs, choose, interpreter, spec,
+    with_types,
+};
+use crate::permit::{Permit, Subject};
+use crate::state::nowhere;
+use crate::{Places, RuntimeError, Skill};
+
+/// How much of a file is read to know how it is run.
+const START: u64 = 256;
+
+/// Everything that a run needs.
+pub(super) struct Prepared {
+    pub(super) spec: Spec,
+    /// What runs, seen from the skill.
+    pub(super) script: String,
+    /// The same, if it is WebAssembly.
+    pub(super) module: Option<Vec<u8>>,
+    /// The copy of the skill.
+    pub(super) skill: PathBuf,
+    /// The copy of the skill, and an empty workspace: they are there as long as this is.
+    _held: (PrivateCopy, tempfile::TempDir),
+}
+
+impl OpenSkillRuntime {
+    /// Copies what was permitted, chooses what of it runs, and says with which powers.
+    pub(super) fn prepare(
+        &self,
+        permit: &Permit,
+        options: &ExecutionOptions,
+    ) -> Result<Prepared, RuntimeError> {
+        let subject = &permit.plan().subject;
+        let skill = self.skill(&subject.skill_id)?;
+        let wrong =
+            |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
+        let places = self.places()?;
+        let (root, expected, named) = self.what_runs(skill, subject, options.script.as_deref())?;
+        let base =
+            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
+        if options.dry_run && options.asked.direct_writes {
+            return Err(wrong("a dry run cannot write directly".to_owned()));
+        }
+        sweep(&base);
+        let copy = PrivateCopy::new(&root, &base, expected)?;
+        let copied = Root::open(&copy.root)?;
+        let mut chosen = choose(&candidates(&copied)?, named.as_deref()).map_err(wrong)?;
+        let failed = |source| FsError::Io { path: base.to_string(), source };
+        let scratch =
+            tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
+        let home = places.home.as_ref().map(AbsPath::as_path);
+        let own = own_places(places);
+        let workspace = match &options.workspace {
+            Some(path) => real_workspace(&places.cwd.as_path().join(path), home, &own)?,
+            None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
+        };
+        let avoid = [Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
+        let mut found = match &chosen.runs {
+            Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
+            Runs::Itself | Runs::Wasm => None,
+        };
+        if let Some(found) = &found {
+            with_types(&mut chosen, found.types).map_err(wrong)?;
+        }
+        // An interpreter may live in a folder with much else; never are our own files granted with it.
+        if let Some(found) = &mut found {
+            found.folders.retain(|folder| {
+                !touches(folder, &own) && home.is_none_or(|home| !home.starts_with(folder))
+            });
+        }
+        let script = copy.root.join(&chosen.path);
+        let around = Around {
+            skill: copy.root.as_path(),
+            script: script.as_path(),
+            runs: &chosen.runs,
+            interpreter: found.as_ref(),
+            workspace: &workspace,
+            home,
+            env: &std::env::vars_os().collect::<Vec<_>>(),
+        };
+        let mut spec = spec(permit, options, &around).map_err(wrong)?;
+        spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
+        let module = match &chosen.runs {
+            Runs::Wasm => {
+                let path = RelPath::new(&chosen.path).map_err(|error| wrong(error.to_string()))?;
+                Some(copied.read(&path, MAX_MODULE as u64)?)
+            }
+            Runs::Itself | Runs::By { .. } => None,
+        };
+        let skill = copy.root.as_path().to_owned();
+        Ok(Prepared { spec, script: chosen.path, module, skill, _held: (copy, scratch) })
+    }
+
+    /// Finds the folder that something of is run: the skill's own, or that of a command which csk installed from it.
+    fn what_runs(
+        &self,
+        skill: &Skill,
+        subject: &Subject,
+        named: Option<&str>,
+    ) -> Result<(Root, Expected, Option<String>), RuntimeError> {
+        let wrong = |message: &str| RuntimeError::Script {
+            skill: subject.skill_id.clone(),
+            message: message.to_owned(),
+        };
+        let from =
+            skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
+        let command = from.zip(named).and_then(|(from, named)| {
+            let path = from.commands.get(named)?;
+            Some((from, path.clone(), from.runtime.as_ref()?))
+        });
+        if let Some((from, path, (name, list))) = command {
+            let home =
+                self.places()?.csk_home.as_ref().ok_or_else(|| wrong("csk has no home here"))?;
+            let root = Root::open(&runtime_place(home, name, &from.commit))?;
+            return Ok((root, Expected::Runtime(*list), Some(path.to_string())));
+        }
+        let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
+        Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
+    }
+}
+
+/// Lists the files of a skill with how each begins.
+fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
+    let mut all = Vec::new();
+    for entry in walk(root, &WalkLimits::SKILL)? {
+        if let Kind::File { executable, .. } = entry.kind {
+            use std::io::Read;
+
+            let mut start = Vec::new();
+            let read = root.file(&entry.path)?.take(START).read_to_end(&mut start);
+            read.map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+            all.push(Candidate { path: entry.path.to_string(), is_executable: executable, start });
+        }
+    }
+    Ok(all)
+}
+
+/// Removes what killed runs left, a day ago or longer. It is ours alone.
+fn sweep(base: &AbsPath) {
+    const OLD: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+    let Ok(entries) = std::fs::read_dir(base.as_path()) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let age = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .map(|modified| modified.elapsed());
+        if age.is_ok_and(|age| age.is_ok_and(|age| age > OLD)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Returns the folders in which openskills and csk keep what no script may touch.
+fn own_places(places: &Places) -> Vec<PathBuf> {
+    let all = [
+        &places.config,
+        &places.state,
+        &places.cache,
+        &places.data,
+        &places.csk_home,
+        &places.claude,
+    ];
+    let all = all.into_iter().flatten().map(|place| place.as_path().to_owned());
+    all.flat_map(|place| [std::fs::canonicalize(&place).unwrap_or_else(|_| place.clone()), place])
+        .collect()
+}
+
+/// Returns true if a folder is one of those, or in one, or holds one.
+fn touches(folder: &Path, own: &[PathBuf]) -> bool {
+    own.iter().any(|own| own.starts_with(folder) || folder.starts_with(own))
+}
+
+/// Returns the real path of a workspace, unless it is more than anybody means.
+fn real_workspace(
+    path: &Path,
+    home: Option<&Path>,
+    own: &[PathBuf],
+) -> Result<PathBuf, RuntimeError> {
+    let setup = |message: String| RuntimeError::Setup {
+        message,
+        hint: Some("name the folder of a project: --workspace DIR".to_owned()),
+    };
+    let real = std::fs::canonicalize(path)
+        .map_err(|error| setup(format!("{}: {error}", path.display())))?;
+    let home = home.and_then(|home| std::fs::canonicalize(home).ok());
+    let is_too_much = real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real));
+    if !real.is_dir() {
+        return Err(setup(format!("{} is not a folder", path.display())));
+    }
+    if is_too_much {
+        return Err(setup(format!("{} holds more than a project", path.display())));
+    }
+    if touches(&real, own) {
+        return Err(setup(format!(
+            "{} holds files of openskills or csk, or is one of their folders",
+            path.display()
+        )));
+    }
+    Ok(real)
+}

@@ -1,0 +1,115 @@
+//! `openskills cache`: what is kept to be faster.
+
+use std::process::ExitCode;
+
+use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
+use term::{counted, safe_line, table};
+
+use crate::context::Context;
+use crate::output::{CacheJson, CacheKindJson, VERSION};
+
+const GROUP: &str = "\
+All of it can be thrown away at any time: what was read of skills (index), digests of their folders
+(hashes), and compiled modules (wasm). Compiled modules are sealed with a key of yours that is kept
+elsewhere: one that was changed, or brought along from another machine, is compiled again.
+
+Reads:  the cache folder
+Writes: the same, with clear alone
+
+Exit codes:
+  0  done
+  1  a file cannot be read or removed
+  2  the call is wrong
+
+Examples:
+  openskills cache
+  openskills cache show --json
+  openskills cache clear wasm
+  openskills cache clear";
+
+/// Show or clear what is kept to be faster
+#[derive(Debug, clap::Args)]
+#[command(after_help = GROUP)]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    command: Option<CacheCommand>,
+    /// Write it as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum CacheCommand {
+    /// Show what is kept
+    #[command(after_help = GROUP)]
+    Show,
+    /// Remove what is kept
+    #[command(after_help = GROUP)]
+    Clear {
+        /// What to remove; all of it by default
+        #[arg(value_enum)]
+        kinds: Vec<Kind>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// What was read of skills
+    Index,
+    /// The same, strictly
+    IndexStrict,
+    /// Digests of their folders
+    Hashes,
+    /// Compiled modules
+    Wasm,
+}
+
+impl Kind {
+    fn kind(self) -> CacheKind {
+        match self {
+            Self::Index => CacheKind::Index,
+            Self::IndexStrict => CacheKind::IndexStrict,
+            Self::Hashes => CacheKind::Hashes,
+            Self::Wasm => CacheKind::Wasm,
+        }
+    }
+}
+
+pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<ExitCode> {
+    let runtime = OpenSkillRuntime::with_config(RuntimeConfig::default());
+    let mut all = caches(runtime.places()?)?;
+    let cleared = match &args.command {
+        None | Some(CacheCommand::Show) => false,
+        Some(CacheCommand::Clear { kinds }) => {
+            let kinds: Vec<CacheKind> = kinds.iter().map(|kind| kind.kind()).collect();
+            all.retain(|cache| kinds.is_empty() || kinds.contains(&cache.kind));
+            all.iter().try_for_each(clear_cache)?;
+            true
+        }
+    };
+    if args.json {
+        let kind = |cache: &Cache| CacheKindJson {
+            kind: cache.kind.as_str().to_owned(),
+            folder: cache.folder.to_string(),
+            files: cache.files.len(),
+            bytes: cache.bytes(),
+        };
+        let caches = all.iter().map(kind).collect();
+        context.ui.json(&CacheJson { version: VERSION, cleared, caches })?;
+    } else if cleared {
+        let files = all.iter().map(|cache| cache.files.len()).sum();
+        let bytes: u64 = all.iter().map(Cache::bytes).sum();
+        context.ui.out(&format!("removed {}, {bytes} bytes\n", counted(files, "file")))?;
+    } else {
+        let row = |cache: &Cache| {
+            vec![
+                cache.kind.as_str().to_owned(),
+                counted(cache.files.len(), "file"),
+                format!("{} bytes", cache.bytes()),
+                safe_line(cache.folder.as_str()).into_owned(),
+            ]
+        };
+        context.ui.out(&table(&all.iter().map(row).collect::<Vec<_>>(), context.ui.width))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,177 @@
+//! `openskills new`: the beginnings of a skill.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use skill::{Input, SkillName, Strictness, parse};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::output::{NewJson, VERSION};
+
+const AFTER: &str = "\
+Makes a folder of this name with a SKILL.md, code and tests, ready to be changed: with a Python script
+by default, or with a small program in Rust that is built to WebAssembly. Nothing that is there already
+is touched.
+
+Reads:  nothing
+Writes: the new folder
+
+Exit codes:
+  0  done
+  2  the call is wrong, there is something of this name, or it cannot be written
+
+Examples:
+  openskills new word-count
+  openskills new word-count --wasm --description 'Counts words. Use when asked how long a text is.'
+  openskills new word-count --dir .claude/skills";
+
+/// Make the beginnings of a skill
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct NewArgs {
+    /// Its name: lowercase letters, digits and hyphens
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: SkillName,
+    /// With a Python script (the default)
+    #[arg(long, conflicts_with = "wasm")]
+    script: bool,
+    /// With a program in Rust, built to WebAssembly
+    #[arg(long)]
+    wasm: bool,
+    /// What it does and when to use it
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "Counts the words of a text. Use when asked how long a text is."
+    )]
+    description: String,
+    /// The folder that its folder is made in
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn name(text: &str) -> Result<SkillName, String> {
+    SkillName::parse(text)
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+/// A file of a new skill: where it is, what is in it, and whether it can be run.
+type Template = (&'static str, &'static str, bool);
+
+const SCRIPT: [Template; 3] = [
+    ("SKILL.md", include_str!("new/script/SKILL.md"), false),
+    ("scripts/main.py", include_str!("new/script/main.py"), true),
+    ("tests/test_main.py", include_str!("new/script/test_main.py"), false),
+];
+
+const WASM: [Template; 4] = [
+    ("SKILL.md", include_str!("new/wasm/SKILL.md"), false),
+    ("wasm-src/Cargo.toml", include_str!("new/wasm/Cargo.toml"), false),
+    ("wasm-src/build.sh", include_str!("new/wasm/build.sh"), true),
+    ("wasm-src/src/main.rs", include_str!("new/wasm/main.rs"), false),
+];
+
+pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitCode> {
+    let name = args.name.as_str();
+    let parent = context.cwd.as_path().join(&args.dir);
+    let folder = parent.join(name);
+    if folder.symlink_metadata().is_ok() {
+        bail!("{} is there already; nothing was changed", folder.display());
+    }
+    let templates: &[Template] = if args.wasm { &WASM } else { &SCRIPT };
+    let files = filled(templates, name, &args.description)?;
+    write(&parent, &folder, &files)?;
+    let dir = if args.dir == Path::new(".") { "." } else { &args.dir.to_string_lossy() };
+    let next = if args.wasm {
+        vec![
+            format!("cargo test --manifest-path {dir}/{name}/wasm-src/Cargo.toml"),
+            format!("sh {dir}/{name}/wasm-src/build.sh"),
+            format!("openskills run {name} --dir {dir} --input '\"one two\"'"),
+        ]
+    } else {
+        vec![
+            format!("openskills run {name} --dir {dir} --input '{{\"text\": \"one two\"}}'"),
+            format!("openskills run {name} tests/test_main.py --dir {dir}"),
+        ]
+    };
+    let check = format!("openskills validate {dir}/{name}");
+    let next: Vec<String> = next.into_iter().chain([check]).collect();
+    let mut files: Vec<String> = templates.iter().map(|(path, _, _)| (*path).to_owned()).collect();
+    files.sort();
+    if args.json {
+        let path = folder.display().to_string();
+        context.ui.json(&NewJson { version: VERSION, path, files, next })?;
+    } else {
+        let line = |text: &str| format!("{}\n", safe_line(text));
+        context.ui.out(&line(&format!("made {}", folder.display())))?;
+        for file in &files {
+            context.ui.out(&line(&format!("  {file}")))?;
+        }
+        context.ui.error("next:\n")?;
+        for command in &next {
+            context.ui.error(&line(&format!("  {command}")))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file with what it is to hold.
+type Filled = (&'static str, String, bool);
+
+/// Fills the templates in. What would not be a valid skill is refused before anything is written.
+fn filled(templates: &[Template], name: &str, description: &str) -> anyhow::Result<Vec<Filled>> {
+    // A text in JSON's quotes is the same in YAML.
+    let description = serde_json::Value::from(description).to_string();
+    let fill = |text: &str| text.replace("DESCRIPTION", &description).replace("NAME", name);
+    let files: Vec<Filled> =
+        templates.iter().map(|(path, text, is_program)| (*path, fill(text), *is_program)).collect();
+    for (path, text, _) in files.iter().filter(|(path, _, _)| *path == "SKILL.md") {
+        let input = Input { file: path, directory: Some(name), bytes: text.as_bytes() };
+        let parsed = parse(&input, Strictness::Strict);
+        if let Some(problem) = parsed.diagnostics.first() {
+            bail!("it would not be a valid skill: {}", problem.message);
+        }
+    }
+    Ok(files)
+}
+
+/// Writes everything beside the new folder, and then puts it there in one step.
+fn write(parent: &Path, folder: &Path, files: &[Filled]) -> anyhow::Result<()> {
+    let at = |path: &Path| format!("cannot write {}", path.display());
+    fs::create_dir_all(parent).with_context(|| at(parent))?;
+    let stage = tempfile::Builder::new()
+        .prefix(".openskills-new-")
+        .tempdir_in(parent)
+        .with_context(|| at(parent))?;
+    for (path, text, is_program) in files {
+        let place = stage.path().join(path);
+        if let Some(above) = place.parent() {
+            fs::create_dir_all(above).with_context(|| at(above))?;
+        }
+        fs::write(&place, text).with_context(|| at(&place))?;
+        set_mode(&place, if *is_program { 0o755 } else { 0o644 }).with_context(|| at(&place))?;
+    }
+    set_mode(stage.path(), 0o755).with_context(|| at(stage.path()))?;
+    fs::rename(stage.path(), folder).with_context(|| at(folder))?;
+    // It is not there any more under that name.
+    let _ = stage.keep();
+    Ok(())
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
+    Ok(())
+}

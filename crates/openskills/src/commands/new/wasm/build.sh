@@ -1,0 +1,10 @@
+#!/bin/sh
+# Builds wasm/skill.wasm. Needs Rust with the target: rustup target add wasm32-wasip1
+set -eu
+cd "$(dirname "$0")"
+target=${WASM_TARGET:-wasm32-wasip1}
+# Not in here: a skill is its files, and all of them are looked at.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/NAME-build}"
+cargo build --release --target "$target"
+mkdir -p ../wasm
+cp "$CARGO_TARGET_DIR/$target/release/NAME.wasm" ../wasm/skill.wasm
