@@ -321,7 +321,7 @@ fn compiled_code_is_believed_only_with_its_seal() {
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&env.path("../home/.local/state/openskills/wasm.key")), 0o600);
     let shown = openskills(&env, "cache");
-    assert!(shown.stdout.contains("wasm    1 file"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("wasm          1 file"), "{}", shown.stdout);
     let cleared = openskills(&env, "cache clear wasm");
     assert!(cleared.stdout.starts_with("removed 1 file, "), "{}", cleared.stdout);
     assert!(!cached());
