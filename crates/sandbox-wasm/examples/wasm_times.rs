@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kept = code.sealed(&key, &name);
     println!("large-bytes {}", large.len());
     let load = || {
-        let code = Artifact::unsealed(&key, &name, &kept).ok_or(sandbox_wasm::WasmError::Engine(String::new()))?;
+        let code = Artifact::unsealed(&key, &name, &kept)
+            .ok_or(sandbox_wasm::WasmError::Engine(String::new()))?;
         run(&job, &code).map(|_| ())
     };
     println!("large-from-cache {}", best(&load)?);
@@ -59,7 +60,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// A module of some size that does nothing.
 fn large() -> String {
-    let mut text = String::from("(module (memory (export \"memory\") 1) (func (export \"_start\"))");
+    let mut text =
+        String::from("(module (memory (export \"memory\") 1) (func (export \"_start\"))");
     for number in 0..20_000 {
         let _ = write!(
             text,
