@@ -190,7 +190,7 @@ pub struct ScriptExecution {
 }
 
 /// What there is to know of a module that ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WasmExecution {
     /// The digest of the module.
@@ -213,6 +213,9 @@ pub struct WasmExecution {
     /// Why it cannot be run again, although there is a seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_again: Option<String>,
+    /// The number of the event that it repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
 }
 
 /// What it takes to run a module again.

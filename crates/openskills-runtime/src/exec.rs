@@ -27,7 +27,7 @@ pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub(crate) use interpreter::interpreter;
 pub(crate) use module_cache::ModuleCache;
-pub(crate) use spec::{Around, WASM_MEMORY, is_reached, spec};
+pub(crate) use spec::{Around, is_reached, spec};
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
 /// `main`; without it nothing runs in a sandbox.
@@ -65,6 +65,8 @@ pub struct ExecutionOptions {
     pub allow_degraded: BTreeSet<Guarantee>,
     /// The task, if the host names one.
     pub task_id: Option<String>,
+    /// The event in the log that this repeats.
+    pub repeats: Option<u64>,
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.
@@ -94,6 +96,8 @@ pub struct WasmRun {
     pub is_staged: bool,
     /// Whether its code was in the cache.
     pub was_cached: bool,
+    /// Places that it may read and was not given, since they are no folders.
+    pub left_out: Vec<PathBuf>,
 }
 
 /// What became of a run.
@@ -127,6 +131,8 @@ pub struct Execution {
     pub tier: Option<sandbox::Tier>,
     /// More of it, if it was a module.
     pub wasm: Option<WasmRun>,
+    /// What it was held to.
+    pub limits: sandbox::Limits,
     /// How long each step took.
     pub timings: Vec<(&'static str, Duration)>,
     /// What it asked the proxy for, and whether it was let.

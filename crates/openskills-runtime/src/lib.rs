@@ -126,6 +126,7 @@ pub use prompt::{
     prompt,
 };
 pub use provenance::Provenance;
+pub use quote::shell_word;
 pub use record::Summary;
 pub use replay::{Fate, Repeated, Repetition, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Returns `text` as one word of a shell, whatever it holds.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | '+');
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::log::{Entry, Key, LogError, Source, verify};
 use crate::permit::Asked;
-use crate::{OpenSkillRuntime, RuntimeError};
+use crate::{OpenSkillRuntime, RuntimeError, WasmExecution};
 
 /// An event of a log, beside today's skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -32,10 +32,15 @@ pub struct Replayed {
     /// What came of running it again, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Repeated>,
-    /// The event itself, if it is of WebAssembly.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub(crate) execution: Option<Box<Map<String, Value>>>,
+}
+
+/// What the log tells of a module that ran.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    pub(crate) script: String,
+    pub(crate) input_hash: String,
+    pub(crate) output_hash: String,
+    pub(crate) wasm: WasmExecution,
 }
 
 /// What came of running something again.
@@ -51,6 +56,9 @@ pub struct Repeated {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
+
+/// An event beside today's skill, with what the log tells of a module that ran.
+pub(crate) type Told = (Replayed, Option<Box<Executed>>);
 
 /// Whether something that was run again wrote the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -91,6 +99,15 @@ impl OpenSkillRuntime {
         source: &Source,
         key: Option<&Key>,
     ) -> Result<Vec<Replayed>, RuntimeError> {
+        Ok(self.replayed(source, key)?.into_iter().map(|(event, _)| event).collect())
+    }
+
+    /// The same, each module that ran with what the log tells of it.
+    pub(crate) fn replayed(
+        &self,
+        source: &Source,
+        key: Option<&Key>,
+    ) -> Result<Vec<Told>, RuntimeError> {
         let report = verify(source, key)?;
         if let Some(problem) = report.problems.first() {
             let what = format!("{}: {}", problem.file, problem.message);
@@ -118,12 +135,11 @@ impl OpenSkillRuntime {
                     (if is_same { Fate::Same } else { Fate::Drifted }, digest)
                 }
             };
-            let Entry { seq, time, event, fields, .. } = entry;
-            let execution = fields.contains_key("wasm").then(|| Box::new(fields));
+            let executed = executed(&entry)?;
+            let Entry { seq, time, event, .. } = entry;
             let (skill_id, repeated) = (id, None);
-            let recorded =
-                Replayed { seq, time, event, skill_id, recorded, today, fate, repeated, execution };
-            all.push(recorded);
+            let event = Replayed { seq, time, event, skill_id, recorded, today, fate, repeated };
+            all.push((event, executed));
         }
         Ok(all)
     }
@@ -139,6 +155,25 @@ impl OpenSkillRuntime {
         let bundle = plan.ok().map(|plan| plan.subject.bundle.to_string());
         Today::Is { content, bundle }
     }
+}
+
+/// Reads what an event tells of a module that ran, unless that was a repetition.
+fn executed(entry: &Entry) -> Result<Option<Box<Executed>>, LogError> {
+    let Some(wasm) = entry.fields.get("wasm") else { return Ok(None) };
+    let broken = |what: String| LogError::Broken { what: format!("event {}: {what}", entry.seq) };
+    let wasm: WasmExecution =
+        serde_json::from_value(wasm.clone()).map_err(|error| broken(error.to_string()))?;
+    if wasm.repeats.is_some() {
+        return Ok(None);
+    }
+    let record = |key: &str| {
+        let value = entry.fields.get("record").and_then(|record| record.get(key));
+        let text = value.and_then(Value::as_str).map(str::to_owned);
+        text.ok_or_else(|| broken(format!("its record has no `{key}`")))
+    };
+    let script = required(entry, "script")?;
+    let (input_hash, output_hash) = (record("input_hash")?, record("output_hash")?);
+    Ok(Some(Box::new(Executed { script, input_hash, output_hash, wasm })))
 }
 
 fn required(entry: &Entry, key: &str) -> Result<String, LogError> {

@@ -5,7 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use openskills_runtime::{Directory, Logging, OpenSkillRuntime, RuntimeConfig, RuntimeError};
+use openskills_runtime::{
+    Directory, Logging, OpenSkillRuntime, RuntimeConfig, RuntimeError, shell_word,
+};
 use skill::Severity;
 use term::{counted, safe_line};
 
@@ -38,6 +40,14 @@ impl Look {
             logging: if is_standard { Logging::All } else { Logging::WithoutDiscoveries },
             ..RuntimeConfig::default()
         })
+    }
+
+    /// Returns the same as words of a command, each after a space.
+    pub(crate) fn words(&self) -> String {
+        let word =
+            |flag: &str, path: &PathBuf| format!(" {flag} {}", shell_word(&path.to_string_lossy()));
+        let dirs = self.dir.iter().map(|dir| word("--dir", dir));
+        dirs.chain(self.project.iter().map(|project| word("--project", project))).collect()
     }
 
     /// Finds the skills.

@@ -4,9 +4,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// Reads `90m`, `12h`, `30d` or `2w`.
+/// Reads `30s`, `90m`, `12h`, `30d` or `2w`.
 pub(crate) fn span(text: &str) -> Result<SignedDuration, String> {
-    let wrong = || format!("`{text}` is no span of time; write `90m`, `12h`, `30d` or `2w`");
+    let wrong = || format!("`{text}` is no span of time; write `30s`, `90m`, `12h`, `30d` or `2w`");
     let unit = text.chars().next_back().ok_or_else(wrong)?;
     let seconds: i64 = match unit {
         's' => 1,

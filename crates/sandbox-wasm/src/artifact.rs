@@ -8,27 +8,41 @@ use wasmtime::component::Component;
 use wasmtime::{Engine, Module, Precompiled};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-use crate::check;
 use crate::engine::engine;
 use crate::error::{WasmError, words};
+use crate::link;
 use crate::run::State;
 
 /// How long the key of a cache is.
 pub const KEY_LENGTH: usize = 32;
 const TAG: usize = 32;
 
-/// What a module's compiled code is kept under: the digest of the module, and what of the engine the code depends on.
+/// Who compiled a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompiledBy {
+    /// This program, for itself.
+    Us,
+    /// A process inside the sandbox, whose word counts in there alone: a compiler that a stranger's module got the better of returns what
+    /// that stranger likes.
+    Stage,
+}
+
+/// What a module's compiled code is kept under: the digest of the module, what of the engine the code depends on, and who compiled it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheName(String);
 
 impl CacheName {
     /// Returns the name for a module.
-    pub fn of(wasm: &[u8]) -> Result<Self, WasmError> {
+    pub fn of(wasm: &[u8], by: CompiledBy) -> Result<Self, WasmError> {
         let mut engine_hash = Hashed(Sha256::new());
         engine()?.precompile_compatibility_hash().hash(&mut engine_hash);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let (wasm, engine) = (Sha256::digest(wasm), engine_hash.0.finalize());
-        Ok(Self(format!("{}-{}", hex(&wasm), hex(&engine[..8]))))
+        let by = match by {
+            CompiledBy::Us => "",
+            CompiledBy::Stage => "-stage",
+        };
+        Ok(Self(format!("{}-{}{by}", hex(&wasm), hex(&engine[..8]))))
     }
 
     /// Returns it as the name of a file.
@@ -53,8 +67,9 @@ impl Hasher for Hashed {
 
 /// Compiled code.
 ///
-/// The engine runs whatever stands in such bytes, so there are three ways to one, and no other: from [`compile`](crate::compile), from a
-/// cache whose seal holds, and from the caller of a stage, who had it from one of those.
+/// The engine runs whatever stands in such bytes, so there are few ways to one: from [`compile`](crate::compile); from a process inside the
+/// sandbox that compiled it, and then it may run in there alone; from a cache whose seal holds; and, in there, from the caller, who had it
+/// from one of those.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact(Vec<u8>);
 
@@ -100,10 +115,10 @@ pub(crate) enum Loaded {
 pub(crate) fn load(artifact: &Artifact) -> Result<Loaded, WasmError> {
     match Engine::detect_precompiled(&artifact.0) {
         Some(Precompiled::Module) => {
-            check::module(&trusted(artifact, Module::deserialize)?).map(Loaded::Module)
+            link::module(&trusted(artifact, Module::deserialize)?).map(Loaded::Module)
         }
         Some(Precompiled::Component) => {
-            check::component(&trusted(artifact, Component::deserialize)?).map(Loaded::Component)
+            link::component(&trusted(artifact, Component::deserialize)?).map(Loaded::Component)
         }
         None => Err(WasmError::Engine("what was compiled is no code".to_owned())),
     }
@@ -115,7 +130,8 @@ fn trusted<'a, T>(
     deserialize: unsafe fn(&Engine, &'a [u8]) -> wasmtime::Result<T>,
 ) -> Result<T, WasmError> {
     let engine = engine()?;
-    // SAFETY: the bytes are those that this engine wrote: see how an `Artifact` comes to be. They are in memory that nobody else can write.
+    // SAFETY: this engine wrote the bytes, in this process or for this user: see how an `Artifact` comes to be. What a process inside the sandbox
+    // wrote is loaded inside the sandbox alone, where it can do no more than that process could. Nobody else can write the memory.
     #[expect(unsafe_code, reason = "the one place where compiled code is believed")]
     let loaded = unsafe { deserialize(engine, &artifact.0) };
     loaded.map_err(|error| WasmError::Engine(words(&error)))

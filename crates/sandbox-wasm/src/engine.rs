@@ -5,13 +5,14 @@ use std::sync::LazyLock;
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmFeatures};
 
 use crate::artifact::Artifact;
-use crate::check;
 use crate::error::{WasmError, words};
+use crate::kind::{Kind, kind};
+use crate::link;
 
 /// How deep calls may go, in bytes of stack.
 const STACK: usize = 512 << 10;
-/// How many run at once; more wait for nothing, and are refused by the engine.
-const AT_ONCE: u32 = 32;
+/// How many run at once in one process; one more is refused.
+const AT_ONCE: u32 = 64;
 /// How many memories, tables and instances all of them have: a component is made of several.
 const PARTS: u32 = 8;
 /// The largest table, in elements.
@@ -32,16 +33,16 @@ pub(crate) fn engine() -> Result<&'static Engine, WasmError> {
 /// Compiles a module or a component, if it is one that can run here.
 pub fn compile(wasm: &[u8]) -> Result<Artifact, WasmError> {
     let engine = engine()?;
-    match check::kind(wasm)? {
-        check::Kind::Module => {
+    match kind(wasm)? {
+        Kind::Module => {
             let module = wasmtime::Module::new(engine, wasm).map_err(malformed)?;
-            check::module(&module)?;
+            link::module(&module)?;
             let bytes = module.serialize().map_err(|error| WasmError::Engine(words(&error)))?;
             Ok(Artifact::compiled(bytes))
         }
-        check::Kind::Component => {
+        Kind::Component => {
             let component = wasmtime::component::Component::new(engine, wasm).map_err(malformed)?;
-            check::component(&component)?;
+            link::component(&component)?;
             let bytes = component.serialize().map_err(|error| WasmError::Engine(words(&error)))?;
             Ok(Artifact::compiled(bytes))
         }

@@ -19,6 +19,9 @@ pub enum WasmError {
     /// It is broken, or uses what is not taken.
     #[error("it cannot be compiled: {0}")]
     Malformed(String),
+    /// It is too much work.
+    #[error("it cannot be compiled: {0}")]
+    TooMuch(String),
     /// It needs functions that nobody gives it.
     #[error("it imports what is not there: {}", .missing.join(", "))]
     Imports {
@@ -55,7 +58,7 @@ impl WasmError {
             Self::World { .. } => {
                 "build a program with a `main`, for wasm32-wasip1 or wasm32-wasip2"
             }
-            Self::TooLarge { .. } => "strip it, and build it for size",
+            Self::TooLarge { .. } | Self::TooMuch(_) => "strip it, and build it for size",
             Self::Malformed(_) => "build it again; threads and 64-bit memories are not taken",
             Self::Given(_) | Self::Engine(_) | Self::Runner(_) => return None,
         };

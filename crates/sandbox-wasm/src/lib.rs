@@ -8,19 +8,21 @@
 
 mod artifact;
 mod bound;
-mod check;
 mod engine;
 mod error;
+mod files;
 mod fixed;
 mod job;
+mod kind;
+mod link;
 mod run;
 pub mod staged;
 mod streams;
 
-pub use artifact::{Artifact, CacheName, KEY_LENGTH};
-pub use check::{MAX_MODULE, is_wasm};
+pub use artifact::{Artifact, CacheName, CompiledBy, KEY_LENGTH};
 pub use engine::compile;
 pub use error::WasmError;
 pub use job::{Guest, Job};
+pub use kind::{MAX_MODULE, is_wasm};
 pub use run::{Report, run};
 pub use staged::init;

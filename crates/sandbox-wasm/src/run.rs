@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use sandbox::{Captured, Ended};
-use wasmtime::{Engine, Store, Trap, WasmBacktrace};
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap, WasmBacktrace};
 use wasmtime_wasi::p1::WasiP1Ctx;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::sockets::SocketAddrUse;
@@ -17,7 +17,8 @@ use crate::artifact::{Artifact, Loaded, load};
 use crate::bound::Bound;
 use crate::engine::engine;
 use crate::error::{WasmError, words};
-use crate::fixed::{Files, fix};
+use crate::files::Files;
+use crate::fixed::fix;
 use crate::job::Job;
 use crate::streams::Streams;
 
@@ -28,7 +29,7 @@ const HELD: usize = 10_000;
 /// How much random data a call may ask for.
 const RANDOM: u64 = 16 << 20;
 /// How often a program that should have ended is reminded.
-const AGAIN: Duration = Duration::from_millis(1);
+const REMINDED: Duration = Duration::from_millis(1);
 /// How many calls are told of a trap.
 const FRAMES: usize = 8;
 
@@ -104,6 +105,11 @@ pub(crate) fn run_with(
     store.set_epoch_deadline(1);
     store.epoch_deadline_async_yield_and_update(1);
     let end = until(job.wall, engine, start(&mut store, loaded))?;
+    if let End::Error(error) = &end
+        && error.is::<PoolConcurrencyLimitError>()
+    {
+        return Err(WasmError::Engine("too many run at once in this process".to_owned()));
+    }
     let fuel = u64::MAX - store.get_fuel().map_err(failed)?;
     let State { bound, .. } = store.into_data();
     let ([stdout, stderr], is_flooded) = streams.take();
@@ -190,7 +196,7 @@ fn until(
         let mut wait = wall;
         while is_over.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
             engine.increment_epoch();
-            wait = AGAIN;
+            wait = REMINDED;
         }
     });
     let end = runtime.block_on(async { tokio::time::timeout(wall, program).await });
@@ -215,10 +221,8 @@ fn reason(error: &wasmtime::Error) -> String {
         None => error.root_cause().to_string().chars().take(500).collect(),
     };
     let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
-    let name = |frame: &wasmtime::FrameInfo| match frame.func_name() {
-        Some(name) => name.chars().take(100).collect(),
-        None => format!("function {}", frame.func_index()),
-    };
-    let calls: Vec<String> = frames.iter().take(FRAMES).map(name).collect();
+    // Numbers would say nothing: a module that was stripped has no names.
+    let name = |frame: &wasmtime::FrameInfo| Some(frame.func_name()?.chars().take(100).collect());
+    let calls: Vec<String> = frames.iter().filter_map(name).take(FRAMES).collect();
     if calls.is_empty() { what } else { format!("{what}, in {}", calls.join(", called by ")) }
 }

@@ -8,6 +8,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ struct Ran {
 
 /// Whether this program can be started anew as the runner.
 static INITIALISED: AtomicBool = AtomicBool::new(false);
+/// The program that is the runner instead.
+static RUNNER: OnceLock<PathBuf> = OnceLock::new();
 
 /// Becomes the runner if this process was started as one; otherwise does nothing. Call it first thing in `main`.
 pub fn init() {
@@ -74,8 +77,17 @@ pub fn init() {
     INITIALISED.store(true, Ordering::Relaxed);
 }
 
-/// Returns the program that is the runner: this one, if it called [`init`].
+/// Names a program that calls [`init`] first thing in its `main`, to be the runner instead of this one.
+pub fn use_runner(program: impl Into<PathBuf>) {
+    // The first one that was named stays.
+    let _ = RUNNER.set(program.into());
+}
+
+/// Returns the program that is the runner: the one that was named, or this one, if it called [`init`].
 pub fn runner() -> Result<PathBuf, WasmError> {
+    if let Some(named) = RUNNER.get() {
+        return Ok(named.clone());
+    }
     if !INITIALISED.load(Ordering::Relaxed) {
         let what = "call sandbox_wasm::init() first thing in main";
         return Err(WasmError::Runner(what.to_owned()));
@@ -114,13 +126,13 @@ pub fn compiled(outcome: &Outcome) -> Result<Artifact, WasmError> {
         },
         Ended::Timeout => {
             let most = COMPILE_TIME.as_secs();
-            Err(WasmError::Malformed(format!("that took longer than {most} seconds")))
+            Err(WasmError::TooMuch(format!("that took longer than {most} seconds")))
         }
         Ended::Memory => {
             let most = COMPILE_MEMORY >> 20;
-            Err(WasmError::Malformed(format!("that took more than {most} MiB of memory")))
+            Err(WasmError::TooMuch(format!("that took more than {most} MiB of memory")))
         }
-        Ended::Output => Err(WasmError::Malformed("its code is too large".to_owned())),
+        Ended::Output => Err(WasmError::TooMuch("its code is too large".to_owned())),
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Trapped | Ended::Cancelled => {
             Err(silent(outcome))
         }
@@ -208,17 +220,16 @@ fn serve() -> Result<(), WasmError> {
 }
 
 fn run_job(job: Job, code: &Artifact) -> Result<(Answer, Vec<u8>), WasmError> {
-    let mut proxy = None;
-    let mut job = job;
-    if job.has_proxy {
-        let address = std::env::var(PROXY_NAME).unwrap_or_default();
-        let known = address.strip_prefix("http://").and_then(|address| address.parse().ok());
-        let known: SocketAddr =
-            known.ok_or_else(|| WasmError::Runner("there is no proxy".to_owned()))?;
-        proxy = Some(known);
-        job = job.with_proxy(&address);
-    }
-    let report = run_with(&job, code, proxy)?;
+    let report = match job.has_proxy {
+        false => run_with(&job, code, None)?,
+        true => {
+            let none = || WasmError::Runner("there is no proxy".to_owned());
+            let address = std::env::var(PROXY_NAME).map_err(|_| none())?;
+            let known = address.strip_prefix("http://").ok_or_else(none)?;
+            let known: SocketAddr = known.parse().map_err(|_| none())?;
+            run_with(&job.with_proxy(&address), code, Some(known))?
+        }
+    };
     let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
     let (kept, totals) = (stdout.bytes.len() as u64, [stdout.total, stderr.total]);
     let ran = Ran { ended, kept, totals, fuel, memory, trap, duration };

@@ -23,7 +23,8 @@ pub(crate) fn start(_: &Spec) -> Result<Running, SandboxError> {
     Err(SandboxError::Unavailable {
         missing: Guarantee::CORE.to_vec(),
         why: "this system has no sandbox that openskills can use".to_owned(),
-        fix: "run it on Linux; WASM skills run everywhere".to_owned(),
+        fix: "run it on Linux; a module runs here with --wasm-stage never, without a workspace"
+            .to_owned(),
     })
 }
 

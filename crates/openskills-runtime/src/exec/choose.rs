@@ -73,7 +73,9 @@ pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Ch
             let usual = modules.iter().find(|file| file.path == MODULE);
             match (usual, modules.as_slice(), scripts.as_slice()) {
                 (Some(one), _, _) | (None, [one], _) | (None, _, [one]) => one,
-                (None, [], []) => return Err("it has no script or module to run".to_owned()),
+                (None, [], []) => {
+                    return Err("it has no script in scripts/ and no module in wasm/".to_owned());
+                }
                 (None, _, _) => {
                     let list = list();
                     return Err(format!("it has several that could run, name one of them: {list}"));
@@ -83,7 +85,7 @@ pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Ch
     };
     let runs = how(file).ok_or_else(|| {
         let path = &file.path;
-        format!("`{path}` says by nothing how it is run: it has no `#!` line and no ending that is known")
+        format!("`{path}` says by nothing how it is run: it has no `#!` line and no ending that is known; it could run: {}", list())
     })?;
     Ok(Chosen { path: file.path.clone(), runs })
 }
@@ -108,11 +110,12 @@ fn ending(path: &str) -> Option<&'static str> {
 
 /// Finds out how a file is run: by what it is, by its first line, by its name.
 fn how(file: &Candidate) -> Option<Runs> {
+    // What calls itself a module is never anything else: the engine says what it is instead.
+    if file.path.ends_with(".wasm") || sandbox_wasm::is_wasm(&file.start) {
+        return Some(Runs::Wasm);
+    }
     if file.start.starts_with(b"\x7fELF") {
         return Some(Runs::Itself);
-    }
-    if sandbox_wasm::is_wasm(&file.start) || file.path.ends_with(".wasm") {
-        return Some(Runs::Wasm);
     }
     if let Some(line) = file.start.strip_prefix(b"#!") {
         let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
@@ -192,8 +195,8 @@ mod tests {
             ("scripts/a", "\u{7f}ELF", Some(Runs::Itself)),
             ("wasm/a.wasm", "\0asm", Some(Runs::Wasm)),
             ("scripts/a", "\0asm", Some(Runs::Wasm)),
-            // What is no WebAssembly is told by the engine.
             ("wasm/a.wasm", "#!/bin/sh", Some(Runs::Wasm)),
+            ("wasm/a.wasm", "\u{7f}ELF", Some(Runs::Wasm)),
         ] {
             assert_eq!(how(&file(path, start)), expected, "{path} {start}");
         }

@@ -31,12 +31,16 @@ pub(crate) struct ModuleCache {
 }
 
 impl ModuleCache {
-    /// Opens the cache; `None` where there is no place for one.
+    /// Opens the cache; `None` where there is no place for one that is the user's alone.
     pub(crate) fn open(places: &Places) -> Result<Option<Self>, FsError> {
         let (Some(cache), Some(state)) = (&places.cache, &places.state) else { return Ok(None) };
         let folder = cache.join(FOLDER);
         make_private_folder(&folder)?;
         make_private_folder(state)?;
+        let is_folder = fs::symlink_metadata(folder.as_path()).is_ok_and(|it| it.is_dir());
+        if !is_folder || !close(&folder) {
+            return Ok(None);
+        }
         Ok(Some(Self { folder, key: key(state)? }))
     }
 
@@ -66,30 +70,52 @@ impl ModuleCache {
     }
 }
 
-/// Returns the user's key, made on first need.
+/// Returns the user's key. One that is not there, is no key, or could be read by others is made anew.
 fn key(state: &AbsPath) -> Result<[u8; KEY_LENGTH], FsError> {
     let path = state.join(KEY);
     let failed = |source| FsError::Io { path: path.to_string(), source };
-    let read = || -> Result<Option<[u8; KEY_LENGTH]>, FsError> {
-        let bytes = read_own_file(&path, KEY_LENGTH as u64)?;
-        Ok(bytes.and_then(|bytes| bytes.try_into().ok()))
-    };
-    if let Some(key) = read()? {
+    let known = read_own_file(&path, KEY_LENGTH as u64)?.and_then(|bytes| bytes.try_into().ok());
+    if let Some(key) = known.filter(|_| is_private(&path)) {
         return Ok(key);
     }
     let mut new = [0; KEY_LENGTH];
     getrandom::fill(&mut new).map_err(|error| failed(io::Error::other(error.to_string())))?;
-    // Such a file can be read by its owner alone.
+    // Such a file can be read by its owner alone. Of two processes at once the later one's key stays, and the other's code is compiled again.
     let mut file = tempfile::Builder::new()
         .prefix(".wasm-key-")
         .tempfile_in(state.as_path())
         .map_err(failed)?;
     file.write_all(&new).map_err(failed)?;
-    match file.persist_noclobber(path.as_path()) {
-        Ok(_) => Ok(new),
-        // Another process was faster; what stands there is the key, or nothing that can be one.
-        Err(_) => read()?.ok_or_else(|| {
-            failed(io::Error::other("it is no key of this user; remove it, and a new one is made"))
-        }),
+    file.persist(path.as_path()).map_err(|error| failed(error.error))?;
+    Ok(new)
+}
+
+#[cfg(unix)]
+fn is_private(path: &AbsPath) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::symlink_metadata(path.as_path()).is_ok_and(|it| it.is_file() && it.mode() & 0o077 == 0)
+}
+
+/// Takes a folder's rights from others; false if it cannot be.
+#[cfg(unix)]
+fn close(folder: &AbsPath) -> bool {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let is_open = |it: fs::Metadata| it.mode() & 0o077 != 0;
+    match fs::metadata(folder.as_path()).map(is_open) {
+        Ok(false) => true,
+        Ok(true) => {
+            fs::set_permissions(folder.as_path(), fs::Permissions::from_mode(0o700)).is_ok()
+        }
+        Err(_) => false,
     }
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &AbsPath) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn close(_: &AbsPath) -> bool {
+    true
 }

@@ -28,7 +28,7 @@ pub(crate) struct Around<'a> {
 }
 
 /// The memory of a module, unless more is asked for.
-pub(crate) const WASM_MEMORY: u64 = 128 << 20;
+const WASM_MEMORY: u64 = 128 << 20;
 
 /// Variables that would change what runs, or how.
 const NEVER: [&str; 14] = [

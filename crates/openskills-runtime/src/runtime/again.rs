@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use sandbox::{Ended, Spec};
 use skill::Digest;
 use skill::capabilities::Capabilities;
 
 use super::OpenSkillRuntime;
-use crate::exec::{ExecutionOptions, WASM_MEMORY, WasmRun};
+use crate::exec::{ExecutionOptions, WasmRun};
 use crate::log::{Key, Source, redact, redact_all};
 use crate::permit::Permit;
-use crate::replay::{Fate, Repeated, Repetition, Replayed};
+use crate::replay::{Executed, Fate, Repeated, Repetition, Replayed};
 use crate::{Again, RuntimeError, WasmExecution};
 
 /// How much of what it takes to run a module again is written to the log.
@@ -20,9 +20,11 @@ const MAX_AGAIN: usize = 64 << 10;
 pub(super) fn wasm_event(
     permit: &Permit,
     options: &ExecutionOptions,
+    spec: &Spec,
+    ended: Ended,
     wasm: &WasmRun,
 ) -> WasmExecution {
-    let again = options.seed.map(|_| again(permit, options));
+    let again = options.seed.map(|_| again(permit, options, spec, ended));
     WasmExecution {
         module_sha256: wasm.module.to_string(),
         fuel: wasm.fuel,
@@ -32,30 +34,40 @@ pub(super) fn wasm_event(
         seed: options.seed,
         not_again: again.as_ref().and_then(|again| again.as_ref().err().cloned()),
         again: again.and_then(Result::ok),
+        repeats: options.repeats,
     }
 }
 
 /// Returns what it takes to run a module again, or why that cannot be known from the log.
-fn again(permit: &Permit, options: &ExecutionOptions) -> Result<Again, String> {
+fn again(
+    permit: &Permit,
+    options: &ExecutionOptions,
+    spec: &Spec,
+    ended: Ended,
+) -> Result<Again, String> {
     let because = |why: &str| Err(why.to_owned());
+    let Capabilities { network, env, .. } = permit.powers();
     if options.workspace.is_some() {
         return because("it had a workspace");
     }
-    let Capabilities { network, env, .. } = permit.powers();
+    if spec.read.len() > 1 {
+        return because("it had folders beside its own");
+    }
     if !network.is_nothing() || !env.is_nothing() {
         return because("it had a way to the network, or variables of the user's");
+    }
+    if matches!(ended, Ended::Timeout | Ended::Signalled(_) | Ended::Cancelled) {
+        return because("it was ended by the clock, or from outside");
     }
     let args = options.args.iter().map(|arg| arg.to_str().map(str::to_owned));
     let Some(args) = args.collect::<Option<Vec<String>>>() else {
         return because("an argument is not Unicode");
     };
-    let limits = sandbox::Limits::default();
-    let wall = options.timeout.unwrap_or(limits.wall).as_millis();
     let again = Again {
         args,
         input: options.input.clone(),
-        timeout_ms: u64::try_from(wall).unwrap_or(u64::MAX),
-        memory_bytes: options.memory.unwrap_or(WASM_MEMORY),
+        timeout_ms: u64::try_from(spec.limits.wall.as_millis()).unwrap_or(u64::MAX),
+        memory_bytes: spec.limits.memory,
     };
     // The log keeps no secrets, and nothing large.
     let given = serde_json::to_value(&again).map_err(|error| error.to_string())?;
@@ -74,21 +86,23 @@ fn again(permit: &Permit, options: &ExecutionOptions) -> Result<Again, String> {
 
 impl OpenSkillRuntime {
     /// Holds a log to today's skills, as [`replay`](Self::replay) does, and runs again every module that was run with a seed: it must write
-    /// what it wrote. Each run needs leave and is logged as any other.
+    /// what it wrote. Each run needs leave and is logged as any other. What was itself such a repetition is not repeated.
     pub fn replay_executing(
         &mut self,
         source: &Source,
         key: Option<&Key>,
     ) -> Result<Vec<Replayed>, RuntimeError> {
-        let mut all = self.replay(source, key)?;
-        for event in all.iter_mut().filter(|event| event.execution.is_some()) {
-            event.repeated = Some(self.repeat(event));
+        let mut all = self.replayed(source, key)?;
+        for (event, executed) in &mut all {
+            if let Some(executed) = executed.take() {
+                event.repeated = Some(self.repeat(event, *executed));
+            }
         }
-        Ok(all)
+        Ok(all.into_iter().map(|(event, _)| event).collect())
     }
 
-    fn repeat(&mut self, event: &Replayed) -> Repeated {
-        match self.run_again(event) {
+    fn repeat(&mut self, event: &Replayed, executed: Executed) -> Repeated {
+        match self.run_again(event, executed) {
             Ok((hash, repetition)) => {
                 Repeated { repetition, output_hash: Some(hash), because: None }
             }
@@ -99,28 +113,26 @@ impl OpenSkillRuntime {
         }
     }
 
-    fn run_again(&mut self, event: &Replayed) -> Result<(String, Repetition), String> {
-        let lacks = |what: &str| format!("the log does not tell {what}");
-        let execution = event.execution.as_deref().ok_or_else(|| lacks("how it was run"))?;
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let wasm = execution.get("wasm").ok_or_else(|| lacks("that it was WebAssembly"))?;
-        if let Some(why) = wasm.get("notAgain").and_then(text) {
+    fn run_again(
+        &mut self,
+        event: &Replayed,
+        executed: Executed,
+    ) -> Result<(String, Repetition), String> {
+        let Executed { script, input_hash, output_hash, wasm } = executed;
+        if let Some(why) = wasm.not_again {
             return Err(why);
         }
-        let seed = wasm.get("seed").and_then(Value::as_u64).ok_or("it had no seed")?;
-        let again = wasm.get("again").ok_or_else(|| lacks("what it was given"))?;
-        let again: Again = serde_json::from_value(again.clone())
-            .map_err(|error| format!("the log is not understood: {error}"))?;
-        let record = |key: &str| execution.get("record").and_then(|record| record.get(key));
-        let recorded = |key: &str| record(key).and_then(text).ok_or_else(|| lacks(key));
+        let seed = wasm.seed.ok_or("it had no seed")?;
+        let again = wasm.again.ok_or("the log does not tell what it was given")?;
         let input = again.input.as_ref().map(ToString::to_string).unwrap_or_default();
-        if Digest::of(input.as_bytes()).to_string() != recorded("input_hash")? {
+        if Digest::of(input.as_bytes()).to_string() != input_hash {
             return Err("the input in the log is not the one that it had".to_owned());
         }
-        if event.fate != Fate::Same {
-            return Err("the skill is not what it was".to_owned());
+        match event.fate {
+            Fate::Same => {}
+            Fate::Drifted => return Err("the skill is not what it was".to_owned()),
+            Fate::Gone => return Err("the skill is gone".to_owned()),
         }
-        let script = execution.get("script").and_then(text).ok_or_else(|| lacks("what ran"))?;
         let options = ExecutionOptions {
             script: Some(script),
             args: again.args.into_iter().map(Into::into).collect(),
@@ -128,14 +140,13 @@ impl OpenSkillRuntime {
             timeout: Some(Duration::from_millis(again.timeout_ms)),
             memory: Some(again.memory_bytes),
             seed: Some(seed),
+            repeats: Some(event.seq),
             ..ExecutionOptions::default()
         };
-        let done = self.execute_skill(&event.skill_id, options).map_err(|error| {
-            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            format!("{error}{hint}")
-        })?;
+        let done =
+            self.execute_skill(&event.skill_id, options).map_err(|error| error.to_string())?;
         let hash = done.record.output_hash;
-        let is_same = hash == recorded("output_hash")?;
+        let is_same = hash == output_hash;
         Ok((hash, if is_same { Repetition::Same } else { Repetition::Different }))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
-use sandbox::{Change, ChangeKind, CommitError, Ended, Outcome, SandboxError, Spec};
+use sandbox::{Change, ChangeKind, CommitError, Ended, Outcome, SandboxError, Spec, Writes};
 use skill::Digest;
 
 use super::OpenSkillRuntime;
@@ -110,7 +110,7 @@ impl OpenSkillRuntime {
             Some(wasm) => self.module(permit, options, &prepared, wasm)?,
             None => program(permit, spec)?,
         };
-        let Ran { outcome, layer, reached, wasm, note, mut timings } = ran;
+        let Ran { outcome, layer, reached, wasm, mut timings } = ran;
         timings.insert(0, ("copy the skill", copied));
         let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
         // What cannot even be looked at is told after it is in the log.
@@ -119,16 +119,20 @@ impl OpenSkillRuntime {
             Some(Err(error)) => (Vec::new(), Some(error.to_string())),
             None => (Vec::new(), None),
         };
-        let record = record(permit, options, &outcome, started);
-        let mut done =
-            Execution { wasm, note, timings, ..Execution::new(outcome, record, changes, reached) };
+        let record = record(permit, options, spec, &outcome, started);
+        let mut done = Execution {
+            wasm,
+            timings,
+            limits: spec.limits,
+            ..Execution::new(outcome, record, changes, reached)
+        };
         if let Some((layer, workspace)) =
             layer.as_ref().zip(spec.workspace.as_ref()).filter(|_| options.dry_run)
         {
             done.diff = Some(diff(&workspace.path, layer, &done.changes));
         }
         if options.dry_run {
-            done.note = may_commit(permit, &done.changes).err().or(done.note);
+            done.note = may_commit(permit, &done.changes).err();
         }
         let is_good = done.ended == Ended::Exited(0);
         let fate = match &layer {
@@ -139,7 +143,14 @@ impl OpenSkillRuntime {
             Some(_) | None => Writing::Dropped,
         };
         // It is in the log before anything of it stays.
-        let event = ScriptExecution { writes: fate, ..self.event(permit, options, script, &done) };
+        let event = ScriptExecution {
+            writes: fate,
+            wasm: done
+                .wasm
+                .as_ref()
+                .map(|wasm| wasm_event(permit, options, spec, done.ended, wasm)),
+            ..self.event(permit, options, script, &done)
+        };
         self.record(&Event::ScriptExecuted(Box::new(event)))?;
         let unreadable = unreadable.filter(|_| options.workspace.is_some());
         let committed = guarded
@@ -191,7 +202,7 @@ impl OpenSkillRuntime {
             changes: first(done.changes.iter().map(change)),
             change_count: done.changes.len(),
             writes: Writing::Dropped,
-            wasm: done.wasm.as_ref().map(|wasm| wasm_event(permit, options, wasm)),
+            wasm: None,
             record: done.record.clone(),
         }
     }
@@ -201,18 +212,19 @@ impl OpenSkillRuntime {
 pub(super) struct Ran {
     pub(super) outcome: Outcome,
     /// What it wrote to its workspace.
-    layer: Option<sandbox::Layer>,
+    pub(super) layer: Option<sandbox::Layer>,
     /// What it asked the proxy for.
-    reached: Vec<Reached>,
+    pub(super) reached: Vec<Reached>,
     pub(super) wasm: Option<WasmRun>,
-    pub(super) note: Option<String>,
-    pub(super) timings: Vec<(&'static str, Duration)>,
+    pub(super) timings: Timings,
 }
+
+/// What was done, and how long it took.
+pub(super) type Timings = Vec<(&'static str, Duration)>;
 
 impl Ran {
     pub(super) fn new(outcome: Outcome) -> Self {
-        let (reached, timings) = (Vec::new(), Vec::new());
-        Self { outcome, layer: None, reached, wasm: None, note: None, timings }
+        Self { outcome, layer: None, reached: Vec::new(), wasm: None, timings: Vec::new() }
     }
 }
 
@@ -260,6 +272,7 @@ impl Execution {
             enforced: outcome.enforced,
             tier: outcome.tier,
             wasm: None,
+            limits: sandbox::Limits::default(),
             timings: Vec::new(),
             reached,
         }
@@ -341,6 +354,7 @@ fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
 fn record(
     permit: &Permit,
     options: &ExecutionOptions,
+    spec: &Spec,
     outcome: &Outcome,
     started: SystemTime,
 ) -> ExecutionRecord {
@@ -351,7 +365,11 @@ fn record(
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LOGGED)]).into_owned();
         redact(&text).into_owned()
     };
-    let mut used = vec!["read: the skill's folder".to_owned(), "write: the workspace".to_owned()];
+    let mut used = vec!["read: the skill's folder".to_owned()];
+    used.extend(spec.workspace.as_ref().map(|workspace| match workspace.writes {
+        Writes::Never => "read: the workspace".to_owned(),
+        Writes::Layer | Writes::Direct => "write: the workspace".to_owned(),
+    }));
     if !permit.powers().network.is_nothing() {
         used.push("network: by the proxy".to_owned());
     }

@@ -2,104 +2,19 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: how long steps take")]
 
+use std::path::PathBuf;
 use std::time::Instant;
 
-use sandbox::{Guarantee, Network, Outcome, Writes};
-use sandbox_wasm::{Artifact, CacheName, Guest, Job, Report, WasmError, staged};
+use sandbox::{Guarantee, Network, Outcome, Spec, Workspace, Writes};
+use sandbox_wasm::{Artifact, CacheName, CompiledBy, Guest, Job, Report, WasmError, staged};
 use skill::Digest;
 
 use super::OpenSkillRuntime;
-use super::execute::{Ran, program};
-use super::prepare::Prepared;
+use super::execute::{Ran, Timings, program};
+use super::prepare::{Prepared, wasm_error};
 use crate::exec::{ExecutionOptions, ModuleCache, Stage, WasmRun};
 use crate::permit::Permit;
 use crate::{RuntimeError, SkillSource};
-
-impl OpenSkillRuntime {
-    /// Runs a module.
-    pub(super) fn module(
-        &self,
-        permit: &Permit,
-        options: &ExecutionOptions,
-        prepared: &Prepared,
-        wasm: &[u8],
-    ) -> Result<Ran, RuntimeError> {
-        let wrong = |error: WasmError| failed(prepared, &error);
-        let mut spec = prepared.spec.clone();
-        let at = place(permit.plan().subject.source, options, prepared);
-        if at == Place::Here && options.workspace.is_none() {
-            // The workspace is its own, and gone afterwards.
-            if let Some(workspace) = spec.workspace.as_mut().filter(|it| it.writes == Writes::Layer)
-            {
-                workspace.writes = Writes::Direct;
-            }
-        }
-        let guest = Guest { skill: prepared.skill.clone(), seed: options.seed };
-        let job = match at {
-            Place::Here => Job::in_process(&spec, &guest),
-            Place::Stage => Job::staged(&spec, &guest),
-        };
-        let job = job.map_err(wrong)?;
-        let start = Instant::now();
-        let (code, was_cached) = self.code(permit, prepared, wasm, at)?;
-        let step = if was_cached { "load the code" } else { "compile" };
-        let mut timings = vec![(step, start.elapsed())];
-        let (mut ran, report) = if at == Place::Stage {
-            let runner = staged::runner().map_err(wrong)?;
-            let spec = staged::running(&spec, &job, &runner, &code).map_err(wrong)?;
-            let mut ran = program(permit, &spec)?;
-            timings.append(&mut ran.timings);
-            let report = staged::ran(&ran.outcome).map_err(wrong)?;
-            if let Some((step, time)) = timings.last_mut() {
-                (*step, *time) = ("set up inside", time.saturating_sub(report.duration));
-            }
-            (ran, report)
-        } else {
-            let start = Instant::now();
-            let report = sandbox_wasm::run(&job, &code).map_err(wrong)?;
-            timings.push(("set up", start.elapsed().saturating_sub(report.duration)));
-            (in_process(&report), report)
-        };
-        timings.push(("run the module", report.duration));
-        let Report { ended, stdout, stderr, fuel, memory, trap, .. } = report;
-        ran.outcome = Outcome { ended, stdout, stderr, ..ran.outcome };
-        let (module, is_staged) = (Digest::of(wasm), at == Place::Stage);
-        ran.wasm = Some(WasmRun { module, fuel, memory, trap, is_staged, was_cached });
-        let left_out = job.left_out().iter().map(|path| path.display().to_string());
-        let left_out = left_out.collect::<Vec<_>>().join(", ");
-        ran.note = (!left_out.is_empty())
-            .then(|| format!("only folders can be given to a module; it has not: {left_out}"));
-        ran.timings = timings;
-        Ok(ran)
-    }
-
-    /// Returns a module's code, and whether it was known. A stranger's module is compiled where it runs: inside the sandbox.
-    fn code(
-        &self,
-        permit: &Permit,
-        prepared: &Prepared,
-        wasm: &[u8],
-        at: Place,
-    ) -> Result<(Artifact, bool), RuntimeError> {
-        let wrong = |error: WasmError| failed(prepared, &error);
-        let name = CacheName::of(wasm).map_err(wrong)?;
-        let cache = ModuleCache::open(self.places()?)?;
-        if let Some(code) = cache.as_ref().and_then(|cache| cache.get(&name)) {
-            return Ok((code, true));
-        }
-        let code = if at == Place::Stage {
-            let runner = staged::runner().map_err(wrong)?;
-            let spec = staged::compiling(&prepared.spec, &runner, wasm).map_err(wrong)?;
-            staged::compiled(&program(permit, &spec)?.outcome).map_err(wrong)?
-        } else {
-            sandbox_wasm::compile(wasm).map_err(wrong)?
-        };
-        if let Some(cache) = cache {
-            cache.put(&name, &code);
-        }
-        Ok((code, false))
-    }
-}
 
 /// Where a module runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +25,136 @@ enum Place {
     Stage,
 }
 
+/// A module that is about to run.
+struct Ready<'a> {
+    permit: &'a Permit,
+    prepared: &'a Prepared,
+    wasm: &'a [u8],
+    at: Place,
+}
+
+impl OpenSkillRuntime {
+    /// Runs a module.
+    pub(super) fn module(
+        &self,
+        permit: &Permit,
+        options: &ExecutionOptions,
+        prepared: &Prepared,
+        wasm: &[u8],
+    ) -> Result<Ran, RuntimeError> {
+        let at = place(permit.plan().subject.source, options, prepared);
+        let ready = Ready { permit, prepared, wasm, at };
+        let guest = Guest { skill: prepared.skill.clone(), seed: options.seed };
+        let start = Instant::now();
+        let (code, was_cached) = self.code(&ready)?;
+        let loaded = (if was_cached { "load the code" } else { "compile" }, start.elapsed());
+        let (ran, report, left_out) = match at {
+            Place::Here => ready.run_here(options, &guest, &code)?,
+            Place::Stage => ready.run_staged(&guest, &code)?,
+        };
+        let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
+        let timings = [loaded].into_iter().chain(ran.timings).chain([("run the module", duration)]);
+        let (module, is_staged) = (Digest::of(wasm), at == Place::Stage);
+        let run = WasmRun { module, fuel, memory, trap, is_staged, was_cached, left_out };
+        Ok(Ran {
+            outcome: Outcome { ended, stdout, stderr, duration, ..ran.outcome },
+            wasm: Some(run),
+            timings: timings.collect(),
+            ..ran
+        })
+    }
+
+    /// Returns a module's code, and whether it was known. What runs inside the sandbox is compiled there, and its code is used there alone.
+    fn code(&self, ready: &Ready<'_>) -> Result<(Artifact, bool), RuntimeError> {
+        let by = match ready.at {
+            Place::Here => CompiledBy::Us,
+            Place::Stage => CompiledBy::Stage,
+        };
+        let name = CacheName::of(ready.wasm, by).map_err(|error| ready.wrong(&error))?;
+        let cache = ModuleCache::open(self.places()?)?;
+        if let Some(code) = cache.as_ref().and_then(|cache| cache.get(&name)) {
+            return Ok((code, true));
+        }
+        let code = ready.compile()?;
+        if let Some(cache) = cache {
+            cache.put(&name, &code);
+        }
+        Ok((code, false))
+    }
+}
+
+impl Ready<'_> {
+    fn wrong(&self, error: &WasmError) -> RuntimeError {
+        wasm_error(&self.prepared.script, error)
+    }
+
+    fn compile(&self) -> Result<Artifact, RuntimeError> {
+        let wrong = |error: WasmError| self.wrong(&error);
+        match self.at {
+            Place::Here => sandbox_wasm::compile(self.wasm).map_err(wrong),
+            Place::Stage => {
+                let runner = staged::runner().map_err(wrong)?;
+                let spec = staged::compiling(&self.prepared.spec, &runner, self.wasm);
+                let ran = program(self.permit, &spec.map_err(wrong)?)?;
+                staged::compiled(&ran.outcome).map_err(wrong)
+            }
+        }
+    }
+
+    fn run_here(
+        &self,
+        options: &ExecutionOptions,
+        guest: &Guest,
+        code: &Artifact,
+    ) -> Result<(Ran, Report, Vec<PathBuf>), RuntimeError> {
+        let wrong = |error: WasmError| self.wrong(&error);
+        let spec = spec_here(&self.prepared.spec, options).map_err(wrong)?;
+        let job = Job::in_process(&spec, guest).map_err(wrong)?;
+        let start = Instant::now();
+        let report = sandbox_wasm::run(&job, code).map_err(wrong)?;
+        let timings = vec![("set up", start.elapsed().saturating_sub(report.duration))];
+        let outcome = Outcome {
+            ended: report.ended,
+            stdout: sandbox::Captured::default(),
+            stderr: sandbox::Captured::default(),
+            violations: Vec::new(),
+            more_violations: 0,
+            duration: report.duration,
+            // The engine gives it nothing but what it was granted, no process and no thread, and no workspace but an empty one.
+            enforced: Guarantee::ALL.to_vec(),
+            tier: None,
+        };
+        Ok((Ran { timings, ..Ran::new(outcome) }, report, job.left_out().to_vec()))
+    }
+
+    fn run_staged(
+        &self,
+        guest: &Guest,
+        code: &Artifact,
+    ) -> Result<(Ran, Report, Vec<PathBuf>), RuntimeError> {
+        let wrong = |error: WasmError| self.wrong(&error);
+        let spec = &self.prepared.spec;
+        let job = Job::staged(spec, guest).map_err(wrong)?;
+        let runner = staged::runner().map_err(wrong)?;
+        let staged_spec = staged::running(spec, &job, &runner, code).map_err(wrong)?;
+        let ran = program(self.permit, &staged_spec)?;
+        let report = staged::ran(&ran.outcome).map_err(wrong)?;
+        // The program that ran is the runner; what is not the module's time is what it takes to set it up.
+        let inside = ran.outcome.duration.saturating_sub(report.duration);
+        let start = ran.timings.first().copied();
+        let timings: Timings = start.into_iter().chain([("set up inside", inside)]).collect();
+        Ok((Ran { timings, ..ran }, report, job.left_out().to_vec()))
+    }
+}
+
 /// Decides where a module runs: a stranger's inside the sandbox; so does what needs a layer above its workspace, or a way to the network.
 fn place(source: SkillSource, options: &ExecutionOptions, prepared: &Prepared) -> Place {
-    let writes = prepared.spec.workspace.as_ref().map(|workspace| workspace.writes);
-    let changes_workspace =
-        options.workspace.is_some() && !matches!(writes, None | Some(Writes::Never));
-    let needs_stage = source == SkillSource::ThirdParty
-        || prepared.spec.network != Network::None
-        || changes_workspace;
+    let is_own = match source {
+        SkillSource::Builtin | SkillSource::Org | SkillSource::User => true,
+        SkillSource::ThirdParty => false,
+    };
+    let writes = options.workspace.is_some() && may_write(prepared.spec.workspace.as_ref());
+    let needs_stage = !is_own || prepared.spec.network != Network::None || writes;
     match options.stage {
         Stage::Always => Place::Stage,
         Stage::Never => Place::Here,
@@ -126,21 +163,23 @@ fn place(source: SkillSource, options: &ExecutionOptions, prepared: &Prepared) -
     }
 }
 
-/// Returns what a run in this process is to the rest: the engine held it to everything that a sandbox would have.
-fn in_process(report: &Report) -> Ran {
-    Ran::new(Outcome {
-        ended: report.ended,
-        stdout: report.stdout.clone(),
-        stderr: report.stderr.clone(),
-        violations: Vec::new(),
-        more_violations: 0,
-        duration: report.duration,
-        enforced: Guarantee::ALL.to_vec(),
-        tier: None,
-    })
+fn may_write(workspace: Option<&Workspace>) -> bool {
+    match workspace.map(|workspace| workspace.writes) {
+        None | Some(Writes::Never) => false,
+        Some(Writes::Layer | Writes::Direct) => true,
+    }
 }
 
-fn failed(prepared: &Prepared, error: &WasmError) -> RuntimeError {
-    let (module, message) = (prepared.script.clone(), error.to_string());
-    RuntimeError::WasmError { module, message, hint: error.hint() }
+/// Returns what a run in this process is held to: a workspace that somebody else has is not written, for nothing would stand between; an
+/// empty one is its own, and gone afterwards.
+fn spec_here(spec: &Spec, options: &ExecutionOptions) -> Result<Spec, WasmError> {
+    if options.workspace.is_some() && may_write(spec.workspace.as_ref()) {
+        let what = "a workspace is written only from inside the sandbox: leave --wasm-stage away";
+        return Err(WasmError::Given(what.to_owned()));
+    }
+    let mut spec = spec.clone();
+    if let Some(workspace) = spec.workspace.as_mut().filter(|it| it.writes == Writes::Layer) {
+        workspace.writes = Writes::Direct;
+    }
+    Ok(spec)
 }

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use sandbox::Spec;
-use sandbox_wasm::MAX_MODULE;
+use sandbox_wasm::{MAX_MODULE, WasmError};
 use skill::RelPath;
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 use skill_state::runtime_place;
@@ -95,6 +95,12 @@ impl OpenSkillRuntime {
         let module = match &chosen.runs {
             Runs::Wasm => {
                 let path = RelPath::new(&chosen.path).map_err(|error| wrong(error.to_string()))?;
+                let size = std::fs::metadata(script.as_path()).map_err(failed)?.len();
+                if size > MAX_MODULE as u64 {
+                    let size = usize::try_from(size).unwrap_or(usize::MAX);
+                    let error = WasmError::TooLarge { size, most: MAX_MODULE };
+                    return Err(wasm_error(&chosen.path, &error));
+                }
                 Some(copied.read(&path, MAX_MODULE as u64)?)
             }
             Runs::Itself | Runs::By { .. } => None,
@@ -129,6 +135,12 @@ impl OpenSkillRuntime {
         let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
         Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
     }
+}
+
+/// Returns why a module is not run.
+pub(super) fn wasm_error(module: &str, error: &WasmError) -> RuntimeError {
+    let (module, message) = (module.to_owned(), error.to_string());
+    RuntimeError::WasmError { module, message, hint: error.hint() }
 }
 
 /// Lists the files of a skill with how each begins.

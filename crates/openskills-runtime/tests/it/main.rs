@@ -8,6 +8,7 @@ mod approvals;
 mod changed;
 mod index;
 mod log;
+mod modules;
 mod oddities;
 mod provenance;
 mod resources;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
 use term::{counted, safe_line, table};
 
@@ -18,8 +19,7 @@ Writes: the same, with clear alone
 
 Exit codes:
   0  done
-  1  a file cannot be read or removed
-  2  the call is wrong
+  2  the call is wrong, there is no folder for caches, or a file cannot be read or removed
 
 Examples:
   openskills cache
@@ -46,42 +46,28 @@ enum CacheCommand {
     /// Remove what is kept
     #[command(after_help = GROUP)]
     Clear {
-        /// What to remove; all of it by default
-        #[arg(value_enum)]
-        kinds: Vec<Kind>,
+        /// What to remove: index, index-strict, hashes or wasm; all of it by default
+        #[arg(value_parser = kind)]
+        kinds: Vec<CacheKind>,
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
-    /// What was read of skills
-    Index,
-    /// The same, strictly
-    IndexStrict,
-    /// Digests of their folders
-    Hashes,
-    /// Compiled modules
-    Wasm,
-}
-
-impl Kind {
-    fn kind(self) -> CacheKind {
-        match self {
-            Self::Index => CacheKind::Index,
-            Self::IndexStrict => CacheKind::IndexStrict,
-            Self::Hashes => CacheKind::Hashes,
-            Self::Wasm => CacheKind::Wasm,
-        }
-    }
+fn kind(text: &str) -> Result<CacheKind, String> {
+    let all = CacheKind::ALL.map(CacheKind::as_str).join(", ");
+    let found = CacheKind::ALL.into_iter().find(|kind| kind.as_str() == text);
+    found.ok_or_else(|| format!("`{text}` is no cache; there are: {all}"))
 }
 
 pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<ExitCode> {
     let runtime = OpenSkillRuntime::with_config(RuntimeConfig::default());
-    let mut all = caches(runtime.places()?)?;
+    let places = runtime.places()?;
+    if places.cache.is_none() {
+        bail!("there is no folder for caches: neither HOME nor XDG_CACHE_HOME is set");
+    }
+    let mut all = caches(places)?;
     let cleared = match &args.command {
         None | Some(CacheCommand::Show) => false,
         Some(CacheCommand::Clear { kinds }) => {
-            let kinds: Vec<CacheKind> = kinds.iter().map(|kind| kind.kind()).collect();
             all.retain(|cache| kinds.is_empty() || kinds.contains(&cache.kind));
             all.iter().try_for_each(clear_cache)?;
             true

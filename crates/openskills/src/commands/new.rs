@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
+use openskills_runtime::shell_word;
 use skill::{Input, SkillName, Strictness, parse};
 use term::safe_line;
 
@@ -27,7 +28,7 @@ Exit codes:
 
 Examples:
   openskills new word-count
-  openskills new word-count --wasm --description 'Counts words. Use when asked how long a text is.'
+  openskills new score --wasm --description 'Scores answers. Use when an exam is marked.'
   openskills new word-count --dir .claude/skills";
 
 /// Make the beginnings of a skill
@@ -44,15 +45,11 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     wasm: bool,
     /// What it does and when to use it
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "Counts the words of a text. Use when asked how long a text is."
-    )]
-    description: String,
-    /// The folder that its folder is made in
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    dir: PathBuf,
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// The folder that its folder is made in; by default the current one
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -63,7 +60,10 @@ fn name(text: &str) -> Result<SkillName, String> {
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
-/// A file of a new skill: where it is, what is in it, and whether it can be run.
+const SCRIPT_DESCRIPTION: &str = "Counts the words of a text. Use when asked how long a text is.";
+const WASM_DESCRIPTION: &str = "Adds up numbers. Use when asked for a total or a mean.";
+
+/// A file of a new skill, SKILL.md first: where it is, what is in it, and whether it can be run.
 type Template = (&'static str, &'static str, bool);
 
 const SCRIPT: [Template; 3] = [
@@ -81,29 +81,17 @@ const WASM: [Template; 4] = [
 
 pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
-    let parent = context.cwd.as_path().join(&args.dir);
+    let dir = args.dir.as_deref().unwrap_or(Path::new(""));
+    let parent = context.cwd.as_path().join(dir);
     let folder = parent.join(name);
     if folder.symlink_metadata().is_ok() {
         bail!("{} is there already; nothing was changed", folder.display());
     }
     let templates: &[Template] = if args.wasm { &WASM } else { &SCRIPT };
-    let files = filled(templates, name, &args.description)?;
+    let usual = if args.wasm { WASM_DESCRIPTION } else { SCRIPT_DESCRIPTION };
+    let files = filled(templates, name, args.description.as_deref().unwrap_or(usual))?;
     write(&parent, &folder, &files)?;
-    let dir = if args.dir == Path::new(".") { "." } else { &args.dir.to_string_lossy() };
-    let next = if args.wasm {
-        vec![
-            format!("cargo test --manifest-path {dir}/{name}/wasm-src/Cargo.toml"),
-            format!("sh {dir}/{name}/wasm-src/build.sh"),
-            format!("openskills run {name} --dir {dir} --input '\"one two\"'"),
-        ]
-    } else {
-        vec![
-            format!("openskills run {name} --dir {dir} --input '{{\"text\": \"one two\"}}'"),
-            format!("openskills run {name} tests/test_main.py --dir {dir}"),
-        ]
-    };
-    let check = format!("openskills validate {dir}/{name}");
-    let next: Vec<String> = next.into_iter().chain([check]).collect();
+    let next = if args.wasm { next_wasm(name, dir) } else { next_script(name, dir) };
     let mut files: Vec<String> = templates.iter().map(|(path, _, _)| (*path).to_owned()).collect();
     files.sort();
     if args.json {
@@ -123,6 +111,36 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
+fn next_script(name: &str, dir: &Path) -> Vec<String> {
+    let (at, look) = (word(&dir.join(name)), word(parent_of(dir)));
+    vec![
+        format!("openskills validate {at}"),
+        format!("openskills approve {name} --dir {look}"),
+        format!("openskills run {name} --dir {look} --input '{{\"text\": \"one two\"}}'"),
+        format!("openskills run {name} tests/test_main.py --dir {look}"),
+    ]
+}
+
+fn next_wasm(name: &str, dir: &Path) -> Vec<String> {
+    let (at, look) = (word(&dir.join(name)), word(parent_of(dir)));
+    vec![
+        format!("openskills validate {at}"),
+        "rustup target add wasm32-wasip1".to_owned(),
+        format!("sh {at}/wasm-src/build.sh"),
+        format!("openskills approve {name} --dir {look}"),
+        format!("openskills run {name} --dir {look} --input '[1, 2.5]'"),
+    ]
+}
+
+/// Where the new skill is looked for.
+fn parent_of(dir: &Path) -> &Path {
+    if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
+}
+
+fn word(path: &Path) -> String {
+    shell_word(&path.to_string_lossy()).into_owned()
+}
+
 /// A file with what it is to hold.
 type Filled = (&'static str, String, bool);
 
@@ -130,15 +148,14 @@ type Filled = (&'static str, String, bool);
 fn filled(templates: &[Template], name: &str, description: &str) -> anyhow::Result<Vec<Filled>> {
     // A text in JSON's quotes is the same in YAML.
     let description = serde_json::Value::from(description).to_string();
-    let fill = |text: &str| text.replace("DESCRIPTION", &description).replace("NAME", name);
+    // What the user wrote comes last: it is filled in, and nothing in it is.
+    let fill = |text: &str| text.replace("NAME", name).replace("DESCRIPTION", &description);
     let files: Vec<Filled> =
         templates.iter().map(|(path, text, is_program)| (*path, fill(text), *is_program)).collect();
-    for (path, text, _) in files.iter().filter(|(path, _, _)| *path == "SKILL.md") {
-        let input = Input { file: path, directory: Some(name), bytes: text.as_bytes() };
-        let parsed = parse(&input, Strictness::Strict);
-        if let Some(problem) = parsed.diagnostics.first() {
-            bail!("it would not be a valid skill: {}", problem.message);
-        }
+    let (file, text, _) = &files[0];
+    let input = Input { file, directory: Some(name), bytes: text.as_bytes() };
+    if let Some(problem) = parse(&input, Strictness::Strict).diagnostics.first() {
+        bail!("it would not be a valid skill: {}", problem.message);
     }
     Ok(files)
 }

@@ -45,9 +45,9 @@ Exit codes:
   the script's own, and
    78  the sandbox cannot give what the skill must be held to; nothing was started
   124  it took too long
-  134  a module did what no module may; the note on standard error says what
   125  it was not started: not approved, not allowed, not there, or wrong; or what it wrote was not committed
-  137  it took too much memory, or was killed
+  134  a module did what no module may; the note on standard error says what
+  137  it took too much memory, wrote too much, or was killed
 
 Examples:
   openskills run pdf
@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     /// A name or an id; or a command that csk installed
     #[arg(value_name = "SKILL")]
     skill: String,
-    /// The script, seen from the skill or from its scripts/; the only one by default
+    /// The script or module, seen from the skill, its scripts/ or its wasm/
     #[arg(value_name = "SCRIPT")]
     script: Option<String>,
     /// Arguments of the script
@@ -82,7 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<jiff::SignedDuration>,
     /// How much memory it may use, in MiB; 512 by default, and 128 for WebAssembly
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     memory: Option<u64>,
     /// Fix random numbers and clocks of a module, so that the same input gives the same bytes
     #[arg(long, value_name = "NUMBER")]
@@ -203,10 +203,9 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 /// The command that approves looks where this one did.
 fn with_look(error: RuntimeError, look: &Look) -> RuntimeError {
     match error {
-        RuntimeError::NeedsApproval { message, hint } if !look.dir.is_empty() => {
-            let dirs: String =
-                look.dir.iter().map(|dir| format!(" --dir {}", dir.display())).collect();
-            RuntimeError::NeedsApproval { message, hint: hint.map(|hint| hint + &dirs) }
+        RuntimeError::NeedsApproval { message, hint } => {
+            let words = look.words();
+            RuntimeError::NeedsApproval { message, hint: hint.map(|hint| hint + &words) }
         }
         other => other,
     }
@@ -241,6 +240,7 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         dry_run: args.dry_run,
         allow_degraded: args.allow_degraded.iter().copied().collect::<BTreeSet<_>>(),
         task_id: None,
+        repeats: None,
     })
 }
 
@@ -282,14 +282,32 @@ fn code(ended: Ended) -> u8 {
 fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
     let mut notes = Vec::new();
     match done.ended {
-        Ended::Timeout => notes.push("it took too long, and was ended".to_owned()),
-        Ended::Memory => notes.push("it took too much memory, and was ended".to_owned()),
+        Ended::Timeout => {
+            let most = done.limits.wall.as_secs_f64();
+            notes.push(format!(
+                "it took too long, and was ended after {most} s; --timeout gives it more"
+            ));
+        }
+        Ended::Memory => {
+            let most = done.limits.memory >> 20;
+            notes.push(format!(
+                "it took too much memory, more than {most} MiB; --memory gives it more"
+            ));
+        }
         Ended::Output => notes.push("it wrote too much, and was ended".to_owned()),
         Ended::Trapped => {
             let trap = done.wasm.as_ref().and_then(|wasm| wasm.trap.as_deref());
             notes.push(format!("it trapped: {}", trap.unwrap_or("no reason is known")));
         }
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
+    }
+    if let Some(wasm) = done.wasm.as_ref().filter(|wasm| !wasm.left_out.is_empty()) {
+        let left_out = wasm.left_out.iter().map(|path| path.display().to_string());
+        let left_out = left_out.collect::<Vec<_>>().join(", ");
+        notes.push(format!("only folders can be given to a module; it has not: {left_out}"));
+    }
+    if args.seed.is_some() && done.wasm.is_none() {
+        notes.push("a seed fixes nothing of a script; it finds it as RANDOM_SEED".to_owned());
     }
     if done.tier == Some(Tier::B) {
         let why =
@@ -320,8 +338,8 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         });
         context.ui.error(&table(&rows.collect::<Vec<_>>(), context.ui.width))?;
         if let Some(wasm) = &done.wasm {
-            let mib = wasm.memory.div_ceil(1 << 10);
-            context.ui.error(&format!("{} steps, {mib} KiB of memory\n", wasm.fuel))?;
+            let kib = wasm.memory.div_ceil(1 << 10);
+            context.ui.error(&format!("{} steps, {kib} KiB of memory\n", wasm.fuel))?;
         }
     }
     if !done.changes.is_empty() && args.workspace.is_some() {

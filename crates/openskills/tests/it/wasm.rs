@@ -146,9 +146,9 @@ fn ends_that_are_not_good_are_told_with_their_reason() {
     ]);
     for stage in ["never", "always"] {
         for (module, code, note) in [
-            ("spin.wasm --timeout 1s", 124, "it took too long"),
+            ("spin.wasm --timeout 1s", 124, "it took too long, and was ended after 1 s; --timeout"),
             ("trap.wasm", 134, "it trapped: wasm trap: integer divide by zero"),
-            ("grow.wasm", 137, "it took too much memory"),
+            ("grow.wasm", 137, "it took too much memory, more than 128 MiB; --memory"),
             ("flood.wasm", 137, "it wrote too much"),
         ] {
             let ended = run(&env, &format!("{module} --wasm-stage {stage}"));
@@ -156,6 +156,9 @@ fn ends_that_are_not_good_are_told_with_their_reason() {
             assert!(ended.stderr.contains(note), "{module}: {}", ended.stderr);
         }
     }
+    let status = |arguments: &str| json(&run(&env, arguments))["record"]["exit_status"].clone();
+    assert_eq!(status("spin.wasm --timeout 1s --json"), "timeout");
+    assert_eq!(status("trap.wasm --json"), "failed");
     // The bound that the seed names, unless another is asked for.
     let record =
         |arguments: &str| json(&run(&env, arguments))["wasm"]["memoryBytes"].as_u64().unwrap();
@@ -211,7 +214,13 @@ fn a_workspace_is_written_through_the_layer() {
     assert!(env.path("work/made.txt").exists());
     let never = run(&env, "--workspace work --wasm-stage never");
     assert_eq!(never.code, Some(125));
-    assert!(never.stderr.contains("only from inside the sandbox's stage"), "{}", never.stderr);
+    assert!(never.stderr.contains("written only from inside the sandbox"), "{}", never.stderr);
+    // Nothing stands between a module in this process and protected names, so it is not let near them.
+    fs::remove_file(env.path("work/made.txt")).unwrap();
+    approve(&env, "s/mod", "--dir s --direct-writes");
+    let direct = run(&env, "--workspace work --direct-writes --wasm-stage never");
+    assert_eq!(direct.code, Some(125), "{}", direct.stderr);
+    assert!(!env.path("work/made.txt").exists());
     // Without a workspace it has one of its own, here as in there.
     for stage in ["auto", "always"] {
         assert_eq!(run(&env, &format!("--wasm-stage {stage}")).code, Some(0));
@@ -232,7 +241,10 @@ fn allowed_tools_narrow_what_a_module_is_given() {
     for (name, tools, reads, writes) in [
         ("reader", "Read", Some(0), Some(134)),
         ("writer", "Read, Write", Some(0), Some(0)),
+        ("finder", "Grep, Glob, LS", Some(0), Some(134)),
+        ("editor", "Read, MultiEdit", Some(0), Some(0)),
         ("shell", "Bash", Some(0), Some(0)),
+        ("terminal", "Terminal", Some(0), Some(0)),
         ("none", "WebSearch", Some(134), Some(134)),
         ("silent", "[]", Some(134), Some(134)),
     ] {
@@ -248,9 +260,11 @@ fn allowed_tools_narrow_what_a_module_is_given() {
 
 #[test]
 fn the_same_seed_writes_the_same_bytes_in_every_process_and_from_the_log() {
-    let env = machine(&[("wasm/skill.wasm", echo())]);
+    let spin = does("(loop $again (br $again))");
+    let env = machine(&[("wasm/skill.wasm", echo()), ("wasm/spin.wasm", spin)]);
     let hash = |arguments: &str| {
-        json(&run(&env, arguments))["record"]["output_hash"].as_str().unwrap().to_owned()
+        let answer = json(&run(&env, arguments));
+        answer["record"]["output_hash"].as_str().unwrap().to_owned()
     };
     let first = hash("--json --seed 5 --input {}");
     for _ in 0..20 {
@@ -260,45 +274,40 @@ fn the_same_seed_writes_the_same_bytes_in_every_process_and_from_the_log() {
     assert_ne!(hash("--json --seed 6 --input {}"), first);
     assert_ne!(hash("--json --input {}"), hash("--json --input {}"));
     assert_eq!(run(&env, "--seed 5 --workspace work").code, Some(0));
+    assert_eq!(run(&env, "spin.wasm --seed 5 --timeout 1s").code, Some(124));
     let replay = |more: &str| openskills(&env, &format!("replay --execute --dir s {more}"));
     let answer = json(&replay("--json"));
-    assert_eq!(
-        answer["repeated"],
-        serde_json::json!({"same": 23, "different": 0, "notRun": 3}),
-        "{answer}"
-    );
-    // It is logged as any other run, so the next time there are more.
+    let expected = serde_json::json!({"same": 23, "different": 0, "notRun": 4});
+    assert_eq!(answer["repeated"], expected, "{answer}");
+    // It is logged as any other run, and not repeated itself the next time.
     let words = replay("");
     assert_eq!(words.code, Some(0), "{}", words.stderr);
     assert!(
-        words.stderr.contains("run again: 46 same, 0 different, 3 not run"),
+        words.stderr.contains("run again: 23 same, 0 different, 4 not run"),
         "{}",
         words.stderr
     );
-    assert!(words.stdout.contains("not run: it had no seed"), "{}", words.stdout);
-    assert!(words.stdout.contains("not run: it had a workspace"), "{}", words.stdout);
-    // A skill that has changed is not run; a secret is not kept, so such a run cannot be repeated.
-    let secret = "--seed 1 --input {\"password\":\"hunter2hunter2\"}";
-    assert_eq!(run(&env, secret).code, Some(0));
-    assert!(replay("").stdout.contains("look like secrets"));
+    for why in ["it had no seed", "it had a workspace", "it was ended by the clock"] {
+        assert!(words.stdout.contains(&format!("not run: {why}")), "{why}: {}", words.stdout);
+    }
+    assert!(openskills(&env, "log show --json").stdout.contains("\"repeats\":"));
+    // A secret is not kept, nor is what is large, so such runs cannot be repeated; neither can one of a skill that has changed.
+    assert_eq!(run(&env, "--seed 1 --input {\"password\":\"hunter2hunter2\"}").code, Some(0));
+    env.write("large.json", format!("\"{}\"", "x".repeat(70_000)).as_bytes());
+    assert_eq!(run(&env, "--seed 1 --input @large.json").code, Some(0));
+    let told = replay("").stdout;
+    assert!(told.contains("look like secrets") && told.contains("are too large"), "{told}");
     env.write("s/mod/more.md", b"more");
     let drifted = replay("");
     assert_eq!(drifted.code, Some(1));
     assert!(drifted.stdout.contains("not run: the skill is not what it was"), "{}", drifted.stdout);
-}
-
-#[test]
-fn a_module_that_does_not_repeat_is_told_as_different() {
-    // What it writes depends on how the log says that it was called; a log with another digest is another matter, and refused.
-    let env = machine(&[("wasm/skill.wasm", echo())]);
-    assert_eq!(run(&env, "--seed 5").code, Some(0));
-    let changed = fs::read_dir(env.path("../home/.local/state/openskills/log")).unwrap();
-    let file = changed.filter_map(Result::ok).map(|entry| entry.path());
-    let file =
-        file.into_iter().find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap();
+    // A log that was changed is refused before anything runs.
+    let files = fs::read_dir(env.path("../home/.local/state/openskills/log")).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    let file = files.find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap();
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("\"seed\":5", "\"seed\":6")).unwrap();
-    assert_eq!(openskills(&env, "replay --execute --dir s").code, Some(6));
+    fs::write(&file, text.replacen("\"seed\":5", "\"seed\":6", 1)).unwrap();
+    assert_eq!(replay("").code, Some(6));
 }
 
 #[test]
@@ -313,8 +322,12 @@ fn compiled_code_is_believed_only_with_its_seal() {
     bytes[middle] ^= 1;
     fs::write(&file, &bytes).unwrap();
     assert!(!cached() && cached(), "one bit is another code, which is compiled again");
-    // Neither is code under another user's key, nor anything that a skill brings.
+    // Neither is code under another key: one that is gone, or that others can read.
     fs::remove_file(env.path("../home/.local/state/openskills/wasm.key")).unwrap();
+    assert!(!cached() && cached());
+    let key = env.path("../home/.local/state/openskills/wasm.key");
+    fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     assert!(!cached() && cached());
     let mode =
         |path: &Path| std::os::unix::fs::MetadataExt::mode(&fs::metadata(path).unwrap()) & 0o777;
@@ -340,11 +353,14 @@ fn modules_that_cannot_run_say_why() {
         ("wasm/foreign.wasm", foreign.unwrap()),
         ("wasm/cut.wasm", hello()[..40].to_vec()),
         ("wasm/script.wasm", b"#!/bin/sh\necho hello".to_vec()),
+        ("wasm/compiled.wasm", fs::read("/bin/true").unwrap()),
     ]);
     let several = run(&env, "");
     assert_eq!(several.code, Some(125));
     assert!(
-        several.stderr.contains("name one of them: wasm/cut.wasm, wasm/foreign.wasm"),
+        several
+            .stderr
+            .contains("name one of them: wasm/compiled.wasm, wasm/cut.wasm, wasm/foreign.wasm"),
         "{}",
         several.stderr
     );
@@ -354,6 +370,7 @@ fn modules_that_cannot_run_say_why() {
             ("foreign.wasm", "it imports what is not there: `system` of `env`"),
             ("cut.wasm", "unexpected end-of-file"),
             ("script.wasm", "it does not begin with `\\0asm`"),
+            ("compiled.wasm", "it does not begin with `\\0asm`"),
         ] {
             let failed = run(&env, &format!("{module} --wasm-stage {stage}"));
             assert_eq!(failed.code, Some(125), "{module}: {failed:?}");
@@ -366,6 +383,70 @@ fn modules_that_cannot_run_say_why() {
             );
         }
     }
+}
+
+#[test]
+fn a_module_that_is_too_large_is_told_by_its_name() {
+    let mut large = b"\0asm\x01\0\0\0".to_vec();
+    large.resize((64 << 20) + 1, 0);
+    let env = machine(&[("wasm/skill.wasm", large)]);
+    let failed = run(&env, "");
+    assert_eq!(failed.code, Some(125));
+    let expected = "error: the module wasm/skill.wasm cannot be run: it has 67108865 bytes";
+    assert!(
+        failed.stderr.starts_with(expected) && failed.stderr.contains("hint: "),
+        "{}",
+        failed.stderr
+    );
+}
+
+#[test]
+fn a_module_is_given_variables_and_the_proxy_that_were_approved() {
+    let env = machine(&[("wasm/skill.wasm", echo())]).var("TOKEN", "CANARY").var("OTHER", "x");
+    assert_eq!(run(&env, "--env TOKEN").code, Some(125));
+    approve(&env, "s/mod", "--dir s --env TOKEN --net example.com");
+    let text = run(&env, "--env TOKEN --net example.com").stdout;
+    assert!(text.contains("TOKEN=CANARY") && !text.contains("OTHER="), "{text}");
+    let proxy = text.split('\0').find_map(|line| line.strip_prefix("HTTP_PROXY=http://127.0.0.1:"));
+    assert!(proxy.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0)), "{text}");
+    let never = run(&env, "--net example.com --wasm-stage never");
+    assert_eq!(never.code, Some(125), "{}", never.stderr);
+}
+
+#[test]
+fn a_component_runs_and_its_failure_is_told() {
+    let component = |result: u8| {
+        let text = format!(
+            r#"(component
+              (core module $m (func (export "f") (result i32) (i32.const {result})))
+              (core instance $i (instantiate $m))
+              (func $f (result (result)) (canon lift (core func $i "f")))
+              (instance $run (export "run" (func $f)))
+              (export "wasi:cli/run@0.2.0" (instance $run)))"#
+        );
+        wat::parse_str(text).unwrap()
+    };
+    let env = machine(&[("wasm/good.wasm", component(0)), ("wasm/bad.wasm", component(1))]);
+    for stage in ["never", "always"] {
+        assert_eq!(run(&env, &format!("good.wasm --wasm-stage {stage}")).code, Some(0));
+        assert_eq!(run(&env, &format!("bad.wasm --wasm-stage {stage}")).code, Some(1));
+    }
+}
+
+#[test]
+fn a_single_file_that_is_declared_cannot_be_given_and_is_named() {
+    let env = machine(&[("wasm/skill.wasm", hello())]);
+    let note = env.path("../home/note.txt");
+    fs::write(&note, "x").unwrap();
+    let manifest = r#"{"schema_version": 3, "runtime_roots": ["wasm"], "commands": {},
+      "capabilities": {"filesystem": ["~/note.txt"]}}"#;
+    env.write("s/mod/csk-skill.json", manifest.as_bytes());
+    approve(&env, "s/mod", "--dir s");
+    let done = run(&env, "--seed 1");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stderr.contains("only folders can be given to a module"), "{}", done.stderr);
+    let replay = openskills(&env, "replay --execute --dir s");
+    assert!(replay.stdout.contains("it had folders beside its own"), "{}", replay.stdout);
 }
 
 #[test]
@@ -391,18 +472,34 @@ fn a_new_skill_with_a_script_is_valid_runs_and_passes_its_tests() {
     assert_eq!(openskills(&env, "new Word_Count").code, Some(2));
     assert_eq!(openskills(&env, "new a --description <b>").code, Some(2));
     assert!(!env.path("a").exists());
+    // What the user writes is taken as it is, and what is to be typed can be typed.
+    let made = env.run_args(
+        env!("CARGO_BIN_EXE_openskills"),
+        &["new", "tagger", "--dir", "with space", "--description", "Reads NAME tags. Use it."],
+    );
+    assert!(made.stderr.contains("openskills validate 'with space/tagger'"), "{}", made.stderr);
+    let text = fs::read_to_string(env.path("with space/tagger/SKILL.md")).unwrap();
+    assert!(text.contains("description: \"Reads NAME tags. Use it.\"\n"), "{text}");
 }
 
 #[test]
 fn a_new_skill_in_rust_is_valid_and_its_module_runs() {
     let env = TestEnv::with("");
-    let made = json(&openskills(&env, "new word-count --wasm --dir s --json"));
+    let made = json(&openskills(&env, "new adds --wasm --dir s --json"));
     assert_eq!(made["files"].as_array().unwrap().len(), 4);
-    assert_eq!(openskills(&env, "validate s/word-count").code, Some(0));
-    build(&env.path("s/word-count"));
-    approve(&env, "s/word-count", "--dir s");
-    let counted = openskills(&env, "run word-count --dir s --input \"one,two\" --seed 1");
-    assert_eq!(counted.stdout, "{\"words\": 2}\n", "{}", counted.stderr);
+    assert_eq!(openskills(&env, "validate s/adds").code, Some(0));
+    let tests = env.path("tests");
+    let source = env.path("s/adds/wasm-src/src/main.rs");
+    let built = Command::new("rustc")
+        .args(["--edition", "2021", "--test", "-o"])
+        .arg(&tests)
+        .arg(source)
+        .status();
+    assert!(built.unwrap().success() && Command::new(tests).status().unwrap().success());
+    build(&env.path("s/adds"));
+    approve(&env, "s/adds", "--dir s");
+    let added = openskills(&env, "run adds --dir s --input [1,2.5] --seed 1");
+    assert_eq!(added.stdout, "{\"count\": 2, \"sum\": 3.5, \"mean\": 1.75}\n", "{}", added.stderr);
 }
 
 /// Builds the module of a new skill: by its own script where the target is installed, by a compiler that `WASM_RUSTC` names, or else
@@ -423,8 +520,12 @@ fn build(skill: &Path) {
         let built = Command::new(rustc).args(options).arg(&module).arg(source).status();
         assert!(built.unwrap().success());
     } else {
-        let words = r#"(data (i32.const 100) "{\"words\": 2}\n")
-            (func (export "_start") (call $put (i32.const 100) (i32.const 13)))"#;
-        fs::write(module, self::module(words)).unwrap();
+        testkit::skip(
+            "building for WebAssembly",
+            "Rust has no target for it, and WASM_RUSTC is not set",
+        );
+        let answer = r#"(data (i32.const 100) "{\"count\": 2, \"sum\": 3.5, \"mean\": 1.75}\n")
+            (func (export "_start") (call $put (i32.const 100) (i32.const 40)))"#;
+        fs::write(module, self::module(answer)).unwrap();
     }
 }

@@ -81,9 +81,8 @@ fn a_program_that_waits_for_a_file_is_ended_in_time() {
     );
     let start = Instant::now();
     let report = world.run(&wait);
-    // To open it may be refused at once; to wait for somebody else is no way to stay.
     assert!(start.elapsed() < Duration::from_millis(1300), "{:?}", start.elapsed());
-    assert!(matches!(report.ended, Ended::Timeout | Ended::Exited(0)), "{report:?}");
+    assert_eq!(report.ended, Ended::Timeout, "{report:?}");
 }
 
 #[test]
@@ -164,7 +163,7 @@ fn many_run_at_once_and_do_not_see_each_other() {
     let world = World::new();
     let code = sandbox_wasm::compile(&hello()).unwrap();
     std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..16).map(|_| scope.spawn(|| world.run_code(&code))).collect();
+        let runs: Vec<_> = (0..50).map(|_| scope.spawn(|| world.run_code(&code))).collect();
         for run in runs {
             assert_eq!(text(&run.join().unwrap().stdout.bytes), "{\"hello\": 1}\n");
         }

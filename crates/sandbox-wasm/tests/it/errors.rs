@@ -100,7 +100,7 @@ fn imports_that_nobody_gives_are_named() {
         ),
         &expect![[r#"
             it imports what is not there: unknown import: `wasi_snapshot_preview1::sock_connect` has not been defined
-            hint: a module is given `wasi_snapshot_preview1` and nothing else; build it for wasm32-wasip1"#]],
+            hint: WASI's first preview has no such function; build it with a current toolchain"#]],
     );
     check(
         &text(
@@ -108,7 +108,7 @@ fn imports_that_nobody_gives_are_named() {
         ),
         &expect![[r#"
             it imports what is not there: incompatible import type for `wasi_snapshot_preview1::proc_exit`: types incompatible: expected type `(func (param i64))`, found type `(func (param i32))`
-            hint: a module is given `wasi_snapshot_preview1` and nothing else; build it for wasm32-wasip1"#]],
+            hint: WASI's first preview has no such function; build it with a current toolchain"#]],
     );
     check(
         &text(

@@ -1,75 +1,27 @@
-//! What a file is, and whether what it needs is there.
+//! Gives modules and components what there is to give, and names what they lack.
 
 use std::sync::LazyLock;
 
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker as ComponentLinker};
-use wasmtime::{Engine, ExternType, Linker, Module};
+use wasmtime::{ExternType, Linker, Module};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
 use crate::engine::engine;
 use crate::error::{WasmError, words};
 use crate::run::State;
 
-/// The largest module that is compiled.
-pub const MAX_MODULE: usize = 64 << 20;
+/// What WASI's first preview is called by those who import it.
+pub(crate) const P1: &str = "wasi_snapshot_preview1";
 /// How many names an error tells.
-const TOLD: usize = 20;
-
-const MAGIC: &[u8] = b"\0asm";
-const MODULE: [u8; 4] = [1, 0, 0, 0];
-const COMPONENT: [u8; 4] = [0x0d, 0, 1, 0];
-
-/// What a file of WebAssembly holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Module,
-    Component,
-}
-
-/// Returns true if a file begins as WebAssembly does.
-pub fn is_wasm(start: &[u8]) -> bool {
-    start.starts_with(MAGIC)
-}
-
-/// Finds out what a file holds, by how it begins.
-pub(crate) fn kind(wasm: &[u8]) -> Result<Kind, WasmError> {
-    if wasm.len() > MAX_MODULE {
-        return Err(WasmError::TooLarge { size: wasm.len(), most: MAX_MODULE });
-    }
-    let not = |what: &str| WasmError::NotWasm(what.to_owned());
-    if Engine::detect_precompiled(wasm).is_some() {
-        return Err(not(
-            "it is compiled already, by whoever wrote it; only what is compiled here runs",
-        ));
-    }
-    if wasm.is_empty() {
-        return Err(not("the file is empty"));
-    }
-    if wasm.trim_ascii_start().starts_with(b"(") {
-        return Err(not(
-            "it is the text form; assemble it first, with wat2wasm or `wasm-tools parse`",
-        ));
-    }
-    let Some(version) = wasm.strip_prefix(MAGIC) else {
-        return Err(not("it does not begin with `\\0asm`"));
-    };
-    match version.first_chunk::<4>() {
-        Some(&MODULE) => Ok(Kind::Module),
-        Some(&COMPONENT) => Ok(Kind::Component),
-        Some(other) => {
-            Err(WasmError::Malformed(format!("version {other:02x?} of the format is not known")))
-        }
-        None => Err(WasmError::Malformed("it ends in its first eight bytes".to_owned())),
-    }
-}
+const MOST_NAMES: usize = 20;
 
 /// The functions that a module is given.
 static MODULES: LazyLock<Result<Linker<State>, String>> = LazyLock::new(|| {
     let engine = engine().map_err(|error| error.to_string())?;
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p1::add_to_linker_async(&mut linker, |state: &mut State| &mut state.wasi)
-        .and_then(|()| crate::fixed::shadow_module(&mut linker))
+        .and_then(|()| crate::files::shadow_module(&mut linker))
         .map_err(|error| words(&error))?;
     Ok(linker)
 });
@@ -79,7 +31,7 @@ static COMPONENTS: LazyLock<Result<ComponentLinker<State>, String>> = LazyLock::
     let engine = engine().map_err(|error| error.to_string())?;
     let mut linker = ComponentLinker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)
-        .and_then(|()| crate::fixed::shadow_component(&mut linker))
+        .and_then(|()| crate::files::shadow_component(&mut linker))
         .map_err(|error| words(&error))?;
     Ok(linker)
 });
@@ -93,11 +45,14 @@ pub(crate) fn module(module: &Module) -> Result<wasmtime::InstancePre<State>, Wa
             format!("`{}` of `{}`", import.name(), import.module())
         };
         let mut missing = told(foreign.map(name).collect());
-        if missing.is_empty() {
+        let is_own = missing.is_empty();
+        if is_own {
             missing.push(words(&error));
         }
         let has = |what: &str| missing.iter().any(|name| name.contains(what));
-        let hint = if has("__wbindgen") {
+        let hint = if is_own {
+            "WASI's first preview has no such function; build it with a current toolchain"
+        } else if has("__wbindgen") {
             "it is built for a browser; build it for wasm32-wasip1 instead"
         } else if has("wasi_unstable") {
             "it is built for an old WASI; build it for wasm32-wasip1 again"
@@ -122,8 +77,6 @@ pub(crate) fn module(module: &Module) -> Result<wasmtime::InstancePre<State>, Wa
     }
     Ok(linked)
 }
-
-const P1: &str = "wasi_snapshot_preview1";
 
 /// Links a component to what it is given; an error names what is not there.
 pub(crate) fn component(component: &Component) -> Result<CommandPre<State>, WasmError> {
@@ -160,8 +113,8 @@ fn is_given(name: &str, item: &ComponentItem) -> bool {
 
 /// Returns the first of many names.
 fn told(mut names: Vec<String>) -> Vec<String> {
-    let more = names.len().saturating_sub(TOLD);
-    names.truncate(TOLD);
+    let more = names.len().saturating_sub(MOST_NAMES);
+    names.truncate(MOST_NAMES);
     // They are a stranger's, of any length.
     for name in &mut names {
         *name = name.chars().take(200).collect();
