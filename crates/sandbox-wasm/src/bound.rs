@@ -24,16 +24,19 @@ impl Bound {
         Self { most, used: 0, peak: 0, given: 0, is_hit: false }
     }
 
-    /// Gives more, or ends the run: a program that cannot have its memory would go on with what it has, and fail somewhere else.
-    fn grow(&mut self, current: usize, desired: usize, size: usize) -> wasmtime::Result<bool> {
+    /// Gives more, or ends the run: a program that cannot have its memory would go on with what it has, and fail somewhere else. A bound of
+    /// its own is the program's to meet.
+    fn grow(&mut self, to: Growth, size: usize) -> wasmtime::Result<bool> {
+        let (current, desired, maximum) = to;
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
         let more = desired.saturating_sub(current).saturating_mul(size);
         let total = self.used.saturating_add(more);
         if total > self.most {
             self.is_hit = true;
-            return Err(wasmtime::format_err!(
-                "{total} bytes of memory are more than {}",
-                self.most
-            ));
+            let most = self.most;
+            return Err(wasmtime::format_err!("{total} bytes of memory are more than {most}"));
         }
         (self.used, self.given) = (total, more);
         self.peak = self.peak.max(total);
@@ -45,6 +48,9 @@ impl Bound {
     }
 }
 
+/// What is there, what is wanted, and the program's own bound.
+type Growth = (usize, usize, Option<usize>);
+
 impl ResourceLimiter for Bound {
     fn memory_growing(
         &mut self,
@@ -52,11 +58,7 @@ impl ResourceLimiter for Bound {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        // A bound of its own is the program's to meet.
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
-        self.grow(current, desired, 1)
+        self.grow((current, desired, maximum), 1)
     }
 
     fn table_growing(
@@ -65,10 +67,7 @@ impl ResourceLimiter for Bound {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
-        self.grow(current, desired, ELEMENT)
+        self.grow((current, desired, maximum), ELEMENT)
     }
 
     fn memory_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {

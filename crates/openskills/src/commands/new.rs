@@ -15,9 +15,9 @@ use crate::context::Context;
 use crate::output::{NewJson, VERSION};
 
 const AFTER: &str = "\
-Makes a folder of this name with a SKILL.md, code and tests, ready to be changed: with a Python script
-by default, or with a small program in Rust that is built to WebAssembly. Nothing that is there already
-is touched.
+Makes a folder of this name with a SKILL.md, code and tests, ready to be changed: with a Python
+script by default, or with a small program in Rust that is built to WebAssembly. Nothing that is
+there already is touched.
 
 Reads:  nothing
 Writes: the new folder

@@ -13,12 +13,12 @@ use crate::look::Look;
 use crate::output::{RepeatedJson, ReplayJson, VERSION};
 
 const AFTER: &str = "\
-Looks at every activation and execution in the log, and compares the digest that the skill had with the
-one that it has today: same, drifted, or gone. A log that was changed is refused.
+Looks at every activation and execution in the log, and compares the digest that the skill had
+with the one that it has today: same, drifted, or gone. A log that was changed is refused.
 
-With --execute every module that was run with --seed is run again with the same input, and must write
-the same bytes. Such a run needs the same leave as any other, and is logged. What cannot be run again
-is named with the reason: it had a workspace, or the network, or no seed.
+With --execute every module that was run with --seed is run again with the same input, and must
+write the same bytes. Such a run needs the same leave as any other, and is logged. What cannot
+be run again is named with the reason: it had a workspace, or the network, or no seed.
 
 Reads:  the log, and all of every skill that it names
 Writes: the index, to be faster the next time; with --execute the log

@@ -26,17 +26,19 @@ use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson, WasmJson};
 use crate::when::span;
 
 const AFTER: &str = "\
-The script runs from a private copy of exactly what was approved, in a sandbox: it reads the skill, the
-system and the workspace, and writes to a layer above the workspace. What it wrote is committed after it
-ended well: never through a link, never over what somebody else changed meanwhile, never to names such
-as .git or .envrc. Its standard output is ours; so is its exit code.
+The script runs from a private copy of exactly what was approved, in a sandbox: it reads the
+skill, the system and the workspace, and writes to a layer above the workspace. What it wrote
+is committed after it ended well: never through a link, never over what somebody else changed
+meanwhile, never to names such as .git or .envrc. Its standard output is ours; so is its exit
+code.
 
-Without a script wasm/skill.wasm runs, else the only module in wasm/, else the only script in scripts/.
-The interpreter of a script follows from its `#!` line or its ending. A module is WASI: it is given the
-skill as /skill, the workspace as /workspace and as `.`, and nothing else. With --seed it writes the same
-bytes for the same input; `openskills replay --execute` then runs it again from the log.
-A command that csk installed from a skill runs by its own name, or as the script of its skill.
-What needs your word is asked on a terminal; elsewhere it is refused with the command that approves it.
+Without a script wasm/skill.wasm runs, else the only module in wasm/, else the only script in
+scripts/. The interpreter of a script follows from its `#!` line or its ending. A module is
+WASI: it is given the skill as /skill, the workspace as /workspace and as `.`, and nothing
+else. With --seed it writes the same bytes for the same input; `openskills replay --execute`
+then runs it again from the log. A command that csk installed from a skill runs by its own
+name, or as the script of its skill. What needs your word is asked on a terminal; elsewhere it
+is refused with the command that approves it.
 
 Reads:  the skill, approvals.json, the policy of the organisation
 Writes: the workspace, the log
@@ -59,7 +61,7 @@ Examples:
   openskills run score --wasm-stage always --timings
   openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once";
 
-/// Run a script of a skill in the sandbox
+/// Run a script or module of a skill in the sandbox
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "execute", after_help = AFTER)]
 pub(crate) struct RunArgs {
