@@ -68,6 +68,10 @@ pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
     let Some(base) = &places.cache else { return Ok(Vec::new()) };
     let look = |kind: CacheKind| {
         let folder = base.join(kind.as_str());
+        // A link leads to what is somebody else's.
+        if fs::symlink_metadata(folder.as_path()).is_ok_and(|it| !it.is_dir()) {
+            return Ok(Cache { kind, folder, files: Vec::new() });
+        }
         let names = own_names(&folder)?.into_iter().filter(|name| name.ends_with(kind.ending()));
         let size = |name: String| {
             // One that another process removed meanwhile is gone.

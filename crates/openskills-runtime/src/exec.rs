@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use sandbox::{Change, Ended, Guarantee, Violation};
@@ -67,6 +67,53 @@ pub struct ExecutionOptions {
     pub task_id: Option<String>,
     /// The event in the log that this repeats.
     pub repeats: Option<u64>,
+    /// What ends it from elsewhere.
+    pub cancel: Cancel,
+}
+
+/// Ends a run in a sandbox from another thread. One that is ended before it began ends as soon as it does.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<Mutex<Cancelled>>);
+
+#[derive(Debug, Default)]
+struct Cancelled {
+    is_cancelled: bool,
+    running: Vec<sandbox::Canceller>,
+    children: Vec<Weak<Mutex<Cancelled>>>,
+}
+
+impl Cancel {
+    /// Ends whatever runs with it, or with a child of it.
+    pub fn cancel(&self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_cancelled = true;
+        state.running.iter().for_each(sandbox::Canceller::cancel);
+        state
+            .children
+            .drain(..)
+            .filter_map(|child| child.upgrade())
+            .for_each(|child| Self(child).cancel());
+    }
+
+    /// Returns one that ends with this, and can be ended without it.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.children.retain(|child| child.strong_count() > 0);
+        let cancelled = Cancelled { is_cancelled: state.is_cancelled, ..Cancelled::default() };
+        let child = Arc::new(Mutex::new(cancelled));
+        state.children.push(Arc::downgrade(&child));
+        Self(child)
+    }
+
+    /// Has a program end with this.
+    pub(crate) fn watch(&self, program: sandbox::Canceller) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.is_cancelled {
+            program.cancel();
+        }
+        state.running.push(program);
+    }
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.
@@ -111,6 +158,8 @@ pub struct Execution {
     pub stdout: Vec<u8>,
     /// The bytes of standard error, as far as they are kept.
     pub stderr: Vec<u8>,
+    /// How many bytes it wrote to each of them; what is not kept is lost.
+    pub written: [u64; 2],
     /// How it ended.
     pub ended: Ended,
     /// The record that is in the log.

@@ -116,7 +116,7 @@ pub use event::{
     ExitStatus, LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
     SkillActivation, WasmExecution, Writing, rfc3339,
 };
-pub use exec::{Answer, Approver, Execution, ExecutionOptions, Stage, WasmRun, init};
+pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
 pub use load::codex;
 pub use places::Places;
@@ -131,11 +131,14 @@ pub use record::Summary;
 pub use replay::{Fate, Repeated, Repetition, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
-pub use runtime::{Audited, Disclosure, OpenSkillRuntime, ToolContext, change_lines};
+pub use runtime::{
+    Audited, Contents, Disclosure, FileDigest, OpenSkillRuntime, ToolContext, change_lines,
+};
 pub use sandbox;
 pub use scan::file_name;
 pub use schema::schemas;
 pub use search::SearchHit;
+pub use skill_fs::Kind as FileKind;
 pub use skill_state::audit as audit_state;
 pub use skill_state::{Approval, Approvals, Grant, OrgPolicy};
 pub use source::{Scope, SkillSource};

@@ -40,6 +40,7 @@ pub(crate) struct Executed {
     pub(crate) script: String,
     pub(crate) input_hash: String,
     pub(crate) output_hash: String,
+    pub(crate) exit_status: String,
     pub(crate) wasm: WasmExecution,
 }
 
@@ -173,7 +174,8 @@ fn executed(entry: &Entry) -> Result<Option<Box<Executed>>, LogError> {
     };
     let script = required(entry, "script")?;
     let (input_hash, output_hash) = (record("input_hash")?, record("output_hash")?);
-    Ok(Some(Box::new(Executed { script, input_hash, output_hash, wasm })))
+    let exit_status = record("exit_status")?;
+    Ok(Some(Box::new(Executed { script, input_hash, output_hash, exit_status, wasm })))
 }
 
 fn required(entry: &Entry, key: &str) -> Result<String, LogError> {

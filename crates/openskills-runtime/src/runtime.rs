@@ -5,6 +5,7 @@
 mod again;
 mod approvals;
 mod audited;
+mod contents;
 mod decisions;
 mod execute;
 mod guarded;
@@ -44,6 +45,7 @@ use crate::{
 pub use approvals::change_lines;
 pub(crate) use approvals::{claimed, names, origin};
 pub use audited::Audited;
+pub use contents::{Contents, FileDigest};
 pub use tools::ToolContext;
 
 type Observer = Box<dyn FnMut(&Event) + Send>;

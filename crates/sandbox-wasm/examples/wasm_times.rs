@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use sandbox::Spec;
-use sandbox_wasm::{Artifact, CacheName, CompiledBy, Guest, Job, compile, run};
+use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, compile, run};
 
 const HELLO: &str = r#"(module
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let code = compile(&large)?;
     println!("large-compile {}", start.elapsed().as_nanos());
-    let name = CacheName::of(&large, CompiledBy::Us)?;
+    let name = CacheName::of(&large, CompiledFor::Us)?;
     let kept = code.sealed(&key, &name);
     println!("large-bytes {}", large.len());
     let load = || {

@@ -17,32 +17,32 @@ use crate::run::State;
 pub const KEY_LENGTH: usize = 32;
 const TAG: usize = 32;
 
-/// Who compiled a module.
+/// Whom a module was compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompiledBy {
-    /// This program, for itself.
+pub enum CompiledFor {
+    /// For this process: the user vouches for the module.
     Us,
-    /// A process inside the sandbox, whose word counts in there alone: a compiler that a stranger's module got the better of returns what
+    /// For a process inside the sandbox, and to be loaded in there alone: a compiler that a stranger's module got the better of returns what
     /// that stranger likes.
     Stage,
 }
 
-/// What a module's compiled code is kept under: the digest of the module, what of the engine the code depends on, and who compiled it.
+/// What a module's compiled code is kept under: the digest of the module, what of the engine the code depends on, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheName(String);
 
 impl CacheName {
     /// Returns the name for a module.
-    pub fn of(wasm: &[u8], by: CompiledBy) -> Result<Self, WasmError> {
+    pub fn of(wasm: &[u8], whom: CompiledFor) -> Result<Self, WasmError> {
         let mut engine_hash = Hashed(Sha256::new());
         engine()?.precompile_compatibility_hash().hash(&mut engine_hash);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let (wasm, engine) = (Sha256::digest(wasm), engine_hash.0.finalize());
-        let by = match by {
-            CompiledBy::Us => "",
-            CompiledBy::Stage => "-stage",
+        let whom = match whom {
+            CompiledFor::Us => "",
+            CompiledFor::Stage => "-stage",
         };
-        Ok(Self(format!("{}-{}{by}", hex(&wasm), hex(&engine[..8]))))
+        Ok(Self(format!("{}-{}{whom}", hex(&wasm), hex(&engine[..8]))))
     }
 
     /// Returns it as the name of a file.
@@ -68,8 +68,8 @@ impl Hasher for Hashed {
 /// Compiled code.
 ///
 /// The engine runs whatever stands in such bytes, so there are few ways to one: from [`compile`](crate::compile); from a process inside the
-/// sandbox that compiled it, and then it may run in there alone; from a cache whose seal holds; and, in there, from the caller, who had it
-/// from one of those.
+/// sandbox that compiled it, and then it runs in there alone unless the user vouches for the module; from a cache whose seal holds; and, in
+/// there, from the caller, who had it from one of those.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact(Vec<u8>);
 
@@ -130,8 +130,8 @@ fn trusted<'a, T>(
     deserialize: unsafe fn(&Engine, &'a [u8]) -> wasmtime::Result<T>,
 ) -> Result<T, WasmError> {
     let engine = engine()?;
-    // SAFETY: this engine wrote the bytes, in this process or for this user: see how an `Artifact` comes to be. What a process inside the sandbox
-    // wrote is loaded inside the sandbox alone, where it can do no more than that process could. Nobody else can write the memory.
+    // SAFETY: this engine wrote the bytes, in this process or for this user: see how an `Artifact` comes to be. What was compiled of a stranger's
+    // module is loaded inside the sandbox alone, where it can do no more than the compiler could. Nobody else can write the memory.
     #[expect(unsafe_code, reason = "the one place where compiled code is believed")]
     let loaded = unsafe { deserialize(engine, &artifact.0) };
     loaded.map_err(|error| WasmError::Engine(words(&error)))

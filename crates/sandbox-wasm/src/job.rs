@@ -30,6 +30,8 @@ pub struct Job {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) folders: Vec<Folder>,
     pub(crate) has_proxy: bool,
+    /// Whether a call of the host may keep the whole process waiting: inside the stage somebody else looks at the clock.
+    pub(crate) may_block: bool,
     pub(crate) stdin: Vec<u8>,
     pub(crate) seed: Option<u64>,
     pub(crate) wall: Duration,
@@ -66,7 +68,7 @@ impl Job {
 
     /// Returns what a run inside the stage is given: there the stage holds it to the same specification.
     pub fn staged(spec: &Spec, guest: &Guest) -> Result<Self, WasmError> {
-        Self::new(spec, guest)
+        Ok(Self { may_block: true, ..Self::new(spec, guest)? })
     }
 
     fn new(spec: &Spec, guest: &Guest) -> Result<Self, WasmError> {
@@ -102,6 +104,7 @@ impl Job {
             env,
             folders,
             has_proxy: spec.network == Network::Proxy,
+            may_block: false,
             stdin: spec.stdin.clone(),
             seed: guest.seed,
             wall,

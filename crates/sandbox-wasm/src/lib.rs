@@ -19,7 +19,7 @@ mod run;
 pub mod staged;
 mod streams;
 
-pub use artifact::{Artifact, CacheName, CompiledBy, KEY_LENGTH};
+pub use artifact::{Artifact, CacheName, CompiledFor, KEY_LENGTH};
 pub use engine::compile;
 pub use error::WasmError;
 pub use job::{Guest, Job};

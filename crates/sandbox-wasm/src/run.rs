@@ -23,15 +23,15 @@ use crate::job::Job;
 use crate::streams::Streams;
 
 /// How much a call of the host may copy from the program.
-pub(crate) const HOST_CALL: usize = 16 << 20;
-/// How many things of the host a program may hold.
-const HELD: usize = 10_000;
+pub(crate) const HOST_CALL: usize = 128 << 20;
+/// How many things of the host a program may hold; a list of files is one.
+const HELD: usize = 512;
 /// How much random data a call may ask for.
 const RANDOM: u64 = 16 << 20;
 /// How often a program that should have ended is reminded.
 const REMINDED: Duration = Duration::from_millis(1);
 /// How many calls are told of a trap.
-const FRAMES: usize = 8;
+const FRAMES: usize = 3;
 
 /// How a run ended, and what it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,10 +105,15 @@ pub(crate) fn run_with(
     store.set_epoch_deadline(1);
     store.epoch_deadline_async_yield_and_update(1);
     let end = until(job.wall, engine, start(&mut store, loaded))?;
-    if let End::Error(error) = &end
-        && error.is::<PoolConcurrencyLimitError>()
-    {
-        return Err(WasmError::Engine("too many run at once in this process".to_owned()));
+    if let End::Error(error) = &end {
+        if error.is::<PoolConcurrencyLimitError>() {
+            return Err(WasmError::Engine("too many run at once in this process".to_owned()));
+        }
+        // The program did nothing yet: it is the machine that lacks something.
+        let is_short = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::OutOfMemory;
+        if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_short) {
+            return Err(WasmError::Engine(words(error)));
+        }
     }
     let fuel = u64::MAX - store.get_fuel().map_err(failed)?;
     let State { bound, .. } = store.into_data();
@@ -137,6 +142,7 @@ fn wasi(
         .stdout(streams.stdout())
         .stderr(streams.stderr())
         .max_random_size(RANDOM)
+        .allow_blocking_current_thread(job.may_block)
         .allow_udp(false)
         .allow_ip_name_lookup(false)
         .allow_tcp(proxy.is_some())
@@ -222,7 +228,7 @@ fn reason(error: &wasmtime::Error) -> String {
     };
     let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
     // Numbers would say nothing: a module that was stripped has no names.
-    let name = |frame: &wasmtime::FrameInfo| Some(frame.func_name()?.chars().take(100).collect());
+    let name = |frame: &wasmtime::FrameInfo| Some(frame.func_name()?.chars().take(60).collect());
     let calls: Vec<String> = frames.iter().filter_map(name).take(FRAMES).collect();
     if calls.is_empty() { what } else { format!("{what}, in {}", calls.join(", called by ")) }
 }

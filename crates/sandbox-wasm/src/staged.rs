@@ -32,7 +32,7 @@ const OWN_TIME: Duration = Duration::from_millis(500);
 /// How much may be written in answer, beside what the program wrote.
 const OWN_OUTPUT: u64 = 64 << 10;
 /// How long compiling may take, how much memory, and how large the code may be.
-const COMPILE_TIME: Duration = Duration::from_secs(60);
+const COMPILE_TIME: Duration = Duration::from_secs(30);
 const COMPILE_MEMORY: u64 = 2 << 30;
 const CODE: u64 = 512 << 20;
 

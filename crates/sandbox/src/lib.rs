@@ -127,6 +127,22 @@ impl Running {
 
     /// Ends it, and everything that it started. [`wait`](Self::wait) says how it ended.
     pub fn cancel(&self) {
+        self.canceller().cancel();
+    }
+
+    /// Returns what ends it from elsewhere, while somebody waits for it.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.0.canceller())
+    }
+}
+
+/// Ends a program from elsewhere. It does nothing to one that has ended.
+#[derive(Debug, Clone)]
+pub struct Canceller(sys::Canceller);
+
+impl Canceller {
+    /// Ends it, and everything that it started.
+    pub fn cancel(&self) {
         self.0.cancel();
     }
 }

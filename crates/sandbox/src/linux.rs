@@ -23,7 +23,7 @@ mod view;
 mod wire;
 
 pub(crate) use layer::Layer;
-pub(crate) use running::{Running, start};
+pub(crate) use running::{Canceller, Running, start};
 
 /// Names the program that is the stage.
 pub(crate) fn use_helper(program: std::path::PathBuf) {
@@ -31,8 +31,10 @@ pub(crate) fn use_helper(program: std::path::PathBuf) {
     let _ = running::HELPER.set(program);
 }
 
-/// Reads what was handed to this process.
+/// Reads what was handed to this process. Whoever is handed something answers for others, so a file that gets too large is an error to it and
+/// not its end.
 pub(crate) fn handed() -> std::io::Result<Vec<u8>> {
+    sys::survive_large_files()?;
     wire::unseal_bytes(sys::adopt(crate::HANDED)?)
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Running {
     child: Mutex<Child>,
     started: Instant,
     limits: Limits,
-    is_cancelled: AtomicBool,
+    is_cancelled: Arc<AtomicBool>,
     is_flooded: Arc<AtomicBool>,
     streams: Option<(JoinHandle<Captured>, JoinHandle<Captured>)>,
     temporary: PathBuf,
@@ -111,11 +111,21 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
         child: Mutex::new(child),
         started: Instant::now(),
         limits: spec.limits,
-        is_cancelled: AtomicBool::new(false),
+        is_cancelled: Arc::new(AtomicBool::new(false)),
         is_flooded,
         streams,
         temporary,
     })
+}
+
+/// Says to whoever waits that the program is to end.
+#[derive(Debug, Clone)]
+pub(crate) struct Canceller(Arc<AtomicBool>);
+
+impl Canceller {
+    pub(crate) fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Running {
@@ -127,9 +137,8 @@ impl Running {
         None
     }
 
-    pub(crate) fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Relaxed);
-        self.kill();
+    pub(crate) fn canceller(&self) -> Canceller {
+        Canceller(Arc::clone(&self.is_cancelled))
     }
 
     fn kill(&self) {
@@ -156,7 +165,12 @@ impl Running {
                     self.kill();
                     break Ended::Timeout;
                 }
-                _ => std::thread::sleep(PAUSE),
+                _ => {
+                    if self.is_cancelled.load(Ordering::Relaxed) {
+                        self.kill();
+                    }
+                    std::thread::sleep(PAUSE);
+                }
             }
         };
         // What is left of the group ends with it.

@@ -35,7 +35,10 @@ impl ModuleCache {
     pub(crate) fn open(places: &Places) -> Result<Option<Self>, FsError> {
         let (Some(cache), Some(state)) = (&places.cache, &places.state) else { return Ok(None) };
         let folder = cache.join(FOLDER);
-        make_private_folder(&folder)?;
+        // What stands in the way is no reason not to run.
+        if make_private_folder(&folder).is_err() {
+            return Ok(None);
+        }
         make_private_folder(state)?;
         let is_folder = fs::symlink_metadata(folder.as_path()).is_ok_and(|it| it.is_dir());
         if !is_folder || !close(&folder) {

@@ -78,7 +78,8 @@ fn again(
     let mut clean = given.clone();
     redact_all(&mut clean);
     // A name may tell that what stands behind it is one.
-    if clean != given || redact(&text) != text {
+    let line = again.args.join(" ");
+    if clean != given || redact(&text) != text || redact(&line) != line {
         return because("its arguments or its input look like secrets");
     }
     Ok(again)
@@ -118,7 +119,7 @@ impl OpenSkillRuntime {
         event: &Replayed,
         executed: Executed,
     ) -> Result<(String, Repetition), String> {
-        let Executed { script, input_hash, output_hash, wasm } = executed;
+        let Executed { script, input_hash, output_hash, exit_status, wasm } = executed;
         if let Some(why) = wasm.not_again {
             return Err(why);
         }
@@ -146,7 +147,7 @@ impl OpenSkillRuntime {
         let done =
             self.execute_skill(&event.skill_id, options).map_err(|error| error.to_string())?;
         let hash = done.record.output_hash;
-        let is_same = hash == output_hash;
+        let is_same = hash == output_hash && done.record.exit_status.as_str() == exit_status;
         Ok((hash, if is_same { Repetition::Same } else { Repetition::Different }))
     }
 }

@@ -108,7 +108,7 @@ impl OpenSkillRuntime {
         let started = SystemTime::now();
         let ran = match &prepared.module {
             Some(wasm) => self.module(permit, options, &prepared, wasm)?,
-            None => program(permit, spec)?,
+            None => program(permit, options, spec)?,
         };
         let Ran { outcome, layer, reached, wasm, mut timings } = ran;
         timings.insert(0, ("copy the skill", copied));
@@ -229,10 +229,15 @@ impl Ran {
 }
 
 /// Runs a program in the sandbox, with its way to the network where it has one.
-pub(super) fn program(permit: &Permit, spec: &Spec) -> Result<Ran, RuntimeError> {
+pub(super) fn program(
+    permit: &Permit,
+    options: &ExecutionOptions,
+    spec: &Spec,
+) -> Result<Ran, RuntimeError> {
     let failed = |error| unavailable(&permit.plan().subject.skill_id, error);
     let start = Instant::now();
     let mut running = sandbox::start(spec).map_err(failed)?;
+    options.cancel.watch(running.canceller());
     let set_up = ("start the sandbox", start.elapsed());
     let layer = running.take_layer();
     let network = permit.powers().network.clone();
@@ -260,6 +265,7 @@ impl Execution {
         Self {
             json: serde_json::from_str(output.trim()).ok(),
             output,
+            written: [outcome.stdout.total, outcome.stderr.total],
             stdout: outcome.stdout.bytes,
             stderr: outcome.stderr.bytes,
             ended: outcome.ended,

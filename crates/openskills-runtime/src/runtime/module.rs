@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use sandbox::{Guarantee, Network, Outcome, Spec, Workspace, Writes};
-use sandbox_wasm::{Artifact, CacheName, CompiledBy, Guest, Job, Report, WasmError, staged};
+use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, Report, WasmError, staged};
 use skill::Digest;
 
 use super::OpenSkillRuntime;
@@ -28,6 +28,7 @@ enum Place {
 /// A module that is about to run.
 struct Ready<'a> {
     permit: &'a Permit,
+    options: &'a ExecutionOptions,
     prepared: &'a Prepared,
     wasm: &'a [u8],
     at: Place,
@@ -43,13 +44,13 @@ impl OpenSkillRuntime {
         wasm: &[u8],
     ) -> Result<Ran, RuntimeError> {
         let at = place(permit.plan().subject.source, options, prepared);
-        let ready = Ready { permit, prepared, wasm, at };
+        let ready = Ready { permit, options, prepared, wasm, at };
         let guest = Guest { skill: prepared.skill.clone(), seed: options.seed };
         let start = Instant::now();
         let (code, was_cached) = self.code(&ready)?;
         let loaded = (if was_cached { "load the code" } else { "compile" }, start.elapsed());
         let (ran, report, left_out) = match at {
-            Place::Here => ready.run_here(options, &guest, &code)?,
+            Place::Here => ready.run_here(&guest, &code)?,
             Place::Stage => ready.run_staged(&guest, &code)?,
         };
         let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
@@ -64,13 +65,13 @@ impl OpenSkillRuntime {
         })
     }
 
-    /// Returns a module's code, and whether it was known. What runs inside the sandbox is compiled there, and its code is used there alone.
+    /// Returns a module's code, and whether it was known. Code for a run inside the sandbox is used there alone.
     fn code(&self, ready: &Ready<'_>) -> Result<(Artifact, bool), RuntimeError> {
-        let by = match ready.at {
-            Place::Here => CompiledBy::Us,
-            Place::Stage => CompiledBy::Stage,
+        let whom = match ready.at {
+            Place::Here => CompiledFor::Us,
+            Place::Stage => CompiledFor::Stage,
         };
-        let name = CacheName::of(ready.wasm, by).map_err(|error| ready.wrong(&error))?;
+        let name = CacheName::of(ready.wasm, whom).map_err(|error| ready.wrong(&error))?;
         let cache = ModuleCache::open(self.places()?)?;
         if let Some(code) = cache.as_ref().and_then(|cache| cache.get(&name)) {
             return Ok((code, true));
@@ -88,27 +89,31 @@ impl Ready<'_> {
         wasm_error(&self.prepared.script, error)
     }
 
+    /// Compiles it inside the sandbox, where that is bounded in time and memory. A module of the user's own is compiled here where there is no
+    /// sandbox to do it in.
     fn compile(&self) -> Result<Artifact, RuntimeError> {
         let wrong = |error: WasmError| self.wrong(&error);
-        match self.at {
-            Place::Here => sandbox_wasm::compile(self.wasm).map_err(wrong),
-            Place::Stage => {
-                let runner = staged::runner().map_err(wrong)?;
-                let spec = staged::compiling(&self.prepared.spec, &runner, self.wasm);
-                let ran = program(self.permit, &spec.map_err(wrong)?)?;
-                staged::compiled(&ran.outcome).map_err(wrong)
-            }
+        let here = || sandbox_wasm::compile(self.wasm).map_err(wrong);
+        let runner = match (staged::runner(), self.at) {
+            (Ok(runner), _) => runner,
+            (Err(_), Place::Here) => return here(),
+            (Err(error), Place::Stage) => return Err(wrong(error)),
+        };
+        let spec = staged::compiling(&self.prepared.spec, &runner, self.wasm).map_err(wrong)?;
+        match (program(self.permit, self.options, &spec), self.at) {
+            (Ok(ran), _) => staged::compiled(&ran.outcome).map_err(wrong),
+            (Err(RuntimeError::SandboxUnavailable { .. }), Place::Here) => here(),
+            (Err(error), _) => Err(error),
         }
     }
 
     fn run_here(
         &self,
-        options: &ExecutionOptions,
         guest: &Guest,
         code: &Artifact,
     ) -> Result<(Ran, Report, Vec<PathBuf>), RuntimeError> {
         let wrong = |error: WasmError| self.wrong(&error);
-        let spec = spec_here(&self.prepared.spec, options).map_err(wrong)?;
+        let spec = spec_here(&self.prepared.spec, self.options).map_err(wrong)?;
         let job = Job::in_process(&spec, guest).map_err(wrong)?;
         let start = Instant::now();
         let report = sandbox_wasm::run(&job, code).map_err(wrong)?;
@@ -120,7 +125,7 @@ impl Ready<'_> {
             violations: Vec::new(),
             more_violations: 0,
             duration: report.duration,
-            // The engine gives it nothing but what it was granted, no process and no thread, and no workspace but an empty one.
+            // The engine gives it nothing but what it was granted: no process, no thread, and nothing that it could write.
             enforced: Guarantee::ALL.to_vec(),
             tier: None,
         };
@@ -137,7 +142,7 @@ impl Ready<'_> {
         let job = Job::staged(spec, guest).map_err(wrong)?;
         let runner = staged::runner().map_err(wrong)?;
         let staged_spec = staged::running(spec, &job, &runner, code).map_err(wrong)?;
-        let ran = program(self.permit, &staged_spec)?;
+        let ran = program(self.permit, self.options, &staged_spec)?;
         let report = staged::ran(&ran.outcome).map_err(wrong)?;
         // The program that ran is the runner; what is not the module's time is what it takes to set it up.
         let inside = ran.outcome.duration.saturating_sub(report.duration);
@@ -147,13 +152,14 @@ impl Ready<'_> {
     }
 }
 
-/// Decides where a module runs: a stranger's inside the sandbox; so does what needs a layer above its workspace, or a way to the network.
+/// Decides where a module runs: a stranger's inside the sandbox; so does what writes anything at all, or reaches the network. In this process
+/// nothing bounds what is written, and nothing looks at it before it stays.
 fn place(source: SkillSource, options: &ExecutionOptions, prepared: &Prepared) -> Place {
     let is_own = match source {
         SkillSource::Builtin | SkillSource::Org | SkillSource::User => true,
         SkillSource::ThirdParty => false,
     };
-    let writes = options.workspace.is_some() && may_write(prepared.spec.workspace.as_ref());
+    let writes = may_write(prepared.spec.workspace.as_ref());
     let needs_stage = !is_own || prepared.spec.network != Network::None || writes;
     match options.stage {
         Stage::Always => Place::Stage,
@@ -170,16 +176,13 @@ fn may_write(workspace: Option<&Workspace>) -> bool {
     }
 }
 
-/// Returns what a run in this process is held to: a workspace that somebody else has is not written, for nothing would stand between; an
-/// empty one is its own, and gone afterwards.
+/// Returns what a run in this process is held to: a workspace is not written, for nothing would stand between; an empty one of its own is
+/// not even there.
 fn spec_here(spec: &Spec, options: &ExecutionOptions) -> Result<Spec, WasmError> {
     if options.workspace.is_some() && may_write(spec.workspace.as_ref()) {
         let what = "a workspace is written only from inside the sandbox: leave --wasm-stage away";
         return Err(WasmError::Given(what.to_owned()));
     }
-    let mut spec = spec.clone();
-    if let Some(workspace) = spec.workspace.as_mut().filter(|it| it.writes == Writes::Layer) {
-        workspace.writes = Writes::Direct;
-    }
-    Ok(spec)
+    let workspace = spec.workspace.clone().filter(|_| options.workspace.is_some());
+    Ok(Spec { workspace, ..spec.clone() })
 }

@@ -162,6 +162,10 @@ fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
 /// Removes what killed runs left, a day ago or longer. It is ours alone.
 fn sweep(base: &AbsPath) {
     const OLD: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+    // A link leads to what is somebody else's.
+    if !std::fs::symlink_metadata(base.as_path()).is_ok_and(|it| it.is_dir()) {
+        return;
+    }
     let Ok(entries) = std::fs::read_dir(base.as_path()) else { return };
     for entry in entries.filter_map(Result::ok) {
         let age = entry

@@ -25,7 +25,11 @@ const RANDOM: &str = r#"(module
     (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
 
 fn world() -> (World, OpenSkillRuntime) {
-    let world = World::new(&skill("home/.claude/skills/dice", "dice"));
+    // It may write nothing, so it runs in this process.
+    let world = World::new(
+        &skill("home/.claude/skills/dice", "dice")
+            .replace("---\nBody", "allowed-tools: Read\n---\nBody"),
+    );
     let folder = world.path("home/.claude/skills/dice/wasm");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("skill.wasm"), wat::parse_str(RANDOM).unwrap()).unwrap();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use openskills_runtime::permit::{Asked, AskedNetwork};
 use openskills_runtime::sandbox::{Ended, Guarantee, Tier};
 use openskills_runtime::{
-    Answer, Approver, Execution, ExecutionOptions, RuntimeConfig, RuntimeError, Stage,
+    Answer, Approver, Cancel, Execution, ExecutionOptions, RuntimeConfig, RuntimeError, Stage,
 };
 use serde_json::Value;
 use skill::capabilities::Host;
@@ -199,7 +199,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         std::io::stderr().write_all(&done.stderr)?;
         tell(context, args, &done)?;
     }
-    Ok(ExitCode::from(code(done.ended)))
+    Ok(ExitCode::from(exit_code_of(done.ended)))
 }
 
 /// The command that approves looks where this one did.
@@ -243,6 +243,7 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         allow_degraded: args.allow_degraded.iter().copied().collect::<BTreeSet<_>>(),
         task_id: None,
         repeats: None,
+        cancel: Cancel::default(),
     })
 }
 
@@ -269,7 +270,8 @@ fn input(text: &str) -> Result<Value, RuntimeError> {
     serde_json::from_str(&text).map_err(|error| wrong(format!("--input is not JSON: {error}")))
 }
 
-fn code(ended: Ended) -> u8 {
+/// Returns the code that a run ends with.
+pub(crate) fn exit_code_of(ended: Ended) -> u8 {
     match ended {
         Ended::Exited(code) => u8::try_from(code).unwrap_or(1),
         Ended::Timeout => TIMEOUT,
@@ -303,6 +305,14 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         }
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
     }
+    for (what, kept, written) in [
+        ("output", done.stdout.len(), done.written[0]),
+        ("standard error", done.stderr.len(), done.written[1]),
+    ] {
+        if written > kept as u64 {
+            notes.push(format!("its {what} was cut: {kept} of {written} bytes are kept"));
+        }
+    }
     if let Some(wasm) = done.wasm.as_ref().filter(|wasm| !wasm.left_out.is_empty()) {
         let left_out = wasm.left_out.iter().map(|path| path.display().to_string());
         let left_out = left_out.collect::<Vec<_>>().join(", ");
@@ -330,6 +340,9 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     if let Some(note) = &done.note {
         let refused = if args.dry_run { "a run that is not dry would be refused: " } else { "" };
         notes.push(format!("{refused}{note}"));
+    }
+    if !done.stderr.is_empty() && !done.stderr.ends_with(b"\n") && !notes.is_empty() {
+        context.ui.error("\n")?;
     }
     for note in notes {
         context.ui.error(&format!("note: {}\n", safe_line(&note)))?;
@@ -372,8 +385,10 @@ impl RunJson {
         Self {
             version: VERSION,
             record: done.record.clone(),
-            exit_code: code(done.ended),
+            exit_code: exit_code_of(done.ended),
             output: done.json.clone(),
+            output_cut: done.written[0] > done.stdout.len() as u64
+                || done.written[1] > done.stderr.len() as u64,
             violations: done
                 .violations
                 .iter()

@@ -20,6 +20,8 @@ pub struct RunJson {
     /// The script's output, where it is JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
+    /// Whether it wrote more than is kept.
+    pub output_cut: bool,
     /// What it tried and was not let.
     pub violations: Vec<ViolationJson>,
     /// What it changed in its workspace.

@@ -59,6 +59,8 @@ fn echo() -> Vec<u8> {
 }
 
 const SKILL: &str = "---\nname: NAME\ndescription: d\n---\nBody.\n";
+/// One that may write nothing.
+const READER: &str = "---\nname: NAME\ndescription: d\nallowed-tools: Read\n---\nBody.\n";
 
 /// A machine with one approved skill of the user's own that has these modules.
 fn machine(modules: &[(&str, Vec<u8>)]) -> TestEnv {
@@ -105,7 +107,15 @@ fn a_module_runs_and_its_json_is_data() {
     assert!(answer["wasm"]["fuel"].as_u64().unwrap() > 0, "{answer}");
     assert_eq!(
         (&answer["wasm"]["staged"], &answer["wasm"]["cached"]),
-        (&Value::Bool(false), &Value::Bool(true))
+        (&Value::Bool(true), &Value::Bool(true))
+    );
+    // One that may write nothing needs no second wall around what it writes.
+    write_skill(&env, "s/reads", READER, &[("wasm/skill.wasm", hello())]);
+    approve(&env, "s/reads", "--dir s");
+    let answer = json(&openskills(&env, "run reads --json --dir s"));
+    assert_eq!(
+        (&answer["wasm"]["staged"], &answer["output"]["hello"]),
+        (&Value::Bool(false), &Value::from(1))
     );
     // A named file wins.
     assert_eq!(run(&env, "a.py").stdout, "1\n");
@@ -225,6 +235,8 @@ fn a_workspace_is_written_through_the_layer() {
     for stage in ["auto", "always"] {
         assert_eq!(run(&env, &format!("--wasm-stage {stage}")).code, Some(0));
     }
+    // In this process nothing would bound what it writes, so there is nothing to write to.
+    assert_eq!(run(&env, "--wasm-stage never").code, Some(134));
 }
 
 #[test]
@@ -383,6 +395,49 @@ fn modules_that_cannot_run_say_why() {
             );
         }
     }
+}
+
+#[test]
+fn output_that_is_not_kept_is_told() {
+    let much = does(
+        "(call $put (i32.const 0) (i32.const 60000)) (call $put (i32.const 0) (i32.const 60000))",
+    );
+    let often = format!(
+        "(local $n i32) (loop $again {} (br_if $again (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 20))))",
+        "(call $put (i32.const 0) (i32.const 60000))"
+    );
+    let env = machine(&[("wasm/some.wasm", much), ("wasm/more.wasm", does(&often))]);
+    assert!(!run(&env, "some.wasm").stderr.contains("was cut"));
+    let cut = run(&env, "more.wasm");
+    assert_eq!(cut.code, Some(0));
+    assert!(
+        cut.stderr.contains("its output was cut: 1048576 of 1200000 bytes are kept"),
+        "{}",
+        cut.stderr
+    );
+    assert_eq!(json(&run(&env, "more.wasm --json"))["outputCut"], Value::Bool(true));
+}
+
+#[test]
+fn a_module_that_is_hard_to_compile_is_given_up() {
+    // Each `if` waits for the one in it: what the compiler holds grows with the depth.
+    let deep = 40_000;
+    let text = format!(
+        r#"(module (func (export "_start")) (func (param i32) (result i32) {} local.get 0 {}))"#,
+        "i32.const 1 local.get 0 if (result i32) ".repeat(deep),
+        "else i32.const 2 end i32.add ".repeat(deep),
+    );
+    let wasm = wat::parse_str(text).unwrap();
+    let env = TestEnv::with("");
+    write_skill(&env, "s/mod", READER, &[("wasm/skill.wasm", wasm)]);
+    approve(&env, "s/mod", "--dir s");
+    let failed = run(&env, "");
+    assert_eq!(failed.code, Some(125), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("cannot be compiled") || failed.stderr.contains("no answer"),
+        "{}",
+        failed.stderr
+    );
 }
 
 #[test]

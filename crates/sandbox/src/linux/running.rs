@@ -190,9 +190,9 @@ impl Running {
         self.proxy.take()
     }
 
-    /// Ends the program and everything that it started.
-    pub(crate) fn cancel(&self) {
-        end(&self.lifeline);
+    /// Returns what ends the program and everything that it started.
+    pub(crate) fn canceller(&self) -> Canceller {
+        Canceller(Arc::clone(&self.lifeline))
     }
 
     /// Waits for the end.
@@ -269,8 +269,18 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.cancel();
+        end(&self.lifeline);
         self.reap();
+    }
+}
+
+/// The line that keeps a program alive.
+#[derive(Debug, Clone)]
+pub(crate) struct Canceller(Arc<Mutex<Option<OwnedFd>>>);
+
+impl Canceller {
+    pub(crate) fn cancel(&self) {
+        end(&self.0);
     }
 }
 

@@ -113,6 +113,13 @@ pub(super) fn close_on_exec_from(first: RawFd) -> io::Result<()> {
     check(answer).map(|_| ())
 }
 
+/// Has a write beyond the largest file fail, instead of ending this process.
+pub(super) fn survive_large_files() -> io::Result<()> {
+    // SAFETY: no handler is installed: the signal is ignored.
+    let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    if before == libc::SIG_ERR { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Marks a descriptor to stay open across starting a program.
 pub(super) fn keep_on_exec(fd: RawFd) -> io::Result<()> {
     // SAFETY: it takes numbers.

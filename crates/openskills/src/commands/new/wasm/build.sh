@@ -7,4 +7,4 @@ target=${WASM_TARGET:-wasm32-wasip1}
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/NAME-build}"
 cargo build --release --target "$target"
 mkdir -p ../wasm
-cp "$CARGO_TARGET_DIR/$target/release/NAME.wasm" ../wasm/skill.wasm
+cp "$CARGO_TARGET_DIR/$target/release/skill.wasm" ../wasm/skill.wasm
