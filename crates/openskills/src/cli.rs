@@ -11,8 +11,8 @@ use skill_fs::AbsPath;
 use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
-    activate, approvals, approve, cache, check_tool, discover, files, list, log, new, prompt, read,
-    replay, run, sandbox_, search, show, switch, trust, validate, where_,
+    activate, approvals, approve, cache, check_tool, discover, files, list, log, mcp, new, prompt,
+    read, replay, run, sandbox_, search, show, switch, trust, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -117,6 +117,7 @@ enum Command {
     New(new::NewArgs),
     Validate(validate::ValidateArgs),
     Cache(cache::CacheArgs),
+    Mcp(mcp::McpArgs),
     Show(show::ShowArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS)]
@@ -150,7 +151,7 @@ impl Command {
             Self::Cache(args) => args.json,
             Self::Enable(args) => args.is_json(),
             Self::Disable(args) => args.is_json(),
-            Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
+            Self::Validate(_) | Self::Show(_) | Self::Mcp(_) | Self::Completions { .. } => false,
         };
         if is_json { Form::Json } else { Form::Words }
     }
@@ -195,6 +196,7 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Replay(args) => replay::replay(&mut context, args)?,
         Command::New(args) => new::new(&mut context, args)?,
         Command::Cache(args) => cache::cache(&mut context, args)?,
+        Command::Mcp(args) => mcp::mcp(&mut context, args)?,
         Command::Completions { shell } => {
             context.ui.out(&completions(*shell, Cli::command()))?;
             ExitCode::SUCCESS

@@ -9,6 +9,7 @@ pub(crate) mod discover;
 pub(crate) mod files;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod prompt;
 pub(crate) mod read;

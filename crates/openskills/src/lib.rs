@@ -8,6 +8,7 @@ mod failure;
 mod http;
 mod load;
 mod look;
+mod mcp;
 pub mod output;
 mod target;
 mod when;

@@ -9,6 +9,7 @@ mod fuzz;
 mod general;
 mod hostile;
 mod log;
+mod mcp;
 mod parity;
 mod prompt;
 mod run;

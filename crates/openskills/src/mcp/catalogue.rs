@@ -1,0 +1,223 @@
+//! Skills and their files as resources, and as the extension `io.modelcontextprotocol/skills` lists them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use openskills_runtime::{
+    Depth, FileDigest, FileKind, OpenSkillRuntime, ReadOptions, RuntimeError, Skill,
+};
+use rmcp::ErrorData;
+use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
+use serde_json::{Value, json};
+
+use super::uri::{parse, uri};
+
+/// How many skills a page of a list has, and how many files.
+pub(super) const PAGE: usize = 50;
+/// How long an answer may be kept.
+const FRESH_MS: u64 = 5_000;
+/// The largest file that is read.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Returns one page of a list, and where the next one begins. Somebody else's cursor is refused.
+pub(super) fn page<T>(
+    all: Vec<T>,
+    cursor: Option<&str>,
+    size: usize,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    let wrong = || ErrorData::invalid_params("the cursor is none of ours", None);
+    let start: usize = cursor.map_or(Ok(0), str::parse).map_err(|_| wrong())?;
+    if start > all.len() {
+        return Err(wrong());
+    }
+    let end = start.saturating_add(size).min(all.len());
+    let next = (end < all.len()).then(|| end.to_string());
+    Ok((all.into_iter().skip(start).take(end - start).collect(), next))
+}
+
+/// Returns every skill's SKILL.md as a resource.
+pub(super) fn resources(skills: &[Arc<Skill>]) -> Vec<Resource> {
+    let resource = |skill: &Arc<Skill>| {
+        let mut resource = Resource::new(uri(&skill.id, "SKILL.md"), skill.name.to_string());
+        resource.description = Some(skill.description.clone());
+        resource.mime_type = Some(MARKDOWN.to_owned());
+        resource
+    };
+    skills.iter().map(resource).collect()
+}
+
+/// Returns how the URI of any file of a skill is made.
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new("skill://{+id}/{+path}", "skill-file")
+            .with_description("A file of a skill, by the skill's id and its path in it"),
+    ]
+}
+
+const MARKDOWN: &str = "text/markdown";
+const FOLDER: &str = "inode/directory";
+
+/// Returns what kind of file a name says it is.
+fn mime_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "md" => MARKDOWN,
+        "txt" => "text/plain",
+        "json" => "application/json",
+        "yaml" | "yml" => "application/yaml",
+        "toml" => "application/toml",
+        "html" | "htm" => "text/html",
+        "css" => "text/css",
+        "csv" => "text/csv",
+        "xml" => "application/xml",
+        "js" | "mjs" | "cjs" => "text/javascript",
+        "ts" => "text/x-typescript",
+        "py" => "text/x-python",
+        "sh" | "bash" => "text/x-shellscript",
+        "rs" => "text/x-rust",
+        "wasm" => "application/wasm",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "svg" => "image/svg+xml",
+        "zip" => "application/zip",
+        _ => "application/octet-stream",
+    }
+}
+
+fn unknown(uri: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no `{uri}` here"), None)
+}
+
+/// Returns what an error of the runtime is to a client.
+pub(super) fn failed(error: &RuntimeError) -> ErrorData {
+    let data = json!({"code": error.code(), "hint": error.hint()});
+    match error {
+        RuntimeError::Log(_) | RuntimeError::Files(_) | RuntimeError::Setup { .. } => {
+            ErrorData::internal_error(error.to_string(), Some(data))
+        }
+        _ => ErrorData::invalid_params(error.to_string(), Some(data)),
+    }
+}
+
+fn located(runtime: &OpenSkillRuntime, address: &str) -> Result<(String, String), ErrorData> {
+    let is_known = |id: &str| id.contains('/') && runtime.skill(id).is_ok();
+    parse(address, is_known).ok_or_else(|| unknown(address))
+}
+
+/// Reads the file of a URI. It is logged before it is returned.
+pub(super) fn read(
+    runtime: &mut OpenSkillRuntime,
+    address: &str,
+) -> Result<ResourceContents, ErrorData> {
+    let (id, path) = located(runtime, address)?;
+    if path.is_empty() {
+        return Err(unknown(address));
+    }
+    let options = ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES };
+    let read = runtime.read_resource(&id, &path, &options);
+    let (resource, _) = read.map_err(|error| match error {
+        RuntimeError::ResourceNotFound { .. } => unknown(address),
+        other => failed(&other),
+    })?;
+    let contents = match resource.text() {
+        Some(text) => ResourceContents::text(text, address),
+        None => ResourceContents::blob(base64(&resource.bytes), address),
+    };
+    Ok(contents.with_mime_type(mime_type(&path)))
+}
+
+/// Returns bytes as base64.
+pub(super) fn base64(bytes: &[u8]) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// `resources/directory/read`: the direct children of a folder.
+pub(super) fn directory(runtime: &OpenSkillRuntime, params: &Value) -> Result<Value, ErrorData> {
+    let address = text(params, "uri")?;
+    let (id, folder) = located(runtime, address)?;
+    let files = runtime.files(&id).map_err(|error| failed(&error))?;
+    let mut children: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+    for file in &files {
+        let inside = match folder.as_str() {
+            "" => Some(file.path.as_str()),
+            folder => file.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
+        };
+        let FileKind::File { size, .. } = file.kind else { continue };
+        if let Some(inside) = inside {
+            let (name, size) = match inside.split_once('/') {
+                Some((folder, _)) => (folder, None),
+                None => (inside, Some(size)),
+            };
+            children.insert(name, size);
+        }
+    }
+    if children.is_empty() {
+        return Err(unknown(address));
+    }
+    let entry = |(name, size): (&str, Option<u64>)| {
+        let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        match size {
+            Some(size) => {
+                json!({"uri": uri(&id, &path), "name": name, "mimeType": mime_type(name), "size": size})
+            }
+            None => json!({"uri": uri(&id, &path), "name": name, "mimeType": FOLDER}),
+        }
+    };
+    let entries = children.into_iter().map(entry).collect();
+    let (entries, next) = page::<Value>(entries, cursor(params)?, PAGE * 10)?;
+    Ok(complete("resources", &Value::from(entries), next))
+}
+
+/// `skills/list`: skills with their frontmatter and every file.
+pub(super) fn skills_list(runtime: &OpenSkillRuntime, params: &Value) -> Result<Value, ErrorData> {
+    let (skills, next) = page(runtime.skills_for_model(), cursor(params)?, PAGE)?;
+    // One that cannot be read just now is not listed; asking for it says why.
+    let entries = skills.iter().filter_map(|skill| entry(runtime, &skill.id).ok());
+    Ok(complete("skills", &Value::from(entries.collect::<Vec<_>>()), next))
+}
+
+/// `skills/get`: one skill, listed or not.
+pub(super) fn skills_get(runtime: &OpenSkillRuntime, params: &Value) -> Result<Value, ErrorData> {
+    let address = text(params, "uri")?;
+    let (id, path) = located(runtime, address)?;
+    if path != "SKILL.md" {
+        return Err(unknown(address));
+    }
+    let skill = entry(runtime, &id).map_err(|error| failed(&error))?;
+    Ok(complete("skill", &skill, None))
+}
+
+fn entry(runtime: &OpenSkillRuntime, id: &str) -> Result<Value, RuntimeError> {
+    let contents = runtime.contents(id)?;
+    let file = |file: &FileDigest| json!({"uri": uri(id, &file.path), "digest": file.sha256, "size": file.size});
+    let resources: Vec<Value> = contents.files.iter().map(file).collect();
+    Ok(json!({
+        "uri": uri(id, "SKILL.md"),
+        "frontmatter": contents.frontmatter,
+        "resources": resources,
+    }))
+}
+
+/// Returns a result of the newest revision of the protocol.
+fn complete(key: &str, value: &Value, next: Option<String>) -> Value {
+    let mut result =
+        json!({"resultType": "complete", key: value, "ttlMs": FRESH_MS, "cacheScope": "private"});
+    if let Some(next) = next {
+        result["nextCursor"] = Value::from(next);
+    }
+    result
+}
+
+fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, ErrorData> {
+    let missing = || ErrorData::invalid_params(format!("`{key}` must be a text"), None);
+    params.get(key).and_then(Value::as_str).ok_or_else(missing)
+}
+
+fn cursor(params: &Value) -> Result<Option<&str>, ErrorData> {
+    match params.get("cursor") {
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => text(params, "cursor").map(Some),
+    }
+}

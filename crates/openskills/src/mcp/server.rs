@@ -1,0 +1,329 @@
+//! Answers a client.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use openskills_runtime::{Cancel, OpenSkillRuntime, RuntimeConfig, Skill};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    CompletionInfo, CustomRequest, CustomResult, ErrorCode, ExtensionCapabilities,
+    GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
+    ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Value, json};
+
+use super::schemas::tools;
+use super::tools::{Failure, Which, run_script};
+use super::until_end::UntilEnd;
+use super::{catalogue, prompts};
+
+/// How the names of tools are written. Some clients refuse dots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ToolNames {
+    /// As in `skills.list`
+    #[default]
+    Dots,
+    /// As in `skills_list`
+    Underscore,
+}
+
+/// What is served, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Served {
+    /// Where skills are looked for.
+    pub(crate) config: RuntimeConfig,
+    /// The folder that scripts may work in, if the client asks for that.
+    pub(crate) workspace: Option<PathBuf>,
+    /// How tools are named.
+    pub(crate) names: ToolNames,
+    /// What the sessions of this server have in common.
+    pub(crate) session: String,
+}
+
+/// How many clients are told apart; more share the last one's session.
+const MOST_CLIENTS: usize = 64;
+/// The extension by which skills are served.
+const EXTENSION: &str = "io.modelcontextprotocol/skills";
+const INSTRUCTIONS: &str = "Skills are procedures for tasks. List them, read the one that fits the task before you begin, and follow it. \
+    What a skill says comes from whoever wrote it; `source` tells who vouches for it.";
+
+type Shared = Arc<Mutex<OpenSkillRuntime>>;
+
+/// The server. Each client, by its name, has a session of its own in the log.
+#[derive(Clone)]
+pub(super) struct Server {
+    served: Arc<Served>,
+    clients: Arc<Mutex<HashMap<String, Shared>>>,
+    /// Every script that runs: they end when the client goes.
+    running: Cancel,
+}
+
+/// Serves one client on standard input and output, until it goes.
+pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
+    let server = Server::new(served);
+    let (stdin, stdout) = rmcp::transport::stdio();
+    let ends = server.running.clone();
+    let stdin = UntilEnd::new(stdin, move || ends.cancel());
+    let running = match server.serve((stdin, stdout)).await {
+        Ok(running) => running,
+        // A client that goes before it said anything was none.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    running.waiting().await?;
+    Ok(())
+}
+
+impl Server {
+    pub(super) fn new(served: Served) -> Self {
+        Self { served: Arc::new(served), clients: Arc::default(), running: Cancel::default() }
+    }
+
+    /// Returns the runtime of a client, with what was discovered.
+    fn runtime(&self, client: &str) -> Result<Shared, ErrorData> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = if clients.len() < MOST_CLIENTS || clients.contains_key(client) {
+            client
+        } else {
+            "others"
+        };
+        if let Some(known) = clients.get(key) {
+            return Ok(Arc::clone(known));
+        }
+        let session_id = Some(format!("mcp-{key}-{}", self.served.session));
+        let config = RuntimeConfig { session_id, ..self.served.config.clone() };
+        let mut runtime = OpenSkillRuntime::with_config(config);
+        runtime.discover_skills().map_err(|error| catalogue::failed(&error))?;
+        let shared = Arc::new(Mutex::new(runtime));
+        clients.insert(key.to_owned(), Arc::clone(&shared));
+        Ok(shared)
+    }
+
+    /// Does work with the runtime of the client that asks, on a thread where waiting is allowed.
+    async fn with<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let (server, client) = (self.clone(), client(context));
+        let done = tokio::task::spawn_blocking(move || {
+            let runtime = server.runtime(&client)?;
+            let mut runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut runtime, &server.served)
+        });
+        done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?
+    }
+
+    /// The same for work that takes long: it has a runtime of its own, so that nobody waits for it.
+    async fn alone<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let (server, client) = (self.clone(), client(context));
+        let done = tokio::task::spawn_blocking(move || {
+            let session_id = Some(format!("mcp-{client}-{}", server.served.session));
+            let config = RuntimeConfig { session_id, ..server.served.config.clone() };
+            let mut runtime = OpenSkillRuntime::with_config(config);
+            runtime.discover_skills().map_err(|error| catalogue::failed(&error))?;
+            Ok(work(&mut runtime, &server.served))
+        });
+        done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?
+    }
+}
+
+impl Server {
+    /// Runs a script. A call that the client takes back ends what it started.
+    async fn run(
+        &self,
+        context: &RequestContext<RoleServer>,
+        arguments: JsonObject,
+    ) -> Result<Result<CallToolResult, Failure>, ErrorData> {
+        let (cancel, taken_back) = (self.running.child(), context.ct.clone());
+        let ends = cancel.clone();
+        let watching = tokio::spawn(async move {
+            taken_back.cancelled().await;
+            ends.cancel();
+        });
+        let done = self
+            .alone(context, move |runtime, served| run_script(runtime, served, arguments, cancel))
+            .await;
+        watching.abort();
+        done
+    }
+}
+
+/// Returns what a client calls itself, fit for a name.
+fn client(context: &RequestContext<RoleServer>) -> String {
+    let name = context.client_info().map(|info| info.name).unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+    let name: String = name.chars().take(48).map(plain).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+fn cursor(request: Option<&PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor.clone())
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
+            .build();
+        let mut extensions = ExtensionCapabilities::new();
+        let mut settings = JsonObject::new();
+        settings.insert("directoryRead".to_owned(), Value::Bool(true));
+        extensions.insert(EXTENSION.to_owned(), settings);
+        capabilities.extensions = Some(extensions);
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new("openskills", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let all = self.with(&context, |runtime, served| {
+            let name = |skill: &Arc<Skill>| skill.name.to_string();
+            let names: Vec<String> = runtime.skills_for_model().iter().map(name).collect();
+            Ok(tools(served, &names))
+        });
+        Ok(ListToolsResult::with_all_items(all.await?))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let names = self.served.names;
+        let which = Which::ALL.into_iter().find(|which| which.name(names) == request.name);
+        let Some(which) = which else {
+            let all = Which::ALL.map(|which| which.name(names)).join(", ");
+            let what = format!("there is no tool `{}`; there are: {all}", request.name);
+            return Err(ErrorData::invalid_params(what, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let done = match which.reading() {
+            Some(reading) => {
+                self.with(&context, move |runtime, _| Ok(reading(runtime, arguments))).await?
+            }
+            None => self.run(&context, arguments).await?,
+        };
+        Ok(done.unwrap_or_else(|failure| failure.result()).into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let from = cursor(request.as_ref());
+        let listed = self.with(&context, move |runtime, _| {
+            catalogue::page(
+                catalogue::resources(&runtime.list_skills()),
+                from.as_deref(),
+                catalogue::PAGE * 10,
+            )
+        });
+        let (resources, next_cursor) = listed.await?;
+        Ok(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(catalogue::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.with(&context, move |runtime, _| catalogue::read(runtime, &request.uri));
+        Ok(ReadResourceResult::new(vec![read.await?]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let from = cursor(request.as_ref());
+        let listed = self.with(&context, move |runtime, _| {
+            catalogue::page(
+                prompts::prompts(&prompts::startable(runtime)),
+                from.as_deref(),
+                catalogue::PAGE * 10,
+            )
+        });
+        let (prompts, next_cursor) = listed.await?;
+        Ok(ListPromptsResult { next_cursor, ..ListPromptsResult::with_all_items(prompts) })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let made = self.with(&context, move |runtime, _| {
+            prompts::prompt(runtime, &request.name, request.arguments.as_ref())
+        });
+        Ok(made.await?.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let start = match &request.r#ref {
+            Reference::Resource(_) if request.argument.name == "id" => request.argument.value,
+            _ => return Ok(CompleteResult::default()),
+        };
+        let found = self.with(&context, move |runtime, _| {
+            let ids = runtime.list_skills().into_iter().map(|skill| skill.id.clone());
+            Ok(ids
+                .filter(|id| id.contains(&start))
+                .take(CompletionInfo::MAX_VALUES)
+                .collect::<Vec<_>>())
+        });
+        let values = CompletionInfo::new(found.await?)
+            .map_err(|error| ErrorData::internal_error(error, None))?;
+        Ok(CompleteResult::new(values))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        type Answer = fn(&OpenSkillRuntime, &Value) -> Result<Value, ErrorData>;
+        let answer: Answer = match request.method.as_str() {
+            "skills/list" => catalogue::skills_list,
+            "skills/get" => catalogue::skills_get,
+            "resources/directory/read" => catalogue::directory,
+            other => {
+                let what = format!("there is no method `{other}`");
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None));
+            }
+        };
+        let params = request.params.unwrap_or_else(|| json!({}));
+        let answered = self.with(&context, move |runtime, _| answer(runtime, &params));
+        Ok(CustomResult::new(answered.await?))
+    }
+}

@@ -1,0 +1,90 @@
+//! What skills and their files are called: `skill://<id>/<path>`.
+
+use std::fmt::Write;
+
+const SCHEME: &str = "skill://";
+
+/// Returns the URI of a file of a skill; of its folder, if the path is empty.
+pub(super) fn uri(id: &str, path: &str) -> String {
+    let mut uri = SCHEME.to_owned();
+    let parts = id.split('/').chain(path.split('/').filter(|part| !part.is_empty()));
+    for (number, part) in parts.enumerate() {
+        if number > 0 {
+            uri.push('/');
+        }
+        for byte in part.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                uri.push(char::from(byte));
+            } else {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+/// Takes a URI apart: the id of the longest that is known, and the path in it.
+pub(super) fn parse(uri: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, String)> {
+    let parts = uri.strip_prefix(SCHEME)?.split('/');
+    let parts: Vec<String> = parts.map(decoded).collect::<Option<_>>()?;
+    (1..=parts.len()).rev().find_map(|end| {
+        let id = parts[..end].join("/");
+        is_known(&id).then(|| (id, parts[end..].join("/")))
+    })
+}
+
+/// Reads a part of a path. One that is another's way of writing something is refused: there is one name for each file.
+fn decoded(part: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let (high, low) = (digit(rest.next())?, digit(rest.next())?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    let is_plain = !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '\0']);
+    is_plain.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_leads_back_to_what_it_was_made_of() {
+        let known = ["personal/pdf", "nested-a/b/c", "personal/ä b"];
+        for (id, path, expected) in [
+            ("personal/pdf", "SKILL.md", "skill://personal/pdf/SKILL.md"),
+            ("personal/pdf", "", "skill://personal/pdf"),
+            ("personal/pdf", "a/b c.md", "skill://personal/pdf/a/b%20c.md"),
+            ("nested-a/b/c", "x", "skill://nested-a/b/c/x"),
+            ("personal/ä b", "SKILL.md", "skill://personal/%C3%A4%20b/SKILL.md"),
+        ] {
+            assert_eq!(uri(id, path), expected);
+            let back = parse(expected, |id| known.contains(&id));
+            assert_eq!(back, Some((id.to_owned(), path.to_owned())));
+        }
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_no_uri() {
+        for uri in [
+            "file:///etc/passwd",
+            "skill://personal/pdf/../../etc/passwd",
+            "skill://personal/pdf/%2e%2e/x",
+            "skill://personal/pdf/a%2Fb",
+            "skill://personal/pdf/",
+            "skill://personal/pdf/a%00",
+            "skill://personal/pdf/%zz",
+            "skill://personal/other/SKILL.md",
+            "skill://",
+        ] {
+            assert_eq!(parse(uri, |id| id == "personal/pdf"), None, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Skills over the Model Context Protocol: by hand, line by line, and with the client of the official SDK for Python.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::{TestEnv, skip};
+
+use crate::openskills;
+
+const SKILLS: &str = "\
+//- /s/pdf/SKILL.md
+---
+name: pdf
+description: Extracts text from PDFs. Use when a PDF is given.
+license: MIT
+metadata:
+  version: '1'
+---
+Read [the guide](references/guide.md) about $ARGUMENTS.
+//- /s/pdf/references/guide.md
+The guide.
+//- /s/pdf/references/deep/more.md
+More.
+//- /s/pdf/scripts/hi.py
+import json, sys
+print(json.dumps({'hi': sys.argv[1:], 'in': json.load(sys.stdin)}))
+//- /s/slow/SKILL.md
+---
+name: slow
+description: Waits.
+disable-model-invocation: true
+---
+Wait.
+//- /s/slow/scripts/wait.sh
+touch started; while :; do sleep 0.1; done
+";
+
+/// A server, and a client that speaks to it line by line.
+struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    number: u64,
+}
+
+impl Client {
+    fn start(env: &TestEnv, arguments: &str) -> Self {
+        let words: Vec<&str> =
+            ["mcp", "--dir", "s"].into_iter().chain(arguments.split_whitespace()).collect();
+        let mut child = env
+            .command(env!("CARGO_BIN_EXE_openskills"), &words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut client = Self { child, stdin, stdout, number: 0 };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}});
+        let answer = client.ask("initialize", &hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "openskills", "{answer}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.write(format!("{message}\n").as_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap();
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> u64 {
+        self.number += 1;
+        let message =
+            json!({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params});
+        self.send(&message);
+        self.number
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let number = self.request(method, params);
+        loop {
+            let answer = self.hear();
+            if answer["id"] == number {
+                return answer;
+            }
+        }
+    }
+
+    fn tool(&mut self, name: &str, arguments: &Value) -> Value {
+        let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
+        answer["result"].clone()
+    }
+
+    /// Goes, and waits for the server to go as well.
+    fn go(mut self) {
+        self.stdin.take();
+        let end = Instant::now() + Duration::from_secs(5);
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < end, "the server stays");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn approve(env: &TestEnv, name: &str) {
+    let run = openskills(env, &format!("approve {name} --dir s --yes"));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}
+
+#[test]
+fn tools_list_read_and_read_files() {
+    let env = TestEnv::with(SKILLS);
+    let mut client = Client::start(&env, "");
+    let tools = client.ask("tools/list", &json!({}));
+    let tools = tools["result"]["tools"].as_array().unwrap().clone();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["skills.list", "skills.read", "skills.read_resource", "skills.run_script"]);
+    assert_eq!(tools[1]["inputSchema"]["properties"]["name"]["enum"], json!(["pdf"]));
+    assert_eq!(tools[1]["annotations"]["readOnlyHint"], true);
+    for tool in &tools {
+        jsonschema::meta::validate(&tool["inputSchema"]).unwrap();
+        jsonschema::meta::validate(&tool["outputSchema"]).unwrap();
+    }
+    let fits = |number: usize, result: &Value| {
+        let schema = jsonschema::validator_for(&tools[number]["outputSchema"]).unwrap();
+        schema
+            .validate(&result["structuredContent"])
+            .unwrap_or_else(|error| panic!("{error}: {result}"));
+    };
+    let listed = client.tool("skills.list", &json!({}));
+    fits(0, &listed);
+    // The model is not told of what it may not start.
+    assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["structuredContent"]["skills"][0]["uri"], "skill://s/pdf/SKILL.md");
+    let found = client.tool("skills.list", &json!({"query": "extracts"}));
+    assert_eq!(found["structuredContent"]["skills"][0]["id"], "s/pdf");
+    let read = client.tool("skills.read", &json!({"name": "pdf", "arguments": "tables"}));
+    fits(1, &read);
+    assert!(read["content"][0]["text"].as_str().unwrap().contains("about tables"), "{read}");
+    let again = client.tool("skills.read", &json!({"name": "pdf", "arguments": "tables"}));
+    assert_eq!(again["structuredContent"]["repeated"], true);
+    let file =
+        client.tool("skills.read_resource", &json!({"name": "pdf", "path": "references/guide.md"}));
+    fits(2, &file);
+    assert_eq!(file["content"][0]["text"], "The guide.\n");
+    for (tool, arguments, told) in [
+        ("skills.read", json!({"name": "pfd"}), "did you mean `pdf`"),
+        ("skills.read", json!({"name": "slow"}), "slow"),
+        ("skills.read", json!({}), "`name` is missing"),
+        ("skills.read", json!({"name": "pdf", "extra": 1}), "no argument `extra`"),
+        ("skills.read_resource", json!({"name": "pdf", "path": "../../x"}), "is not read"),
+        ("skills.list", json!({"cursor": "x"}), "cursor"),
+    ] {
+        let failed = client.tool(tool, &arguments);
+        assert_eq!(failed["isError"], true, "{tool} {arguments}: {failed}");
+        let text = failed["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(told), "{tool} {arguments}: {text}");
+    }
+    let unknown = client.ask("tools/call", &json!({"name": "skills.delete"}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    client.go();
+    // Every call is an event with the client's name.
+    let log = openskills(&env, "log show --json").stdout;
+    assert!(
+        log.contains("\"sessionId\":\"mcp-by_hand-") && log.contains("skill.activated"),
+        "{log}"
+    );
+    assert!(
+        log.contains("skill.resource_read") && log.contains("skill.activation_failed"),
+        "{log}"
+    );
+    let mut other = Client::start(&env, "--tool-names underscore");
+    let tools = other.ask("tools/list", &json!({}));
+    assert_eq!(tools["result"]["tools"][3]["name"], "skills_run_script");
+}
+
+#[test]
+fn scripts_run_with_leave_alone_and_end_with_their_client() {
+    let env = TestEnv::with(SKILLS);
+    let mut client = Client::start(&env, "--workspace work");
+    std::fs::create_dir(env.path("work")).unwrap();
+    let refused = client.tool("skills.run_script", &json!({"name": "pdf"}));
+    assert_eq!(refused["isError"], true);
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("openskills approve"), "{text}");
+    approve(&env, "pdf");
+    approve(&env, "slow");
+    let call = json!({"name": "pdf", "args": ["a b"], "input": {"x": 1}});
+    let done = client.tool("skills.run_script", &call);
+    assert_eq!(
+        done["structuredContent"]["output"],
+        json!({"hi": ["a b"], "in": {"x": 1}}),
+        "{done}"
+    );
+    // One that is taken back ends; others are answered while it runs.
+    let slow = client.request(
+        "tools/call",
+        &json!({"name": "skills.run_script", "arguments": {"name": "slow", "use_workspace": true}}),
+    );
+    let listed = client.tool("skills.list", &json!({}));
+    assert_eq!(listed["isError"], false, "{listed}");
+    std::thread::sleep(Duration::from_millis(500));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}}));
+    let end = Instant::now() + Duration::from_secs(10);
+    while running("wait.sh") {
+        assert!(Instant::now() < end, "it goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // One whose client goes ends as well.
+    client.request(
+        "tools/call",
+        &json!({"name": "skills.run_script", "arguments": {"name": "slow"}}),
+    );
+    std::thread::sleep(Duration::from_millis(700));
+    client.go();
+    let end = Instant::now() + Duration::from_secs(10);
+    while running("wait.sh") {
+        assert!(Instant::now() < end, "it goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Returns true if a process has this in its arguments.
+fn running(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    processes
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+#[test]
+fn skills_are_resources_and_the_extension_lists_them() {
+    let env = TestEnv::with(SKILLS);
+    let mut client = Client::start(&env, "");
+    let resources = client.ask("resources/list", &json!({}));
+    let uris: Vec<&str> = resources["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris, ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md"]);
+    let listed = client.ask("skills/list", &json!({}));
+    let skill = &listed["result"]["skills"][0];
+    assert_eq!(skill["frontmatter"]["metadata"], json!({"version": "1"}), "{listed}");
+    assert_eq!(listed["result"]["resultType"], "complete");
+    // Every file once, and each is what its digest says.
+    let files = skill["resources"].as_array().unwrap().clone();
+    assert_eq!(files.len(), 4);
+    for file in &files {
+        let read = client.ask("resources/read", &json!({"uri": file["uri"]}));
+        let text = read["result"]["contents"][0]["text"].as_str().unwrap();
+        assert_eq!(file["digest"], format!("{}", skill::Digest::of(text.as_bytes())), "{file}");
+        assert_eq!(file["size"], text.len());
+    }
+    let read = client.ask("resources/read", &json!({"uri": "skill://s/pdf/SKILL.md"}));
+    assert_eq!(read["result"]["contents"][0]["mimeType"], "text/markdown");
+    // One that is not listed is served all the same.
+    let got = client.ask("skills/get", &json!({"uri": "skill://s/slow/SKILL.md"}));
+    assert_eq!(got["result"]["skill"]["frontmatter"]["name"], "slow", "{got}");
+    let folder =
+        client.ask("resources/directory/read", &json!({"uri": "skill://s/pdf/references"}));
+    let entries = folder["result"]["resources"].as_array().unwrap();
+    assert_eq!(
+        entries[0],
+        json!({"uri": "skill://s/pdf/references/deep", "name": "deep", "mimeType": "inode/directory"})
+    );
+    assert_eq!(entries[1]["uri"], "skill://s/pdf/references/guide.md");
+    for (method, uri) in [
+        ("resources/read", "skill://s/pdf/../../x"),
+        ("resources/read", "skill://s/nobody/SKILL.md"),
+        ("resources/read", "file:///etc/passwd"),
+        ("skills/get", "skill://s/pdf/references/guide.md"),
+        ("resources/directory/read", "skill://s/pdf/SKILL.md"),
+        ("resources/directory/read", "skill://s/pdf/none"),
+    ] {
+        let failed = client.ask(method, &json!({"uri": uri}));
+        let code = failed["error"]["code"].as_i64();
+        assert!(matches!(code, Some(-32602 | -32002)), "{method} {uri}: {failed}");
+    }
+    let prompts = client.ask("prompts/list", &json!({}));
+    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 2);
+    let prompt =
+        client.ask("prompts/get", &json!({"name": "pdf", "arguments": {"arguments": "tables"}}));
+    let text = prompt["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains("about tables"), "{prompt}");
+    let unknown = client.ask("skills/fly", &json!({}));
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+}
+
+#[test]
+fn garbage_and_many_requests_do_not_end_the_server() {
+    let env = TestEnv::with(SKILLS);
+    let mut client = Client::start(&env, "");
+    client.write(b"this is no JSON\n{\"jsonrpc\": \"2.0\"}\n\n[]\n{\"half\": \n");
+    assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
+    let numbers: Vec<u64> = (0..1000)
+        .map(|_| {
+            client.request(
+                "tools/call",
+                &json!({"name": "skills.read", "arguments": {"name": "pdf"}}),
+            )
+        })
+        .collect();
+    let mut open: std::collections::HashSet<u64> = numbers.into_iter().collect();
+    while !open.is_empty() {
+        let answer = client.hear();
+        if let Some(number) = answer["id"].as_u64() {
+            assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
+            open.remove(&number);
+        }
+    }
+    client.go();
+}
+
+#[test]
+fn the_client_of_the_official_sdk_is_served() {
+    let env = TestEnv::with(SKILLS);
+    approve(&env, "pdf");
+    let path = std::env::var("MCP_PYTHONPATH").unwrap_or_default();
+    let env = env.var("PYTHONPATH", &path);
+    if env.run_args("python3", &["-c", "import mcp"]).code != Some(0) {
+        return skip(
+            "the official SDK",
+            "`import mcp` fails in Python; MCP_PYTHONPATH names its folder",
+        );
+    }
+    env.write("client.py", include_bytes!("mcp_client.py"));
+    let done = env.run_args("python3", &["client.py", env!("CARGO_BIN_EXE_openskills")]);
+    assert_eq!((done.code, done.stdout.trim()), (Some(0), "all is well"), "{}", done.stderr);
+}

@@ -1,0 +1,33 @@
+"""Uses the server as a client does that others wrote: the official SDK, with every way to connect that it has."""
+
+import asyncio
+import sys
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+
+async def talk(mode):
+    server = StdioServerParameters(command=sys.argv[1], args=["mcp", "--dir", "s"])
+    async with Client(stdio_client(server), mode=mode) as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        assert "skills.read" in tools, tools
+        listed = await client.call_tool("skills.list", {})
+        assert listed.structured_content["skills"][0]["id"] == "s/pdf", listed
+        read = await client.call_tool("skills.read", {"name": "pdf"})
+        assert "the guide" in read.content[0].text, read
+        ran = await client.call_tool("skills.run_script", {"name": "pdf", "args": ["x"], "input": 1})
+        assert ran.structured_content["output"] == {"hi": ["x"], "in": 1}, ran
+        resources = (await client.list_resources()).resources
+        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md"]
+        contents = (await client.read_resource("skill://s/pdf/references/guide.md")).contents
+        assert contents[0].text == "The guide.\n", contents
+        prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        assert prompts == {"pdf", "slow"}, prompts
+        prompt = await client.get_prompt("pdf", {"arguments": "tables"})
+        assert "about tables" in prompt.messages[0].content.text, prompt
+
+
+for mode in ("legacy", "auto"):
+    asyncio.run(talk(mode))
+print("all is well")
