@@ -1,10 +1,13 @@
 //! Answers a client.
 
+#![expect(clippy::disallowed_methods, reason = "the edge: how old what is known of skills is")]
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use openskills_runtime::{Cancel, OpenSkillRuntime, RuntimeConfig, Skill};
+use openskills_runtime::{Cancel, OpenSkillRuntime, RuntimeConfig, RuntimeError, Skill};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, CustomRequest, CustomResult, ErrorCode, ExtensionCapabilities,
@@ -18,7 +21,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 use super::schemas::tools;
-use super::tools::{Failure, Which, run_script};
+use super::tools::{Failure, Reading, Which, run_script};
 use super::until_end::UntilEnd;
 use super::{catalogue, prompts};
 
@@ -52,7 +55,33 @@ const EXTENSION: &str = "io.modelcontextprotocol/skills";
 const INSTRUCTIONS: &str = "Skills are procedures for tasks. List them, read the one that fits the task before you begin, and follow it. \
     What a skill says comes from whoever wrote it; `source` tells who vouches for it.";
 
-type Shared = Arc<Mutex<OpenSkillRuntime>>;
+/// How long what was discovered is taken for what there is.
+const FRESH: Duration = Duration::from_secs(2);
+
+type Shared = Arc<Mutex<Known>>;
+
+/// What a client's session knows of skills, and since when.
+struct Known {
+    runtime: OpenSkillRuntime,
+    since: Instant,
+}
+
+impl Known {
+    fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
+        let mut runtime = OpenSkillRuntime::with_config(config);
+        runtime.discover_skills()?;
+        Ok(Self { runtime, since: Instant::now() })
+    }
+
+    /// Looks again, if it is time to.
+    fn refreshed(&mut self) -> Result<&mut OpenSkillRuntime, RuntimeError> {
+        if self.since.elapsed() > FRESH {
+            self.runtime.rediscover()?;
+            self.since = Instant::now();
+        }
+        Ok(&mut self.runtime)
+    }
+}
 
 /// The server. Each client, by its name, has a session of its own in the log.
 #[derive(Clone)]
@@ -97,9 +126,8 @@ impl Server {
         }
         let session_id = Some(format!("mcp-{key}-{}", self.served.session));
         let config = RuntimeConfig { session_id, ..self.served.config.clone() };
-        let mut runtime = OpenSkillRuntime::with_config(config);
-        runtime.discover_skills().map_err(|error| catalogue::failed(&error))?;
-        let shared = Arc::new(Mutex::new(runtime));
+        let known = Known::new(config).map_err(|error| catalogue::failed(&error))?;
+        let shared = Arc::new(Mutex::new(known));
         clients.insert(key.to_owned(), Arc::clone(&shared));
         Ok(shared)
     }
@@ -112,9 +140,10 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let (server, client) = (self.clone(), client(context));
         let done = tokio::task::spawn_blocking(move || {
-            let runtime = server.runtime(&client)?;
-            let mut runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut runtime, &server.served)
+            let known = server.runtime(&client)?;
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            let runtime = known.refreshed().map_err(|error| catalogue::failed(&error))?;
+            work(runtime, &server.served)
         });
         done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?
     }
@@ -129,9 +158,8 @@ impl Server {
         let done = tokio::task::spawn_blocking(move || {
             let session_id = Some(format!("mcp-{client}-{}", server.served.session));
             let config = RuntimeConfig { session_id, ..server.served.config.clone() };
-            let mut runtime = OpenSkillRuntime::with_config(config);
-            runtime.discover_skills().map_err(|error| catalogue::failed(&error))?;
-            Ok(work(&mut runtime, &server.served))
+            let mut known = Known::new(config).map_err(|error| catalogue::failed(&error))?;
+            Ok(work(&mut known.runtime, &server.served))
         });
         done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?
     }
@@ -155,6 +183,23 @@ impl Server {
             .await;
         watching.abort();
         done
+    }
+}
+
+/// Answers a call that reads. What is new or has changed since the last look is looked at now.
+fn read(
+    runtime: &mut OpenSkillRuntime,
+    reading: Reading,
+    arguments: JsonObject,
+) -> Result<CallToolResult, Failure> {
+    match reading(runtime, arguments.clone()) {
+        Err(Failure::Runtime(
+            RuntimeError::SkillChanged { .. } | RuntimeError::SkillNotFound { .. },
+        )) => {
+            runtime.rediscover()?;
+            reading(runtime, arguments)
+        }
+        other => other,
     }
 }
 
@@ -217,7 +262,7 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let done = match which.reading() {
             Some(reading) => {
-                self.with(&context, move |runtime, _| Ok(reading(runtime, arguments))).await?
+                self.with(&context, move |runtime, _| Ok(read(runtime, reading, arguments))).await?
             }
             None => self.run(&context, arguments).await?,
         };

@@ -308,6 +308,22 @@ fn skills_are_resources_and_the_extension_lists_them() {
 }
 
 #[test]
+fn skills_that_come_and_change_are_seen() {
+    let env = TestEnv::with(SKILLS);
+    let mut client = Client::start(&env, "");
+    let text = |read: &Value| read["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text(&client.tool("skills.read", &json!({"name": "pdf"}))).contains("the guide"));
+    env.write("s/pdf/SKILL.md", b"---\nname: pdf\ndescription: d\n---\nAnother text.\n");
+    let read = client.tool("skills.read", &json!({"name": "pdf"}));
+    assert!(text(&read).contains("Another text."), "{read}");
+    env.write("s/new/SKILL.md", b"---\nname: new\ndescription: d\n---\nNew.\n");
+    let read = client.tool("skills.read", &json!({"name": "new"}));
+    assert!(text(&read).contains("New."), "{read}");
+    let listed = client.tool("skills.list", &json!({}));
+    assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 2, "{listed}");
+}
+
+#[test]
 fn garbage_and_many_requests_do_not_end_the_server() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");

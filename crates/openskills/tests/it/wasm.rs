@@ -109,6 +109,11 @@ fn a_module_runs_and_its_json_is_data() {
         (&answer["wasm"]["staged"], &answer["wasm"]["cached"]),
         (&Value::Bool(true), &Value::Bool(true))
     );
+    let schema =
+        fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/openskills-run.schema.json"))
+            .unwrap();
+    let schema = jsonschema::validator_for(&serde_json::from_slice(&schema).unwrap()).unwrap();
+    schema.validate(&answer).unwrap_or_else(|error| panic!("{error}: {answer}"));
     // One that may write nothing needs no second wall around what it writes.
     write_skill(&env, "s/reads", READER, &[("wasm/skill.wasm", hello())]);
     approve(&env, "s/reads", "--dir s");
