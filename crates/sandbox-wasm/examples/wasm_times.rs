@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let code = compile(&large)?;
     println!("large-compile {}", start.elapsed().as_nanos());
-    let name = CacheName::of(&large, CompiledFor::Us)?;
+    let name = CacheName::of("large", CompiledFor::Us)?;
     let kept = code.sealed(&key, &name);
     println!("large-bytes {}", large.len());
     let load = || {

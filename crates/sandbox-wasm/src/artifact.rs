@@ -32,17 +32,17 @@ pub enum CompiledFor {
 pub struct CacheName(String);
 
 impl CacheName {
-    /// Returns the name for a module.
-    pub fn of(wasm: &[u8], whom: CompiledFor) -> Result<Self, WasmError> {
+    /// Returns the name for a module, by the digits of its digest.
+    pub fn of(digest: &str, whom: CompiledFor) -> Result<Self, WasmError> {
         let mut engine_hash = Hashed(Sha256::new());
         engine()?.precompile_compatibility_hash().hash(&mut engine_hash);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let (wasm, engine) = (Sha256::digest(wasm), engine_hash.0.finalize());
+        let engine = engine_hash.0.finalize();
         let whom = match whom {
             CompiledFor::Us => "",
             CompiledFor::Stage => "-stage",
         };
-        Ok(Self(format!("{}-{}{whom}", hex(&wasm), hex(&engine[..8]))))
+        Ok(Self(format!("{digest}-{}{whom}", hex(&engine[..8]))))
     }
 
     /// Returns it as the name of a file.

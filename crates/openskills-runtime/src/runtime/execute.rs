@@ -106,12 +106,12 @@ impl OpenSkillRuntime {
         let id = permit.plan().subject.skill_id.clone();
         let mut guarded = Guarded::new(spec);
         let started = SystemTime::now();
-        let ran = match &prepared.module {
+        let mut ran = match &prepared.module {
             Some(wasm) => self.module(permit, options, &prepared, wasm)?,
             None => program(permit, options, spec)?,
         };
-        let Ran { outcome, layer, reached, wasm, mut timings } = ran;
-        timings.insert(0, ("copy the skill", copied));
+        ran.timings.insert(0, ("copy the skill", copied));
+        let layer = ran.layer.take();
         let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
         // What cannot even be looked at is told after it is in the log.
         let (changes, unreadable) = match layer.as_ref().map(sandbox::Layer::changes) {
@@ -119,13 +119,8 @@ impl OpenSkillRuntime {
             Some(Err(error)) => (Vec::new(), Some(error.to_string())),
             None => (Vec::new(), None),
         };
-        let record = record(permit, options, spec, &outcome, started);
-        let mut done = Execution {
-            wasm,
-            timings,
-            limits: spec.limits,
-            ..Execution::new(outcome, record, changes, reached)
-        };
+        let record = record(permit, options, spec, &ran.outcome, started);
+        let mut done = Execution::new(ran, spec, record, changes);
         if let Some((layer, workspace)) =
             layer.as_ref().zip(spec.workspace.as_ref()).filter(|_| options.dry_run)
         {
@@ -143,14 +138,8 @@ impl OpenSkillRuntime {
             Some(_) | None => Writing::Dropped,
         };
         // It is in the log before anything of it stays.
-        let event = ScriptExecution {
-            writes: fate,
-            wasm: done
-                .wasm
-                .as_ref()
-                .map(|wasm| wasm_event(permit, options, spec, done.ended, wasm)),
-            ..self.event(permit, options, script, &done)
-        };
+        let event =
+            ScriptExecution { writes: fate, ..self.event(permit, options, &prepared, &done) };
         self.record(&Event::ScriptExecuted(Box::new(event)))?;
         let unreadable = unreadable.filter(|_| options.workspace.is_some());
         let committed = guarded
@@ -179,9 +168,11 @@ impl OpenSkillRuntime {
         &self,
         permit: &Permit,
         options: &ExecutionOptions,
-        script: &str,
+        prepared: &Prepared,
         done: &Execution,
     ) -> ScriptExecution {
+        let Prepared { spec, script, .. } = prepared;
+        let wasm = done.wasm.as_ref();
         let subject = &permit.plan().subject;
         let reached = |one: &Reached| {
             let let_through = if one.allowed { "allowed" } else { "denied" };
@@ -193,7 +184,7 @@ impl OpenSkillRuntime {
             source: subject.source,
             session_id: self.session.id.clone(),
             task_id: options.task_id.clone(),
-            script: script.to_owned(),
+            script: script.clone(),
             hash: subject.content.to_string(),
             bundle_sha256: subject.bundle.to_string(),
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
@@ -202,7 +193,7 @@ impl OpenSkillRuntime {
             changes: first(done.changes.iter().map(change)),
             change_count: done.changes.len(),
             writes: Writing::Dropped,
-            wasm: None,
+            wasm: wasm.map(|wasm| wasm_event(permit, options, spec, done.ended, wasm)),
             record: done.record.clone(),
         }
     }
@@ -255,12 +246,8 @@ pub(super) fn program(
 }
 
 impl Execution {
-    fn new(
-        outcome: Outcome,
-        record: ExecutionRecord,
-        changes: Vec<Change>,
-        reached: Vec<Reached>,
-    ) -> Self {
+    fn new(ran: Ran, spec: &Spec, record: ExecutionRecord, changes: Vec<Change>) -> Self {
+        let Ran { outcome, reached, wasm, timings, .. } = ran;
         let output = String::from_utf8_lossy(&outcome.stdout.bytes).into_owned();
         Self {
             json: serde_json::from_str(output.trim()).ok(),
@@ -277,9 +264,9 @@ impl Execution {
             committed: false,
             enforced: outcome.enforced,
             tier: outcome.tier,
-            wasm: None,
-            limits: sandbox::Limits::default(),
-            timings: Vec::new(),
+            wasm,
+            limits: spec.limits,
+            timings,
             reached,
         }
     }

@@ -31,6 +31,7 @@ struct Ready<'a> {
     options: &'a ExecutionOptions,
     prepared: &'a Prepared,
     wasm: &'a [u8],
+    digest: Digest,
     at: Place,
 }
 
@@ -44,7 +45,7 @@ impl OpenSkillRuntime {
         wasm: &[u8],
     ) -> Result<Ran, RuntimeError> {
         let at = place(permit.plan().subject.source, options, prepared);
-        let ready = Ready { permit, options, prepared, wasm, at };
+        let ready = Ready { permit, options, prepared, wasm, digest: Digest::of(wasm), at };
         let guest = Guest { skill: prepared.skill.clone(), seed: options.seed };
         let start = Instant::now();
         let (code, was_cached) = self.code(&ready)?;
@@ -55,7 +56,7 @@ impl OpenSkillRuntime {
         };
         let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
         let timings = [loaded].into_iter().chain(ran.timings).chain([("run the module", duration)]);
-        let (module, is_staged) = (Digest::of(wasm), at == Place::Stage);
+        let (module, is_staged) = (ready.digest, at == Place::Stage);
         let run = WasmRun { module, fuel, memory, trap, is_staged, was_cached, left_out };
         Ok(Ran {
             outcome: Outcome { ended, stdout, stderr, duration, ..ran.outcome },
@@ -71,7 +72,9 @@ impl OpenSkillRuntime {
             Place::Here => CompiledFor::Us,
             Place::Stage => CompiledFor::Stage,
         };
-        let name = CacheName::of(ready.wasm, whom).map_err(|error| ready.wrong(&error))?;
+        let digest = ready.digest.to_string();
+        let digits = digest.trim_start_matches("sha256:");
+        let name = CacheName::of(digits, whom).map_err(|error| ready.wrong(&error))?;
         let cache = ModuleCache::open(self.places()?)?;
         if let Some(code) = cache.as_ref().and_then(|cache| cache.get(&name)) {
             return Ok((code, true));

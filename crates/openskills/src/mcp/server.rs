@@ -48,7 +48,15 @@ pub(crate) struct Served {
     pub(crate) session: String,
 }
 
-/// How many clients are told apart; more share the last one's session.
+impl Served {
+    /// Returns what the runtime of a client is to be like: its session bears the client's name.
+    fn config_of(&self, client: &str) -> RuntimeConfig {
+        let session_id = Some(format!("mcp-{client}-{}", self.session));
+        RuntimeConfig { session_id, ..self.config.clone() }
+    }
+}
+
+/// How many clients are told apart; more share a session.
 const MOST_CLIENTS: usize = 64;
 /// The extension by which skills are served.
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -124,9 +132,8 @@ impl Server {
         if let Some(known) = clients.get(key) {
             return Ok(Arc::clone(known));
         }
-        let session_id = Some(format!("mcp-{key}-{}", self.served.session));
-        let config = RuntimeConfig { session_id, ..self.served.config.clone() };
-        let known = Known::new(config).map_err(|error| catalogue::failed(&error))?;
+        let known =
+            Known::new(self.served.config_of(key)).map_err(|error| catalogue::failed(&error))?;
         let shared = Arc::new(Mutex::new(known));
         clients.insert(key.to_owned(), Arc::clone(&shared));
         Ok(shared)
@@ -156,9 +163,8 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let (server, client) = (self.clone(), client(context));
         let done = tokio::task::spawn_blocking(move || {
-            let session_id = Some(format!("mcp-{client}-{}", server.served.session));
-            let config = RuntimeConfig { session_id, ..server.served.config.clone() };
-            let mut known = Known::new(config).map_err(|error| catalogue::failed(&error))?;
+            let mut known = Known::new(server.served.config_of(&client))
+                .map_err(|error| catalogue::failed(&error))?;
             Ok(work(&mut known.runtime, &server.served))
         });
         done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?

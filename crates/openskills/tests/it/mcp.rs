@@ -308,6 +308,38 @@ fn skills_are_resources_and_the_extension_lists_them() {
 }
 
 #[test]
+fn long_lists_come_in_pages_and_ids_are_completed() {
+    let env = TestEnv::with(SKILLS);
+    for number in 0..120 {
+        let text = format!("---\nname: many-{number}\ndescription: d\n---\nBody.\n");
+        env.write(&format!("s/many-{number}/SKILL.md"), text.as_bytes());
+    }
+    let mut client = Client::start(&env, "");
+    let (mut seen, mut cursor) = (std::collections::BTreeSet::new(), Value::Null);
+    loop {
+        let page = client.ask("skills/list", &json!({"cursor": cursor}))["result"].clone();
+        let skills = page["skills"].as_array().unwrap();
+        assert!(skills.len() <= 50);
+        seen.extend(skills.iter().map(|skill| skill["uri"].as_str().unwrap().to_owned()));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 121);
+    let listed = client.tool("skills.list", &json!({}));
+    let next = &listed["structuredContent"]["nextCursor"];
+    let rest = client.tool("skills.list", &json!({"cursor": next}));
+    assert_eq!(rest["structuredContent"]["skills"].as_array().unwrap().len(), 21, "{rest}");
+    let templates = client.ask("resources/templates/list", &json!({}));
+    let template = &templates["result"]["resourceTemplates"][0]["uriTemplate"];
+    let question = json!({"ref": {"type": "ref/resource", "uri": template}, "argument": {"name": "id", "value": "many-11"}});
+    let completed = client.ask("completion/complete", &question);
+    let values = completed["result"]["completion"]["values"].as_array().unwrap();
+    assert!(values.contains(&json!("s/many-11")) && values.len() == 11, "{completed}");
+}
+
+#[test]
 fn skills_that_come_and_change_are_seen() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");
