@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             path: "references/forms.md".to_owned(),
             size: 4096,
             sha256: format!("sha256:{}", "0".repeat(64)),
+            origin: None,
             read_at: Timestamp::UNIX_EPOCH,
         })
     };

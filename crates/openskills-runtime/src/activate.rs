@@ -206,6 +206,12 @@ pub(crate) fn resources(skill: &Skill, root: Option<&Root>) -> Result<Resources,
         (Place::Builtin(builtin), _) => {
             builtin.files.iter().skip(1).map(|(path, _)| (*path).to_owned()).collect()
         }
+        (Place::Served(served), _) => served
+            .files
+            .iter()
+            .map(|file| file.path.clone())
+            .filter(|path| path != skill::SKILL_FILE)
+            .collect(),
         (Place::Folder { .. }, None) => Vec::new(),
         (Place::Folder { file, .. }, Some(root)) => list_files(root, &WalkLimits::SKILL)?
             .into_iter()
@@ -220,11 +226,14 @@ pub(crate) fn resources(skill: &Skill, root: Option<&Root>) -> Result<Resources,
 /// Returns the instructions as they go to the model (A5). Nothing in them can end the block they stand in.
 pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill) -> String {
     let mut text = String::new();
+    let server =
+        skill.served_by().map(|(server, _)| format!(" server=\"{}\"", xml_escaped(server)));
     let opening = format!(
-        "<skill_content name=\"{}\" id=\"{}\" source=\"{}\" hash=\"{}\">",
+        "<skill_content name=\"{}\" id=\"{}\" source=\"{}\"{} hash=\"{}\">",
         xml_escaped(&skill.name),
         xml_escaped(&skill.id),
         skill.source,
+        server.unwrap_or_default(),
         loaded.activation.hash,
     );
     let body = defused(&loaded.instructions);

@@ -20,11 +20,14 @@ pub enum CacheKind {
     Hashes,
     /// Compiled modules.
     Wasm,
+    /// Files of skills of MCP servers.
+    Served,
 }
 
 impl CacheKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm];
+    pub const ALL: [Self; 5] =
+        [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm, Self::Served];
 
     /// Returns its name, which is that of its folder.
     pub fn as_str(self) -> &'static str {
@@ -33,14 +36,16 @@ impl CacheKind {
             Self::IndexStrict => "index-strict",
             Self::Hashes => "hashes",
             Self::Wasm => module_cache::FOLDER,
+            Self::Served => "served",
         }
     }
 
     /// Returns how the names of its files end. What ends otherwise is not ours to remove.
-    fn ending(self) -> &'static str {
+    pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Index | Self::IndexStrict | Self::Hashes => ".bin",
             Self::Wasm => module_cache::ENDING,
+            Self::Served => ".blob",
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use skill::Strictness;
 
-use crate::{Approver, Places, SkillSource};
+use crate::{Approver, Fetcher, Places, SkillSource};
 
 /// What the runtime writes to its log, in the state folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct RuntimeConfig {
     pub logging: Logging,
     /// Who is asked where a run needs a word of the user's; without one it is refused.
     pub approver: Option<Approver>,
+    /// Who gets files of skills from MCP servers; without one only what was fetched before is there.
+    pub fetcher: Option<Fetcher>,
     /// Where things are on this machine; read from the environment by default.
     pub places: Option<Places>,
 }
@@ -73,6 +75,7 @@ impl Default for RuntimeConfig {
             keep_index: true,
             logging: Logging::All,
             approver: None,
+            fetcher: None,
             places: None,
         }
     }

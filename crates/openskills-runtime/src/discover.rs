@@ -12,7 +12,7 @@ use skill_state::{OrgPolicy, Pattern, StateError, Used};
 use crate::builtin::BUILTINS;
 use crate::cache::{CacheFile, tidy};
 use crate::hash::{HashRecord, Hashes, hash};
-use crate::index::{FoundIn, Index, Place};
+use crate::index::{FoundIn, Index, Place, ServedBy};
 use crate::naming::key;
 use crate::org::is_administered_all_the_way;
 use crate::problem::problem_of;
@@ -21,7 +21,8 @@ use crate::roots::{Roots, SkillRoot, find_roots};
 use crate::runtime::{claimed, names, origin};
 use crate::scan::{Scan, scan};
 use crate::{
-    DisabledSkills, Places, RuntimeConfig, RuntimeError, Scope, Skill, SkillSource, TrustedFolders,
+    DisabledSkills, KeptSkills, Places, RuntimeConfig, RuntimeError, Scope, Skill, SkillServers,
+    SkillSource, TrustedFolders,
 };
 
 /// What is kept of the skills of a root, by how strictly they were read.
@@ -70,9 +71,14 @@ pub(crate) fn discover(
         let real = scan.real.unwrap_or_else(|| root.path.clone());
         scanned.push(FoundIn { root, real, skills: scan.skills });
     }
+    let served = if config.use_standard_locations {
+        served(places, &roots, &mut found.roots.problems)?
+    } else {
+        Vec::new()
+    };
     // What was learnt is written while the index is made.
     let (index, not_kept) = rayon::join(
-        || Index::build(&scanned, builtins, &disabled),
+        || Index::build(&scanned, builtins, &served, &disabled),
         || stale.iter().filter_map(|(at, file)| save(&scanned[*at], file).err()).next_back(),
     );
     (found.index, found.not_kept) = (index, not_kept);
@@ -85,6 +91,35 @@ pub(crate) fn discover(
         deny(&mut found.index, &found.policy, path);
     }
     Ok(found)
+}
+
+/// Returns what MCP servers list. A list that cannot be read is a problem of its own: nobody else's skills go with it.
+fn served(
+    places: &Places,
+    roots: &[SkillRoot],
+    problems: &mut Vec<Diagnostic>,
+) -> Result<Vec<ServedBy>, RuntimeError> {
+    let mut all = Vec::new();
+    for server in SkillServers::load(places)?.iter() {
+        let name = &server.label;
+        match KeptSkills::load(places.state.as_ref(), name) {
+            Ok(None) => {}
+            Ok(Some(kept)) => {
+                // A folder that was named keeps its label.
+                let is_taken = roots.iter().any(|root| root.label == *name);
+                let label = if is_taken { format!("{name}~mcp") } else { name.clone() };
+                let skills = kept.skills.into_iter().map(Arc::new).collect();
+                all.push(ServedBy { label: Arc::from(label), skills });
+            }
+            Err(error) => {
+                let problem =
+                    problem_of(Code::Unreadable, &format!("mcp:{name}"), error.to_string());
+                let hint = error.hint().unwrap_or_else(|| format!("openskills mcp sync {name}"));
+                problems.push(problem.with_hint(hint));
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Reads the policy of the organisation. Names in it are compared as names of skills are.
@@ -174,7 +209,7 @@ fn add_provenance(
                 let marker = read_marker(&opened, places.csk_home.as_ref());
                 Some((at, AbsPath::clone(root), folder.clone(), marker))
             }
-            Place::Folder { .. } | Place::Builtin(_) => None,
+            Place::Folder { .. } | Place::Builtin(_) | Place::Served(_) => None,
         })
         .collect();
     let is_receipted = |marker: &Result<Option<Marked>, _>| {

@@ -88,6 +88,24 @@ pub enum RuntimeError {
         /// How the user says so.
         hint: Option<String>,
     },
+    /// An MCP server does not do what it is there for.
+    #[error("the MCP server `{server}` fails: {message}")]
+    Server {
+        /// Its label.
+        server: String,
+        /// What went wrong.
+        message: String,
+        /// What would help.
+        hint: Option<String>,
+    },
+    /// There is no such MCP server.
+    #[error("there is no MCP server `{label}`")]
+    ServerNotFound {
+        /// What was asked for.
+        label: String,
+        /// The label that was probably meant.
+        nearest: Option<String>,
+    },
     /// There is no such approval.
     #[error("there is no approval `{name}`")]
     ApprovalNotFound {
@@ -179,6 +197,8 @@ impl RuntimeError {
             Self::SandboxUnavailable { .. } => "sandbox-unavailable",
             Self::Script { .. } => "script",
             Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
+            Self::Server { .. } => "mcp-server",
+            Self::ServerNotFound { .. } => "mcp-server-not-found",
             Self::ApprovalNotFound { .. } => "approval-not-found",
             Self::Setup { .. } => "setup",
             Self::InvalidConfig { .. } => "invalid-config",
@@ -208,11 +228,16 @@ impl RuntimeError {
             Self::PermissionDenied { hint, .. }
             | Self::NeedsApproval { hint, .. }
             | Self::Setup { hint, .. }
+            | Self::Server { hint, .. }
             | Self::WasmError { hint, .. } => hint.clone(),
             Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())
             }
+            Self::ServerNotFound { nearest, .. } => Some(
+                meant(nearest)
+                    .unwrap_or_else(|| "`openskills mcp list` shows all there are".to_owned()),
+            ),
             Self::ApprovalNotFound { .. } => {
                 Some("`openskills approvals list` shows all there are".to_owned())
             }

@@ -105,6 +105,9 @@ pub struct SkillActivation {
     #[serde(serialize_with = "time")]
     #[schemars(with = "String")]
     pub activated_at: Timestamp,
+    /// The MCP server that serves it, and its URI there: `mcp:<server>:<uri>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// Whether the same was active in the session before.
     pub repeated: bool,
 }
@@ -125,6 +128,9 @@ pub struct ResourceRead {
     pub size: u64,
     /// The digest of its bytes.
     pub sha256: String,
+    /// The MCP server that serves the skill, and its URI there: `mcp:<server>:<uri>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// When.
     #[serde(serialize_with = "time")]
     #[schemars(with = "String")]

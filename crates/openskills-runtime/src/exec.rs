@@ -106,6 +106,15 @@ impl Cancel {
         Self(child)
     }
 
+    /// Has another end with this.
+    pub fn also(&self, other: &Self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.is_cancelled {
+            other.cancel();
+        }
+        state.children.push(Arc::downgrade(&other.0));
+    }
+
     /// Has a program end with this.
     pub(crate) fn watch(&self, program: sandbox::Canceller) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,6 +18,7 @@ use crate::quote::shell_word;
 use crate::record::{Details, Record, Said, Summary};
 use crate::roots::SkillRoot;
 use crate::scan::Scanned;
+use crate::served::ServedSkill;
 use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope, SkillSource};
 
 /// Fewer skills than this are not worth handing out to another core.
@@ -74,21 +75,32 @@ pub(crate) enum Place {
         stamp: Option<Stamp>,
         has_marker: bool,
     },
+    /// On another MCP server.
+    Served(Arc<ServedSkill>),
 }
 
 impl Skill {
-    /// Returns its folder by its real path, or `builtin:<name>`.
+    /// Returns its folder by its real path, or `builtin:<name>`, or `mcp:<server>:<uri>`.
     pub fn path(&self) -> &str {
         match &self.place {
             Place::Builtin(builtin) => builtin.path,
             Place::Folder { folder, .. } => folder.as_str(),
+            Place::Served(served) => &served.origin,
         }
     }
 
-    /// Returns its SKILL.md; a builtin skill has none, it is no file.
+    /// Returns the label of the MCP server that serves it, and its URI there.
+    pub fn served_by(&self) -> Option<(&str, &str)> {
+        match &self.place {
+            Place::Served(served) => Some((&served.server, &served.uri)),
+            Place::Builtin(_) | Place::Folder { .. } => None,
+        }
+    }
+
+    /// Returns its SKILL.md; a builtin skill has none, and neither has one of an MCP server: they are no files.
     pub fn location(&self) -> Option<String> {
         match &self.place {
-            Place::Builtin(_) => None,
+            Place::Builtin(_) | Place::Served(_) => None,
             Place::Folder { folder, file, .. } => {
                 Some(folder.join(file.path()?.as_str()).to_string())
             }
@@ -103,7 +115,7 @@ impl Skill {
             } => Timestamp::new(*seconds, i32::try_from(*nanoseconds).ok()?).ok(),
             // What is part of the program has no time of its own.
             Place::Builtin(_) => Some(Timestamp::UNIX_EPOCH),
-            Place::Folder { stamp: None, .. } => None,
+            Place::Folder { stamp: None, .. } | Place::Served(_) => None,
         }
     }
 
@@ -150,11 +162,20 @@ pub(crate) struct FoundIn<'a> {
     pub(crate) skills: Vec<Scanned>,
 }
 
+/// What an MCP server lists.
+#[derive(Debug)]
+pub(crate) struct ServedBy {
+    /// The first part of the ids of its skills, unique among all roots.
+    pub(crate) label: Arc<str>,
+    pub(crate) skills: Vec<Arc<ServedSkill>>,
+}
+
 impl Index {
     /// Orders what was found in `roots`, which are in the order of precedence inside a tier.
     pub(crate) fn build(
         roots: &[FoundIn<'_>],
         builtins: &'static [Builtin],
+        served: &[ServedBy],
         disabled: &DisabledSkills,
     ) -> Self {
         let mut found = Self::default();
@@ -191,6 +212,16 @@ impl Index {
             make_unique(&mut skills[first..]);
         }
         drop_seen(&mut skills, roots);
+        for ServedBy { label, skills: listed } in served {
+            let first = skills.len();
+            for listed in listed {
+                match served_skill(label, listed, disabled) {
+                    Ok(skill) => skills.push(Arc::new(skill)),
+                    Err(refused) => found.refused.push(*refused),
+                }
+            }
+            make_unique(&mut skills[first..]);
+        }
         let mut seen = HashSet::new();
         found.refused.retain(|refused| seen.insert(refused.path.clone()));
         shadow(&mut skills, &found.refused);
@@ -245,6 +276,11 @@ impl Index {
             return Err(broken(refused));
         }
         if let Some(skill) = named.first() {
+            // Servers share no name: which one is meant must be said.
+            if skill.served_by().is_some() && skill.is_enabled && skill.denied.is_none() {
+                let nearest = Some(skill.id.clone());
+                return Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest });
+            }
             return allowed(skill);
         }
         // `C++` is typed by the last part of its id as well, as long as that is nobody's name.
@@ -328,6 +364,7 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
             }
         }
     }
+    losers.extend(rivals(skills));
     for (at, winner, why) in losers {
         let skill = Arc::make_mut(&mut skills[at]);
         let message = format!("`{}` is shadowed by `{winner}`{why}", skill.id);
@@ -338,6 +375,62 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
         skill.diagnostics.push(warning);
         skill.shadowed_by = Some(winner);
     }
+}
+
+/// Skills of servers take a name from nobody, not even from each other: one that another server has as well means neither.
+fn rivals(skills: &[Arc<Skill>]) -> Vec<(usize, String, &'static str)> {
+    let is_there = |skill: &Skill| skill.is_enabled && skill.served_by().is_some();
+    let mut keys: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| is_there(skill)) {
+        keys.entry(&skill.key).or_default().push(at);
+    }
+    let firsts = keys.values().filter_map(|all| Some((*all.first()?, *all.get(1)?)));
+    // The others have lost to the first already, or all of them to somebody else.
+    let is_first = |at: &usize| {
+        let key = &skills[*at].key;
+        !skills[..*at].iter().any(|other| other.key == *key && other.is_enabled)
+    };
+    let lost = firsts.filter(|(first, _)| is_first(first));
+    lost.map(|(first, second)| (first, skills[second].id.clone(), ", which has the same name"))
+        .collect()
+}
+
+fn served_skill(
+    label: &Arc<str>,
+    served: &Arc<ServedSkill>,
+    disabled: &DisabledSkills,
+) -> Result<Skill, Box<RefusedSkill>> {
+    let name = served.frontmatter.get("name").and_then(serde_json::Value::as_str).unwrap_or("");
+    let key: Arc<str> = Arc::from(&*key(name));
+    let id = [label, "/", &id_part(&key)].concat();
+    let document = served.document().map_err(|diagnostics| {
+        Box::new(RefusedSkill {
+            id: id.clone(),
+            path: served.origin.clone(),
+            root: label.to_string(),
+            source: SkillSource::ThirdParty,
+            keys: vec![key.to_string()],
+            file: served.origin.clone(),
+            diagnostics,
+        })
+    })?;
+    let said = Said::new(document.frontmatter);
+    Ok(Skill {
+        id,
+        source: SkillSource::ThirdParty,
+        scope: Scope::Mcp,
+        root: Arc::clone(label),
+        is_enabled: !disabled.covers(&key, &served.origin),
+        denied: None,
+        shadowed_by: None,
+        provenance: None,
+        diagnostics: Vec::new(),
+        key,
+        name: said.name,
+        details: said.details,
+        place: Place::Served(Arc::clone(served)),
+        news: None,
+    })
 }
 
 fn builtin(builtin: &'static Builtin) -> Skill {

@@ -98,10 +98,12 @@ mod runtime;
 mod scan;
 mod schema;
 mod search;
+mod served;
 mod session;
 mod settings;
 mod source;
 mod state;
+pub mod uri;
 mod watch;
 mod wire;
 
@@ -132,16 +134,19 @@ pub use replay::{Fate, Repeated, Repetition, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
 pub use runtime::{
-    Audited, Contents, Disclosure, FileDigest, OpenSkillRuntime, ToolContext, change_lines,
+    Audited, Contents, Disclosure, FileDigest, OpenSkillRuntime, ToolContext, Word, change_lines,
 };
 pub use sandbox;
 pub use scan::file_name;
 pub use schema::schemas;
 pub use search::SearchHit;
+pub use served::{
+    Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange,
+};
 pub use skill_fs::Kind as FileKind;
 pub use skill_state::audit as audit_state;
 pub use skill_state::{Approval, Approvals, Grant, OrgPolicy};
 pub use source::{Scope, SkillSource};
 pub use state::{DisabledSkills, TrustedFolders};
 pub use watch::Watching;
-pub use wire::SkillIndexEntry;
+pub use wire::{ServedEntry, SkillIndexEntry};

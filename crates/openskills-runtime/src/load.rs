@@ -61,6 +61,13 @@ pub(crate) fn load(skill: &Skill, strictness: Strictness) -> Result<Loaded, Runt
             let document = builtin.document();
             return Ok(Loaded { document, codex: None, diagnostics: Vec::new(), root: None });
         }
+        // Its frontmatter is known; its body is fetched for whoever activates it.
+        (_, Place::Served(served)) => {
+            let document = served.document().map_err(|diagnostics| {
+                RuntimeError::InvalidManifest { file: served.origin.clone(), diagnostics }
+            })?;
+            return Ok(Loaded { document, codex: None, diagnostics: Vec::new(), root: None });
+        }
         (None, Place::Folder { .. }) => return Err(changed(skill, "its folder is gone")),
     };
     let Some(file) = file else { return Err(changed(skill, "its SKILL.md is gone")) };

@@ -35,6 +35,8 @@ pub struct Subject {
     pub folder: Digest,
     /// Whether it is not any more what csk installed.
     pub is_drifted: bool,
+    /// Whether an MCP server serves it: then nothing of its files is here yet.
+    pub is_served: bool,
     /// Whether every session asks anew: the skill calls itself local.
     pub asks_each_session: bool,
     /// Whether nobody may start it, by its own word.

@@ -5,6 +5,7 @@ use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, list_files, walk};
 
 use crate::index::Place;
 use crate::load::open;
+use crate::runtime::entries;
 use crate::{RuntimeError, Skill};
 
 /// The largest file that is read unless the caller says otherwise.
@@ -77,7 +78,7 @@ pub(crate) fn read(
         (Place::Folder { .. }, Some(root)) => root
             .read(&relative, options.max_bytes)
             .map_err(|error| refused(skill, path, &root, error))?,
-        (Place::Folder { .. }, None) => return Err(not_found(skill, path, [])),
+        (Place::Folder { .. } | Place::Served(_), _) => return Err(not_found(skill, path, [])),
     };
     let sha256 = Digest::of(&bytes).to_string();
     Ok(Resource { path: relative.to_string(), bytes, sha256 })
@@ -94,6 +95,7 @@ pub(crate) fn files(skill: &Skill) -> Result<Vec<ResourceEntry>, RuntimeError> {
                 kind: Kind::File { size: text.len() as u64, executable: false },
             })
             .collect()),
+        (Place::Served(served), _) => Ok(entries(served)),
         (Place::Folder { .. }, None) => Ok(Vec::new()),
         (Place::Folder { .. }, Some(root)) => {
             let entry = |Entry { path, kind }| ResourceEntry { path: path.to_string(), kind };
@@ -143,7 +145,7 @@ fn refused(skill: &Skill, path: &str, root: &Root, error: FsError) -> RuntimeErr
     }
 }
 
-fn not_found<'a>(
+pub(crate) fn not_found<'a>(
     skill: &Skill,
     path: &str,
     files: impl IntoIterator<Item = &'a str>,

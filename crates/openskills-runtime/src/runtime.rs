@@ -12,6 +12,7 @@ mod guarded;
 mod module;
 mod prepare;
 mod recorded;
+mod served;
 mod tools;
 mod watched;
 
@@ -46,6 +47,8 @@ pub use approvals::change_lines;
 pub(crate) use approvals::{claimed, names, origin};
 pub use audited::Audited;
 pub use contents::{Contents, FileDigest};
+pub use served::Word;
+pub(crate) use served::{entries, watched};
 pub use tools::ToolContext;
 
 type Observer = Box<dyn FnMut(&Event) + Send>;
@@ -226,13 +229,17 @@ impl OpenSkillRuntime {
             .iter()
             .filter_map(|skill| match &skill.place {
                 Place::Folder { root, folder, .. } => Some((root.as_ref(), folder)),
-                Place::Builtin(_) => None,
+                Place::Builtin(_) | Place::Served(_) => None,
             })
             .collect();
         let mut folders = hash_folders(&folders, cache, SystemTime::now()).into_iter();
         let digests = |skill: &&Skill| match &skill.place {
             Place::Builtin(builtin) => {
                 let digest = builtin.hash();
+                Ok(Digests { content: digest, bundle: digest })
+            }
+            Place::Served(served) => {
+                let digest = served.digest();
                 Ok(Digests { content: digest, bundle: digest })
             }
             Place::Folder { .. } => folders.next().expect("there is one for each folder"),
@@ -247,7 +254,13 @@ impl OpenSkillRuntime {
         let by_model: Vec<bool> = skills.par_iter().map(|skill| model_may_invoke(skill)).collect();
         let entry = |((skill, hash), by_model): ((&Arc<Skill>, Result<Digest, FsError>), bool)| {
             let hash = hash.ok().map(|hash| hash.to_string());
-            SkillIndexEntry { hash, model_may_invoke: by_model, ..SkillIndexEntry::new(skill) }
+            let served = self.served(skill);
+            SkillIndexEntry {
+                hash,
+                served,
+                model_may_invoke: by_model,
+                ..SkillIndexEntry::new(skill)
+            }
         };
         skills.iter().zip(hashes).zip(by_model).map(entry).collect()
     }
@@ -311,7 +324,11 @@ impl OpenSkillRuntime {
         options: &ActivateOptions,
     ) -> Result<LoadedSkill, RuntimeError> {
         let skill = self.skill(name)?.clone();
-        let loaded = load(&skill, self.config.strictness())?;
+        self.check_word(&skill)?;
+        let mut loaded = load(&skill, self.config.strictness())?;
+        if let Place::Served(served) = &skill.place {
+            loaded.document = self.served_document(&skill, served)?;
+        }
         let frontmatter = &loaded.document.frontmatter;
         check_invoker(&skill, &loaded, options.invoker)?;
         let mut activation = SkillActivation {
@@ -321,6 +338,7 @@ impl OpenSkillRuntime {
             session_id: self.session.id.clone(),
             task_id: options.task_id.clone(),
             activated_at: Timestamp::now(),
+            origin: skill.served_by().map(|_| skill.path().to_owned()),
             repeated: false,
         };
         self.check_policy(&skill, frontmatter)?;
@@ -355,7 +373,11 @@ impl OpenSkillRuntime {
             instructions,
             content: String::new(),
             resources,
-            requests: Requests::new(frontmatter),
+            requests: match &skill.place {
+                // What a server asks for beyond its text is nobody's to give.
+                Place::Served(_) => Requests::default(),
+                Place::Builtin(_) | Place::Folder { .. } => Requests::new(frontmatter),
+            },
             activation,
             diagnostics: loaded.diagnostics,
             is_noted,
@@ -382,7 +404,11 @@ impl OpenSkillRuntime {
     ) -> Result<(Resource, ResourceRead), RuntimeError> {
         let skill = self.skill(name)?.clone();
         self.check_content(&skill)?;
-        let resource = resource::read(&skill, path, options)?;
+        self.check_word(&skill)?;
+        let resource = match &skill.place {
+            Place::Served(served) => self.served_resource(&skill, served, path, options)?,
+            Place::Builtin(_) | Place::Folder { .. } => resource::read(&skill, path, options)?,
+        };
         let read = ResourceRead {
             skill_id: skill.id.clone(),
             source: skill.source,
@@ -390,6 +416,7 @@ impl OpenSkillRuntime {
             path: resource.path.clone(),
             size: resource.bytes.len() as u64,
             sha256: resource.sha256.clone(),
+            origin: skill.served_by().map(|_| skill.path().to_owned()),
             read_at: Timestamp::now(),
         };
         self.record(&Event::ResourceRead(read.clone()))?;
@@ -410,7 +437,8 @@ impl OpenSkillRuntime {
     pub fn skills_for_model(&self) -> Vec<Arc<Skill>> {
         let visible = self.list_skills();
         let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
-        visible.into_iter().zip(by_model).filter(|(_, may)| *may).map(|(skill, _)| skill).collect()
+        let open = visible.into_iter().zip(by_model).filter(|(_, may)| *may);
+        self.with_word(open.map(|(skill, _)| skill).collect())
     }
 
     /// Discovers the skills, and again whenever they change, until `on_change` breaks off. The first call is for the first

@@ -161,6 +161,8 @@ fn goes_on(character: char) -> bool {
 fn body(skill: &Skill) -> String {
     let bytes = match &skill.place {
         Place::Builtin(builtin) => return builtin.document().body.text,
+        // Nothing is fetched for a search.
+        Place::Served(_) => return String::new(),
         // Only the very file that was discovered: nothing else is searched for a stranger's words.
         Place::Folder { file, stamp, .. } => open(skill).ok().flatten().and_then(|root| {
             let (bytes, read) = root.read_stamped(&file.path()?, MAX_SKILL_FILE_BYTES).ok()?;

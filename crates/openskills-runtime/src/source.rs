@@ -13,6 +13,8 @@ pub use skill_state::SkillSource;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
+    /// On another MCP server.
+    Mcp,
     /// In the program itself.
     Builtin,
     /// In a folder of the whole machine.
@@ -31,6 +33,7 @@ impl Scope {
     /// Returns the word that is shown.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Mcp => "mcp",
             Self::Builtin => "builtin",
             Self::System => "system",
             Self::Personal => "personal",

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Provenance, Scope, Skill, SkillSource, rfc3339};
+use crate::{Provenance, Scope, Skill, SkillSource, Word, rfc3339};
 
 /// One entry of the index as hosts exchange it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -52,12 +52,27 @@ pub struct SkillIndexEntry {
     /// The id of the skill that its name means instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowed_by: Option<String>,
+    /// The MCP server that serves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served: Option<ServedEntry>,
     /// The URL of the repository that csk installed it from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin_url: Option<String>,
     /// Where csk installed it from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+}
+
+/// Which MCP server serves a skill, and whether it may be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ServedEntry {
+    /// The label that the user gave the server.
+    pub server: String,
+    /// The URI of its SKILL.md there.
+    pub uri: String,
+    /// Whether the user approved it as it is.
+    pub approval: Word,
 }
 
 impl SkillIndexEntry {
@@ -82,6 +97,7 @@ impl SkillIndexEntry {
             model_may_invoke: skill.model_may_invoke,
             user_may_invoke: skill.user_may_invoke,
             shadowed_by: skill.shadowed_by.clone(),
+            served: None,
             origin_url: skill.provenance.as_ref().and_then(|from| from.origin_url.clone()),
             provenance: skill.provenance.as_deref().cloned(),
         }

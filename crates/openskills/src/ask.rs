@@ -80,7 +80,11 @@ pub(crate) fn shown(request: &Request) -> String {
         .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
         .collect();
     text += &table(&rows, None);
-    text += "You would grant:\n  to run its scripts in the sandbox, with what it declares and no more\n";
+    text += "You would grant:\n";
+    if subject.is_served {
+        text += "  to show its text and its files to a model, as the server listed them; they are fetched later\n";
+    }
+    text += "  to run its scripts in the sandbox, with what it declares and no more\n";
     for line in request.grant.lines() {
         writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
     }

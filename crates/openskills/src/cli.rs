@@ -151,7 +151,8 @@ impl Command {
             Self::Cache(args) => args.json,
             Self::Enable(args) => args.is_json(),
             Self::Disable(args) => args.is_json(),
-            Self::Validate(_) | Self::Show(_) | Self::Mcp(_) | Self::Completions { .. } => false,
+            Self::Mcp(args) => args.is_json(),
+            Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
         };
         if is_json { Form::Json } else { Form::Words }
     }

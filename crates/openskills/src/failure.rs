@@ -31,6 +31,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
     match error {
         RuntimeError::SkillNotFound { .. }
         | RuntimeError::ResourceNotFound { .. }
+        | RuntimeError::ServerNotFound { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
         RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
         RuntimeError::NeedsApproval { .. } => ASK,

@@ -37,6 +37,7 @@ impl Look {
             use_standard_locations: is_standard,
             use_builtin_skills: is_standard,
             custom_directories: self.dir.iter().map(Directory::new).collect(),
+            fetcher: Some(crate::mcp::fetcher()),
             logging: if is_standard { Logging::All } else { Logging::WithoutDiscoveries },
             ..RuntimeConfig::default()
         })

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod log;
+mod mcp;
 mod run;
 
 use openskills_runtime::policy::Decision;
@@ -16,6 +17,9 @@ use term::{DiagnosticJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
 pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, RepeatedJson, ReplayJson};
+pub use mcp::{
+    McpChangeJson, McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, SyncedSkillJson,
+};
 pub use run::{
     CacheJson, CacheKindJson, ChangeJson, NewJson, RunJson, SandboxJson, ViolationJson, WasmJson,
 };
@@ -434,6 +438,9 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-approvals", schema_for!(ApprovalsJson)),
         ("openskills-run", schema_for!(RunJson)),
         ("openskills-cache", schema_for!(CacheJson)),
+        ("openskills-mcp-install", schema_for!(McpInstallJson)),
+        ("openskills-mcp-list", schema_for!(McpServersJson)),
+        ("openskills-mcp-sync", schema_for!(McpChangeJson)),
         ("openskills-new", schema_for!(NewJson)),
         ("openskills-sandbox-check", schema_for!(SandboxJson)),
         ("openskills-log-verify", schema_for!(LogVerifyJson)),

@@ -22,6 +22,7 @@ fn subject(source: SkillSource) -> Subject {
         bundle: Digest::of(b"bundle"),
         folder: Digest::of(b"bundle"),
         is_drifted: false,
+        is_served: false,
         asks_each_session: false,
         is_off: false,
     }

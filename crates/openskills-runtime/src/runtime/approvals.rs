@@ -231,6 +231,7 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
         bundle: bundle.unwrap_or(digests.bundle),
         folder: digests.bundle,
         is_drifted,
+        is_served: skill.served_by().is_some(),
         asks_each_session,
         is_off: !frontmatter.model_may_invoke() && !frontmatter.user_may_invoke(),
     })
@@ -255,7 +256,7 @@ pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
     let known = skill.provenance.as_deref().and_then(|from| from.origin_url.clone());
     let found = match &skill.place {
         Place::Folder { folder, .. } => claimed_origin(folder),
-        Place::Builtin(_) => None,
+        Place::Builtin(_) | Place::Served(_) => None,
     };
     known.into_iter().chain(found).collect()
 }
@@ -281,6 +282,10 @@ fn digests_of(skill: &Skill, root: Option<&Root>) -> Result<Digests, RuntimeErro
         (Place::Folder { .. }, Some(root)) => Ok(digests(root, &walk(root, &WalkLimits::SKILL)?)?),
         (Place::Builtin(builtin), _) => {
             let digest: Digest = builtin.hash();
+            Ok(Digests { content: digest, bundle: digest })
+        }
+        (Place::Served(served), _) => {
+            let digest = served.digest();
             Ok(Digests { content: digest, bundle: digest })
         }
         (Place::Folder { folder, .. }, None) => {

@@ -5,7 +5,9 @@ use skill::raw_frontmatter;
 use skill_fs::{Kind, WalkLimits};
 
 use super::OpenSkillRuntime;
+use crate::index::Place;
 use crate::resource::{files, read};
+use crate::served::ServedFile;
 use crate::{Depth, ReadOptions, RuntimeError};
 
 /// What is in a skill.
@@ -32,6 +34,16 @@ impl OpenSkillRuntime {
     /// Returns what is in a skill. Nothing of it is given to a model, so nothing is logged.
     pub fn contents(&self, name: &str) -> Result<Contents, RuntimeError> {
         let skill = self.skill(name)?;
+        // What a server said of its files needs no fetching.
+        if let Place::Served(served) = &skill.place {
+            let file = |file: &ServedFile| FileDigest {
+                path: file.path.clone(),
+                size: file.size,
+                sha256: file.digest.to_string(),
+            };
+            let files = served.files.iter().map(file).collect();
+            return Ok(Contents { frontmatter: served.frontmatter.clone(), files });
+        }
         // A digest is told of every file that a skill can have.
         let max_bytes = WalkLimits::SKILL.bytes as u64;
         let options = ReadOptions { depth: Depth::Nested, max_bytes };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sandbox::Spec;
 use sandbox_wasm::{MAX_MODULE, WasmError};
 use skill::RelPath;
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
 use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
@@ -15,6 +15,7 @@ use crate::exec::{
     Around, Candidate, ExecutionOptions, Expected, PrivateCopy, Runs, choose, interpreter, spec,
     with_types,
 };
+use crate::index::Place;
 use crate::permit::{Permit, Subject};
 use crate::state::nowhere;
 use crate::{Places, RuntimeError, Skill};
@@ -47,7 +48,19 @@ impl OpenSkillRuntime {
         let wrong =
             |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
         let places = self.places()?;
-        let (root, expected, named) = self.what_runs(skill, subject, options.script.as_deref())?;
+        let unpacked = match &skill.place {
+            Place::Served(served) => Some(self.unpack(skill, served)?),
+            Place::Builtin(_) | Place::Folder { .. } => None,
+        };
+        let (root, expected, named) = match &unpacked {
+            // Each file was held to what was approved when it was fetched.
+            Some(unpacked) => {
+                let root = unpacked.root()?;
+                let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
+                (root, Expected::Bundle(digest), options.script.clone())
+            }
+            None => self.what_runs(skill, subject, options.script.as_deref())?,
+        };
         let base =
             places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
         if options.dry_run && options.asked.direct_writes {

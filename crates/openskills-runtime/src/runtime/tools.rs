@@ -76,6 +76,8 @@ impl OpenSkillRuntime {
     ) -> Result<Verdict, RuntimeError> {
         let loaded = load(skill, self.config.strictness())?;
         let declared = Declared::of(&loaded.document.frontmatter, None);
+        // What a server lists can take tools away; it never gives one.
+        let lists = if skill.served_by().is_some() { ToolLists::Allowlist } else { lists };
         let denied = self.found.policy.denied_tools.iter().cloned().collect();
         let org = ToolLimits { deny: denied, ..ToolLimits::default() };
         let verdict = decide(call, &declared.tools.meet(&org), lists, around);

@@ -30,6 +30,8 @@ impl OpenSkillRuntime {
         for own in [&places.state, &places.config].into_iter().flatten() {
             all.extend(real_path(own).ok().or_else(|| around(own)).map(Watched::plain));
         }
+        let served = places.state.as_ref().map(super::watched);
+        all.extend(served.and_then(|folder| real_path(&folder).ok()).map(Watched::plain));
         all.extend(self.found.roots.searched.iter().cloned().map(Watched::plain));
         Ok(all)
     }

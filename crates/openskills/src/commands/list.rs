@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use openskills_runtime::{OpenSkillRuntime, Skill};
+use openskills_runtime::{OpenSkillRuntime, ServedEntry, Skill, Word};
 use term::{DiagnosticJson, table};
 
 use crate::context::Context;
@@ -62,29 +62,40 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
     if skills.is_empty() && runtime.refused_skills().is_empty() {
         context.ui.error("no skills\n")?;
     } else {
-        let rows = if args.all { all_rows(runtime, &skills) } else { rows(&skills) };
+        let rows = if args.all { all_rows(runtime, &skills) } else { rows(runtime, &skills) };
         context.ui.out(&table(&rows, context.ui.width))?;
     }
     args.look.tell_of_problems(context, runtime)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn rows(skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
-    let row = |skill: &Arc<Skill>| {
-        vec![skill.name.to_string(), skill.source.to_string(), skill.listing()]
-    };
+fn rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
+    let row =
+        |skill: &Arc<Skill>| vec![skill.name.to_string(), source(runtime, skill), skill.listing()];
     headed(["NAME", "SOURCE", "DESCRIPTION"], skills.iter().map(row))
 }
 
 fn all_rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
     let row = |skill: &Arc<Skill>| {
-        vec![skill.id.clone(), skill.source.to_string(), state(runtime, skill), skill.listing()]
+        vec![skill.id.clone(), source(runtime, skill), state(runtime, skill), skill.listing()]
     };
     let refused = runtime.refused_skills().iter().map(|refused| {
         let reason = refused.diagnostics.first().map_or("", |problem| problem.message.as_str());
         vec![refused.path.clone(), String::new(), "not loaded".to_owned(), reason.to_owned()]
     });
     headed(["ID", "SOURCE", "STATE", "DESCRIPTION"], skills.iter().map(row).chain(refused))
+}
+
+/// Returns who vouches for a skill; for one of an MCP server which server, and whether it waits for the user.
+fn source(runtime: &OpenSkillRuntime, skill: &Skill) -> String {
+    match runtime.served(skill) {
+        None => skill.source.to_string(),
+        Some(ServedEntry { server, approval, .. }) => match approval {
+            Word::Given => format!("mcp:{server}"),
+            Word::Needed => format!("mcp:{server}, needs approval"),
+            Word::NeededAgain => format!("mcp:{server}, changed, needs approval again"),
+        },
+    }
 }
 
 /// Returns what is to be said of a skill besides that it is there.

@@ -190,7 +190,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let runtime = discover(config)?;
     let done = runtime
         .execute_skill(&args.skill, options)
-        .map_err(|error| with_look(error, &args.look))?;
+        .map_err(|error| with_look(error, &args.look.words()))?;
     if args.json {
         context.ui.json(&RunJson::new(&done))?;
     } else {
@@ -203,11 +203,10 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The command that approves looks where this one did.
-fn with_look(error: RuntimeError, look: &Look) -> RuntimeError {
+pub(crate) fn with_look(error: RuntimeError, words: &str) -> RuntimeError {
     match error {
         RuntimeError::NeedsApproval { message, hint } => {
-            let words = look.words();
-            RuntimeError::NeedsApproval { message, hint: hint.map(|hint| hint + &words) }
+            RuntimeError::NeedsApproval { message, hint: hint.map(|hint| hint + words) }
         }
         other => other,
     }

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use openskills_runtime::uri::{parse, uri};
 use openskills_runtime::{
     Depth, FileDigest, FileKind, OpenSkillRuntime, ReadOptions, RuntimeError, Skill,
 };
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
-
-use super::uri::{parse, uri};
 
 /// How many skills a page of a list has, and how many files.
 pub(super) const PAGE: usize = 50;
@@ -93,9 +92,10 @@ fn unknown(uri: &str) -> ErrorData {
 pub(super) fn failed(error: &RuntimeError) -> ErrorData {
     let data = json!({"code": error.code(), "hint": error.hint()});
     match error {
-        RuntimeError::Log(_) | RuntimeError::Files(_) | RuntimeError::Setup { .. } => {
-            ErrorData::internal_error(error.to_string(), Some(data))
-        }
+        RuntimeError::Log(_)
+        | RuntimeError::Files(_)
+        | RuntimeError::Setup { .. }
+        | RuntimeError::Server { .. } => ErrorData::internal_error(error.to_string(), Some(data)),
         _ => ErrorData::invalid_params(error.to_string(), Some(data)),
     }
 }

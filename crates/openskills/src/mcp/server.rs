@@ -1,12 +1,9 @@
 //! Answers a client.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: how old what is known of skills is")]
-
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
+use hyper::http::request::Parts;
 use openskills_runtime::{Cancel, OpenSkillRuntime, RuntimeConfig, RuntimeError, Skill};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
@@ -14,12 +11,15 @@ use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
-    ServerCapabilities, ServerConfig,
+    ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
+use super::ask::{Questions, Trust};
+use super::changes::Changes;
+use super::clients::Clients;
 use super::schemas::tools;
 use super::tools::{Failure, Reading, Which, run_script};
 use super::until_end::UntilEnd;
@@ -44,65 +44,31 @@ pub(crate) struct Served {
     pub(crate) workspace: Option<PathBuf>,
     /// How tools are named.
     pub(crate) names: ToolNames,
+    /// Where skills are looked for, as words of a command.
+    pub(crate) look: String,
     /// What the sessions of this server have in common.
     pub(crate) session: String,
 }
 
-impl Served {
-    /// Returns what the runtime of a client is to be like: its session bears the client's name.
-    fn config_of(&self, client: &str) -> RuntimeConfig {
-        let session_id = Some(format!("mcp-{client}-{}", self.session));
-        RuntimeConfig { session_id, ..self.config.clone() }
-    }
-}
-
-/// How many clients are told apart; more share a session.
-const MOST_CLIENTS: usize = 64;
 /// The extension by which skills are served.
-const EXTENSION: &str = "io.modelcontextprotocol/skills";
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 const INSTRUCTIONS: &str = "Skills are procedures for tasks. List them, read the one that fits the task before you begin, and follow it. \
     What a skill says comes from whoever wrote it; `source` tells who vouches for it.";
-
-/// How long what was discovered is taken for what there is.
-const FRESH: Duration = Duration::from_secs(2);
-
-type Shared = Arc<Mutex<Known>>;
-
-/// What a client's session knows of skills, and since when.
-struct Known {
-    runtime: OpenSkillRuntime,
-    since: Instant,
-}
-
-impl Known {
-    fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        let mut runtime = OpenSkillRuntime::with_config(config);
-        runtime.discover_skills()?;
-        Ok(Self { runtime, since: Instant::now() })
-    }
-
-    /// Looks again, if it is time to.
-    fn refreshed(&mut self) -> Result<&mut OpenSkillRuntime, RuntimeError> {
-        if self.since.elapsed() > FRESH {
-            self.runtime.rediscover()?;
-            self.since = Instant::now();
-        }
-        Ok(&mut self.runtime)
-    }
-}
 
 /// The server. Each client, by its name, has a session of its own in the log.
 #[derive(Clone)]
 pub(super) struct Server {
-    served: Arc<Served>,
-    clients: Arc<Mutex<HashMap<String, Shared>>>,
-    /// Every script that runs: they end when the client goes.
+    clients: Clients,
+    changes: Changes,
+    questions: Questions,
+    trust: Trust,
+    /// Every script that runs: they end when the server does.
     running: Cancel,
 }
 
 /// Serves one client on standard input and output, until it goes.
 pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
-    let server = Server::new(served);
+    let server = Server::new(served, Trust::Proven);
     let (stdin, stdout) = rmcp::transport::stdio();
     let ends = server.running.clone();
     let stdin = UntilEnd::new(stdin, move || ends.cancel());
@@ -117,26 +83,16 @@ pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
 }
 
 impl Server {
-    pub(super) fn new(served: Served) -> Self {
-        Self { served: Arc::new(served), clients: Arc::default(), running: Cancel::default() }
+    pub(super) fn new(served: Served, trust: Trust) -> Self {
+        let changes = Changes::new(served.config.clone());
+        let questions = Questions::new(&served.look);
+        let clients = Clients::new(Arc::new(served));
+        Self { clients, changes, questions, trust, running: Cancel::default() }
     }
 
-    /// Returns the runtime of a client, with what was discovered.
-    fn runtime(&self, client: &str) -> Result<Shared, ErrorData> {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = if clients.len() < MOST_CLIENTS || clients.contains_key(client) {
-            client
-        } else {
-            "others"
-        };
-        if let Some(known) = clients.get(key) {
-            return Ok(Arc::clone(known));
-        }
-        let known =
-            Known::new(self.served.config_of(key)).map_err(|error| catalogue::failed(&error))?;
-        let shared = Arc::new(Mutex::new(known));
-        clients.insert(key.to_owned(), Arc::clone(&shared));
-        Ok(shared)
+    /// Returns what ends every script.
+    pub(super) fn running(&self) -> &Cancel {
+        &self.running
     }
 
     /// Does work with the runtime of the client that asks, on a thread where waiting is allowed.
@@ -145,51 +101,53 @@ impl Server {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let (server, client) = (self.clone(), client(context));
+        let (clients, client, changes) =
+            (self.clients.clone(), client(context), self.changes.count());
         let done = tokio::task::spawn_blocking(move || {
-            let known = server.runtime(&client)?;
-            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            let runtime = known.refreshed().map_err(|error| catalogue::failed(&error))?;
-            work(runtime, &server.served)
+            clients.with(&client, changes, |runtime| work(runtime, clients.served()))
         });
-        done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?
+        let done = done.await.map_err(|_| unfinished())?;
+        done.map_err(|error| catalogue::failed(&error))?
     }
 
-    /// The same for work that takes long: it has a runtime of its own, so that nobody waits for it.
-    async fn alone<T: Send + 'static>(
-        &self,
-        context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> T + Send + 'static,
-    ) -> Result<T, ErrorData> {
-        let (server, client) = (self.clone(), client(context));
-        let done = tokio::task::spawn_blocking(move || {
-            let mut known = Known::new(server.served.config_of(&client))
-                .map_err(|error| catalogue::failed(&error))?;
-            Ok(work(&mut known.runtime, &server.served))
-        });
-        done.await.map_err(|_| ErrorData::internal_error("the work was not finished", None))?
-    }
-}
-
-impl Server {
     /// Runs a script. A call that the client takes back ends what it started.
     async fn run(
         &self,
         context: &RequestContext<RoleServer>,
-        arguments: JsonObject,
-    ) -> Result<Result<CallToolResult, Failure>, ErrorData> {
+        mut call: CallToolRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
         let (cancel, taken_back) = (self.running.child(), context.ct.clone());
-        let ends = cancel.clone();
+        let (ends, parts) = (cancel.clone(), context.extensions.get::<Parts>());
+        // Over HTTP a client that goes is noticed by its connection.
+        if let Some(waited) = parts.and_then(|parts| parts.extensions.get::<Cancel>()) {
+            waited.also(&cancel);
+        }
         let watching = tokio::spawn(async move {
             taken_back.cancelled().await;
             ends.cancel();
         });
-        let done = self
-            .alone(context, move |runtime, served| run_script(runtime, served, arguments, cancel))
-            .await;
+        let client = client(context);
+        let asking = self.questions.of_call(context, &client, &call, self.trust);
+        let (clients, approver) = (self.clients.clone(), asking.approver());
+        let arguments = call.arguments.take().unwrap_or_default();
+        let done = tokio::task::spawn_blocking(move || {
+            clients.alone(&client, approver, |runtime, served| {
+                run_script(runtime, served, arguments, cancel)
+            })
+        });
+        let done = done.await;
         watching.abort();
-        done
+        let done = done.map_err(|_| unfinished())?.map_err(|error| catalogue::failed(&error))?;
+        Ok(match (done, asking.question()) {
+            (Ok(result), _) => result.into(),
+            (Err(_), Some(question)) => question.into(),
+            (Err(failure), None) => failure.result().into(),
+        })
     }
+}
+
+fn unfinished() -> ErrorData {
+    ErrorData::internal_error("the work was not finished", None)
 }
 
 /// Answers a call that reads. What is new or has changed since the last look is looked at now.
@@ -225,8 +183,11 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
             .enable_prompts()
+            .enable_prompts_list_changed()
             .enable_completions()
             .build();
         let mut extensions = ExtensionCapabilities::new();
@@ -238,6 +199,28 @@ impl ServerHandler for Server {
         info.server_info = Implementation::new("openskills", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(INSTRUCTIONS.to_owned());
         info
+    }
+
+    /// Clients of older revisions are told of changes as long as they are there.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let changes = self.changes.clone();
+        tokio::spawn(async move { changes.tell(context.peer).await });
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.supported_by(&self.get_info().capabilities))
+    }
+
+    /// Newer ones ask to be told.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = self.changes.tell_of(context.accepted(), context.sink()) => {}
+            () = context.cancelled() => {}
+        }
+        Ok(())
     }
 
     async fn list_tools(
@@ -258,21 +241,17 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let names = self.served.names;
+        let names = self.clients.served().names;
         let which = Which::ALL.into_iter().find(|which| which.name(names) == request.name);
         let Some(which) = which else {
             let all = Which::ALL.map(|which| which.name(names)).join(", ");
             let what = format!("there is no tool `{}`; there are: {all}", request.name);
             return Err(ErrorData::invalid_params(what, None));
         };
+        let Some(reading) = which.reading() else { return self.run(&context, request).await };
         let arguments = request.arguments.unwrap_or_default();
-        let done = match which.reading() {
-            Some(reading) => {
-                self.with(&context, move |runtime, _| Ok(read(runtime, reading, arguments))).await?
-            }
-            None => self.run(&context, arguments).await?,
-        };
-        Ok(done.unwrap_or_else(|failure| failure.result()).into())
+        let done = self.with(&context, move |runtime, _| Ok(read(runtime, reading, arguments)));
+        Ok(done.await?.unwrap_or_else(|failure| failure.result()).into())
     }
 
     async fn list_resources(

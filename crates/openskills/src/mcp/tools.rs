@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use openskills_runtime::permit::Asked;
+use openskills_runtime::uri::uri;
 use openskills_runtime::{
     ActivateOptions, Cancel, Depth, Execution, ExecutionOptions, Invoker, OpenSkillRuntime,
     ReadOptions, RuntimeError, Stage,
@@ -14,8 +15,7 @@ use serde_json::{Value, json};
 
 use super::catalogue::base64;
 use super::server::{Served, ToolNames};
-use super::uri::uri;
-use crate::commands::run::exit_code_of;
+use crate::commands::run::{exit_code_of, with_look};
 
 /// How many skills one call lists.
 const PAGE: usize = 100;
@@ -276,8 +276,8 @@ pub(super) fn run_script(
         cancel,
         ..ExecutionOptions::default()
     };
-    let done = runtime.execute_skill(&name, options)?;
-    Ok(executed(&done))
+    let done = runtime.execute_skill(&name, options);
+    Ok(executed(&done.map_err(|error| with_look(error, &served.look))?))
 }
 
 fn executed(done: &Execution) -> CallToolResult {

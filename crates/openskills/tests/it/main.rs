@@ -10,6 +10,8 @@ mod general;
 mod hostile;
 mod log;
 mod mcp;
+mod mcp_http;
+mod mcp_rmcp;
 mod parity;
 mod prompt;
 mod run;

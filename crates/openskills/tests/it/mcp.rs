@@ -9,7 +9,7 @@ use testkit::{TestEnv, skip};
 
 use crate::openskills;
 
-const SKILLS: &str = "\
+pub(crate) const SKILLS: &str = "\
 //- /s/pdf/SKILL.md
 ---
 name: pdf
@@ -35,6 +35,15 @@ disable-model-invocation: true
 Wait.
 //- /s/slow/scripts/wait.sh
 touch started; while :; do sleep 0.1; done
+//- /s/waits/SKILL.md
+---
+name: waits
+description: Waits for ever.
+disable-model-invocation: true
+---
+Wait.
+//- /s/waits/scripts/forever.sh
+while :; do sleep 0.1; done
 ";
 
 /// A server, and a client that speaks to it line by line.
@@ -121,7 +130,7 @@ impl Drop for Client {
     }
 }
 
-fn approve(env: &TestEnv, name: &str) {
+pub(crate) fn approve(env: &TestEnv, name: &str) {
     let run = openskills(env, &format!("approve {name} --dir s --yes"));
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
@@ -240,7 +249,7 @@ fn scripts_run_with_leave_alone_and_end_with_their_client() {
 }
 
 /// Returns true if a process has this in its arguments.
-fn running(word: &str) -> bool {
+pub(crate) fn running(word: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes
         .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
@@ -258,7 +267,10 @@ fn skills_are_resources_and_the_extension_lists_them() {
         .iter()
         .map(|one| one["uri"].as_str().unwrap())
         .collect();
-    assert_eq!(uris, ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md"]);
+    assert_eq!(
+        uris,
+        ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md", "skill://s/waits/SKILL.md"]
+    );
     let listed = client.ask("skills/list", &json!({}));
     let skill = &listed["result"]["skills"][0];
     assert_eq!(skill["frontmatter"]["metadata"], json!({"version": "1"}), "{listed}");
@@ -298,7 +310,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
         assert!(matches!(code, Some(-32602 | -32002)), "{method} {uri}: {failed}");
     }
     let prompts = client.ask("prompts/list", &json!({}));
-    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 2);
+    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 3);
     let prompt =
         client.ask("prompts/get", &json!({"name": "pdf", "arguments": {"arguments": "tables"}}));
     let text = prompt["result"]["messages"][0]["content"]["text"].as_str().unwrap();
@@ -377,6 +389,23 @@ fn garbage_and_many_requests_do_not_end_the_server() {
             open.remove(&number);
         }
     }
+    client.go();
+}
+
+#[test]
+fn a_request_of_100_megabytes_and_half_a_one_do_not_end_the_server() {
+    let env = TestEnv::with(SKILLS);
+    let mut client = Client::start(&env, "");
+    let large = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "skills.read", "arguments": {"name": "x".repeat(100 << 20)}}});
+    client.send(&large);
+    drop(large);
+    assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
+    // It is not kept either.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", client.child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 200 << 10, "{peak} KiB");
+    client.write(b"{\"jsonrpc\": \"2.0\", \"id\": 8, \"meth");
     client.go();
 }
 

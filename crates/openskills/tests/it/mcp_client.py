@@ -19,11 +19,11 @@ async def talk(mode):
         ran = await client.call_tool("skills.run_script", {"name": "pdf", "args": ["x"], "input": 1})
         assert ran.structured_content["output"] == {"hi": ["x"], "in": 1}, ran
         resources = (await client.list_resources()).resources
-        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md"]
+        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md", "skill://s/waits/SKILL.md"]
         contents = (await client.read_resource("skill://s/pdf/references/guide.md")).contents
         assert contents[0].text == "The guide.\n", contents
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
-        assert prompts == {"pdf", "slow"}, prompts
+        assert prompts == {"pdf", "slow", "waits"}, prompts
         prompt = await client.get_prompt("pdf", {"arguments": "tables"})
         assert "about tables" in prompt.messages[0].content.text, prompt
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 const SCHEME: &str = "skill://";
 
 /// Returns the URI of a file of a skill; of its folder, if the path is empty.
-pub(super) fn uri(id: &str, path: &str) -> String {
+pub fn uri(id: &str, path: &str) -> String {
     let mut uri = SCHEME.to_owned();
     let parts = id.split('/').chain(path.split('/').filter(|part| !part.is_empty()));
     for (number, part) in parts.enumerate() {
@@ -24,13 +24,17 @@ pub(super) fn uri(id: &str, path: &str) -> String {
 }
 
 /// Takes a URI apart: the id of the longest that is known, and the path in it.
-pub(super) fn parse(uri: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, String)> {
-    let parts = uri.strip_prefix(SCHEME)?.split('/');
-    let parts: Vec<String> = parts.map(decoded).collect::<Option<_>>()?;
+pub fn parse(uri: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, String)> {
+    let parts = segments(uri)?;
     (1..=parts.len()).rev().find_map(|end| {
         let id = parts[..end].join("/");
         is_known(&id).then(|| (id, parts[end..].join("/")))
     })
+}
+
+/// Returns the parts of a URI: those of the skill's id, then those of the path. `None` if it is none of ours.
+pub fn segments(uri: &str) -> Option<Vec<String>> {
+    uri.strip_prefix(SCHEME)?.split('/').map(decoded).collect()
 }
 
 /// Reads a part of a path. One that is another's way of writing something is refused: there is one name for each file.

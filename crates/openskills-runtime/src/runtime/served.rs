@@ -1,0 +1,253 @@
+//! Skills of other MCP servers: nothing of them is shown to a model before the user approved them as they are.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use skill::{Document, SKILL_FILE};
+use skill_fs::{AbsPath, FsError, Kind, Root, make_private_folder};
+use skill_state::Approvals;
+use skill_state::audit::Decision;
+
+use super::OpenSkillRuntime;
+use crate::index::Place;
+use crate::quote::shell_word;
+use crate::served::{Fetch, ServedFile, ServedSkill};
+use crate::state::nowhere;
+use crate::{
+    Depth, Places, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill,
+};
+
+/// Whether a skill of a server may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// It may: the user approved it as it is, or it is no server's.
+    Given,
+    /// The user has not said so.
+    Needed,
+    /// The user approved what it was before.
+    NeededAgain,
+}
+
+impl OpenSkillRuntime {
+    /// Returns whether the user's word lets a skill be shown to a model. Only those of MCP servers need it for that.
+    pub fn word(&self, skill: &Skill) -> Result<Word, RuntimeError> {
+        match &skill.place {
+            Place::Served(served) => Ok(self.word_of(skill, served, &self.approvals()?)),
+            Place::Builtin(_) | Place::Folder { .. } => Ok(Word::Given),
+        }
+    }
+
+    fn word_of(&self, skill: &Skill, served: &ServedSkill, approvals: &Approvals) -> Word {
+        let key = (served.origin.as_str(), &*skill.name, &served.digest());
+        if approvals.find(key, Timestamp::now(), &self.session.id).is_some() {
+            Word::Given
+        } else if approvals.last_of(&served.origin, &skill.name).is_some() {
+            Word::NeededAgain
+        } else {
+            Word::Needed
+        }
+    }
+
+    /// Returns which server serves a skill, and whether it may be used. Where no word can be read, none was given.
+    pub fn served(&self, skill: &Skill) -> Option<ServedEntry> {
+        let (server, uri) = skill.served_by()?;
+        let approval = self.word(skill).unwrap_or(Word::Needed);
+        Some(ServedEntry { server: server.to_owned(), uri: uri.to_owned(), approval })
+    }
+
+    /// Returns those of `skills` that a model may be told of. Of what servers serve it hears after the user's word; where no word can be
+    /// read, none was given.
+    pub(super) fn with_word(&self, skills: Vec<Arc<Skill>>) -> Vec<Arc<Skill>> {
+        if skills.iter().all(|skill| skill.served_by().is_none()) {
+            return skills;
+        }
+        let approvals = self.approvals().ok();
+        let is_given = |skill: &Arc<Skill>| match (&skill.place, &approvals) {
+            (Place::Served(served), Some(approvals)) => {
+                self.word_of(skill, served, approvals) == Word::Given
+            }
+            (Place::Served(_), None) => false,
+            (Place::Builtin(_) | Place::Folder { .. }, _) => true,
+        };
+        skills.into_iter().filter(is_given).collect()
+    }
+
+    /// Refuses a skill of a server that the user has not approved as it is.
+    pub(crate) fn check_word(&self, skill: &Skill) -> Result<(), RuntimeError> {
+        let Place::Served(served) = &skill.place else { return Ok(()) };
+        let what = match self.word(skill)? {
+            Word::Given => return Ok(()),
+            Word::Needed => "is not approved yet",
+            Word::NeededAgain => "has changed and needs approval again",
+        };
+        Err(RuntimeError::NeedsApproval {
+            message: format!("`{}` of the MCP server `{}` {what}", skill.id, served.server),
+            hint: Some(format!("approve it: openskills approve {}", shell_word(&skill.id))),
+        })
+    }
+
+    /// Fetches the SKILL.md of a skill of a server, and reads it.
+    pub(super) fn served_document(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+    ) -> Result<Document, RuntimeError> {
+        let bytes = self.served_bytes(skill, served, SKILL_FILE)?;
+        let folder = Unpacked::new(self.places()?)?;
+        folder.write(SKILL_FILE, &bytes)?;
+        self.check_audit(skill, &folder.root()?)?;
+        served.parsed(&bytes).map_err(|diagnostics| RuntimeError::InvalidManifest {
+            file: served.origin.clone(),
+            diagnostics,
+        })
+    }
+
+    /// Reads a file of a skill of a server. One of a skill inside it needs a word of its own.
+    pub(super) fn served_resource(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+        path: &str,
+        options: &ReadOptions,
+    ) -> Result<Resource, RuntimeError> {
+        let denied = |why: String, hint: &str| RuntimeError::PermissionDenied {
+            message: format!("`{path}` of `{}` is not read: {why}", skill.id),
+            hint: Some(hint.to_owned()),
+        };
+        let path = path.strip_prefix("./").unwrap_or(path);
+        if options.depth == Depth::OneLevel && path.split('/').count() > 2 {
+            let hint = "allow it with --nested; skills should keep their files one folder deep";
+            return Err(denied("it is more than one folder deep".to_owned(), hint));
+        }
+        if let Some(uri) = served.nested(path) {
+            self.check_nested(skill, served, path, &uri)?;
+        }
+        if let Some(file) = served.file(path).filter(|file| file.size > options.max_bytes) {
+            let why =
+                format!("it has {} bytes, and at most {} are read", file.size, options.max_bytes);
+            return Err(denied(why, "allow more with --max-bytes"));
+        }
+        let bytes = self.served_bytes(skill, served, path)?;
+        let sha256 = skill::Digest::of(&bytes).to_string();
+        Ok(Resource { path: path.to_owned(), bytes, sha256 })
+    }
+
+    /// Fetches everything that runs with a skill of a server into a folder of its own, and looks at it. Files of skills inside it come along only if they were
+    /// approved as well.
+    pub(super) fn unpack(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+    ) -> Result<Unpacked, RuntimeError> {
+        self.check_word(skill)?;
+        let folder = Unpacked::new(self.places()?)?;
+        for file in &served.files {
+            let is_open = served
+                .nested(&file.path)
+                .is_none_or(|uri| self.check_nested(skill, served, &file.path, &uri).is_ok());
+            if is_open {
+                folder.write(&file.path, &self.served_bytes(skill, served, &file.path)?)?;
+            }
+        }
+        self.check_audit(skill, &folder.root()?)?;
+        Ok(folder)
+    }
+
+    /// Refuses files that an audit stands against: when the skill was approved, they were not here yet.
+    fn check_audit(&self, skill: &Skill, root: &Root) -> Result<(), RuntimeError> {
+        let audited = self.audit_folder(skill, root, Timestamp::now())?;
+        let (reason, hint) = match audited.decision {
+            Decision::Go | Decision::Warn(_) => return Ok(()),
+            Decision::Ask(asked) => (
+                format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
+                "if you know better, `audit` in config.json can be `off`".to_owned(),
+            ),
+            Decision::Refuse { reason, hint } => (reason, hint),
+        };
+        let message = format!("`{}` is not used: {reason}", skill.id);
+        Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
+    }
+
+    fn check_nested(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+        path: &str,
+        uri: &str,
+    ) -> Result<(), RuntimeError> {
+        let inner = self.all_skills().iter().find(|other| {
+            matches!(&other.place, Place::Served(other) if other.server == served.server && other.uri == uri)
+        });
+        match inner {
+            Some(inner) => self.check_word(inner),
+            None => Err(RuntimeError::PermissionDenied {
+                message: format!(
+                    "`{path}` of `{}` is not read: it belongs to the skill `{uri}`, which the server does not list",
+                    skill.id
+                ),
+                hint: None,
+            }),
+        }
+    }
+
+    fn served_bytes(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+        path: &str,
+    ) -> Result<Vec<u8>, RuntimeError> {
+        let Some(file) = served.file(path) else {
+            let paths = served.files.iter().map(|file| file.path.as_str());
+            return Err(crate::resource::not_found(skill, path, paths));
+        };
+        let fetch = Fetch { places: self.places()?, fetcher: self.config.fetcher.as_ref() };
+        fetch.bytes(&skill.id, served, file)
+    }
+}
+
+/// A folder with files of a skill; it goes when it is dropped.
+pub(super) struct Unpacked {
+    folder: tempfile::TempDir,
+}
+
+impl Unpacked {
+    fn new(places: &Places) -> Result<Self, RuntimeError> {
+        let base =
+            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
+        make_private_folder(&base)?;
+        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(base.as_path());
+        let failed = |source| FsError::Io { path: base.to_string(), source };
+        Ok(Self { folder: folder.map_err(failed)? })
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), RuntimeError> {
+        let to = self.folder.path().join(path);
+        let folder = to.parent().unwrap_or(self.folder.path());
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&to, bytes));
+        written.map_err(|source| FsError::Io { path: to.display().to_string(), source }.into())
+    }
+
+    /// Returns the folder.
+    pub(super) fn root(&self) -> Result<Root, RuntimeError> {
+        let path = AbsPath::new(self.folder.path())
+            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+        Ok(Root::open(&path)?)
+    }
+}
+
+/// Returns the files of a skill of a server, as those of a folder.
+pub(crate) fn entries(served: &ServedSkill) -> Vec<ResourceEntry> {
+    let entry = |file: &ServedFile| ResourceEntry {
+        path: file.path.clone(),
+        kind: Kind::File { size: file.size, executable: false },
+    };
+    served.files.iter().map(entry).collect()
+}
+
+/// Returns where skills of servers are kept, for whoever watches.
+pub(crate) fn watched(state: &AbsPath) -> AbsPath {
+    state.join("mcp")
+}

@@ -1,0 +1,256 @@
+//! One skill as a server lists it: its URI, its frontmatter, and every file with its digest.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use skill::{Digest, Document, Input, RelPath, SKILL_FILE, Strictness, parse};
+
+use crate::uri::{segments, uri};
+
+/// The most files that a skill may have, and the most bytes. Every host accepts 512 and 16 MiB; this one a little more.
+const MAX_FILES: usize = 2_048;
+const MAX_BYTES: u64 = 64 << 20;
+/// The longest URI.
+const MAX_URI: usize = 2_048;
+
+/// A skill of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServedSkill {
+    /// The label that the user gave the server.
+    pub(crate) server: String,
+    /// The URI of its SKILL.md.
+    pub(crate) uri: String,
+    /// `mcp:<server>:<uri>`: where it comes from, for approvals and the log.
+    pub(crate) origin: String,
+    /// Its frontmatter, as the server says.
+    pub(crate) frontmatter: Map<String, Value>,
+    /// Every file, sorted by path.
+    pub(crate) files: Vec<ServedFile>,
+}
+
+/// A file of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServedFile {
+    /// Its path, seen from the skill.
+    pub(crate) path: String,
+    pub(crate) uri: String,
+    pub(crate) digest: Digest,
+    pub(crate) size: u64,
+}
+
+impl ServedSkill {
+    /// Reads an entry of a server's list. What is not just so is refused with a reason.
+    pub(crate) fn read(server: &str, entry: &Value) -> Result<Self, String> {
+        let text = |value: &Value, key: &str| {
+            let text = value.get(key).and_then(Value::as_str).map(str::to_owned);
+            text.ok_or_else(|| format!("`{key}` is no text"))
+        };
+        let address = text(entry, "uri")?;
+        let parts = address_parts(&address)?;
+        let (folder, file) = parts.split_at(parts.len() - 1);
+        if file != [SKILL_FILE] || folder.is_empty() {
+            return Err(format!("`uri` is `{address}`, and not that of a {SKILL_FILE}"));
+        }
+        let Some(Value::Object(frontmatter)) = entry.get("frontmatter") else {
+            return Err("`frontmatter` is no object".to_owned());
+        };
+        let name = frontmatter.get("name").and_then(Value::as_str);
+        if name != folder.last().map(String::as_str) {
+            let folder = folder.last().map_or("", String::as_str);
+            return Err(format!("its name is not `{folder}`, as its URI says"));
+        }
+        let files = match entry.get("resources") {
+            Some(Value::Array(files)) => files,
+            Some(Value::String(word)) if word == "dynamic" => {
+                return Err(
+                    "its files have no digests, so no approval can hold for them".to_owned()
+                );
+            }
+            _ => return Err("`resources` is no list".to_owned()),
+        };
+        let mut read = Vec::new();
+        for file in files {
+            let uri = text(file, "uri")?;
+            let path = path_in(folder, &uri)?;
+            let digest = text(file, "digest")?;
+            let digest = digest.parse().map_err(|_| format!("`{digest}` is no digest"))?;
+            let size = file.get("size").and_then(Value::as_u64);
+            let size = size.ok_or_else(|| format!("`{uri}` has no size"))?;
+            read.push(ServedFile { path, uri, digest, size });
+        }
+        let origin = format!("mcp:{server}:{address}");
+        let (server, frontmatter) = (server.to_owned(), frontmatter.clone());
+        let skill = Self { server, uri: address, origin, frontmatter, files: read };
+        skill.checked()
+    }
+
+    fn checked(mut self) -> Result<Self, String> {
+        self.files.sort_by(|one, other| one.path.cmp(&other.path));
+        let paths: BTreeSet<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        if paths.len() != self.files.len() {
+            return Err("a file is listed twice".to_owned());
+        }
+        if !paths.contains(SKILL_FILE) {
+            return Err(format!("its {SKILL_FILE} is not among its files"));
+        }
+        if self.files.len() > MAX_FILES {
+            return Err(format!(
+                "it has {} files, and at most {MAX_FILES} are taken",
+                self.files.len()
+            ));
+        }
+        let bytes = self.files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+        if bytes > MAX_BYTES {
+            return Err(format!("it has {bytes} bytes, and at most {MAX_BYTES} are taken"));
+        }
+        Ok(self)
+    }
+
+    /// Returns what its frontmatter says, without a body.
+    pub(crate) fn document(&self) -> Result<Document, Vec<skill::Diagnostic>> {
+        // JSON is YAML.
+        let text = format!("---\n{:#}\n---\n", Value::Object(self.frontmatter.clone()));
+        self.parsed(text.as_bytes())
+    }
+
+    /// Reads a SKILL.md of it.
+    pub(crate) fn parsed(&self, bytes: &[u8]) -> Result<Document, Vec<skill::Diagnostic>> {
+        let directory = self.frontmatter.get("name").and_then(Value::as_str);
+        let input = Input { file: &self.origin, directory, bytes };
+        // A stranger's skill has no slips forgiven.
+        let parsed = parse(&input, Strictness::Strict);
+        parsed.document.ok_or(parsed.diagnostics)
+    }
+
+    /// Returns a file of it.
+    pub(crate) fn file(&self, path: &str) -> Option<&ServedFile> {
+        let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        self.files.get(at)
+    }
+
+    /// Returns the digest of everything that it is: of every URI with its digest.
+    pub(crate) fn digest(&self) -> Digest {
+        let mut text = String::new();
+        for file in &self.files {
+            text += &format!("{} {}\n", file.uri, file.digest);
+        }
+        Digest::of(text.as_bytes())
+    }
+
+    /// Returns the URI of the innermost skill inside this one that a file belongs to, if one does.
+    pub(crate) fn nested(&self, path: &str) -> Option<String> {
+        let mut folder = path;
+        while let Some((around, _)) = folder.rsplit_once('/') {
+            folder = around;
+            if let Some(file) = self.file(&format!("{folder}/{SKILL_FILE}")) {
+                return Some(file.uri.clone());
+            }
+        }
+        None
+    }
+}
+
+fn address_parts(address: &str) -> Result<Vec<String>, String> {
+    if address.len() > MAX_URI {
+        return Err(format!("a URI is longer than {MAX_URI} characters"));
+    }
+    let parts = segments(address).ok_or_else(|| format!("`{address}` is no URI of a skill"))?;
+    // Each file has one name.
+    let (id, path) = (parts[..1].join("/"), parts[1..].join("/"));
+    if uri(&id, &path) != address {
+        return Err(format!("`{address}` is not written as URIs are"));
+    }
+    Ok(parts)
+}
+
+/// Returns the path of a file in the folder of a skill. One outside of it is somebody else's.
+fn path_in(folder: &[String], address: &str) -> Result<String, String> {
+    let parts = address_parts(address)?;
+    match parts.strip_prefix(folder) {
+        Some(inside) if !inside.is_empty() => {
+            let path = inside.join("/");
+            RelPath::new(&path).map_err(|error| format!("`{address}`: {error}"))?;
+            Ok(path)
+        }
+        _ => Err(format!("`{address}` is not in the skill's folder")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn entry(files: &[&str]) -> Value {
+        let file = |uri: &&str| json!({"uri": uri, "digest": DIGEST, "size": 1});
+        json!({
+            "uri": "skill://a/b/pdf/SKILL.md",
+            "frontmatter": {"name": "pdf", "description": "d", "metadata": {"x": "\u{1f600} \"q\": #\n"}},
+            "resources": files.iter().map(file).collect::<Vec<_>>(),
+        })
+    }
+
+    #[test]
+    fn an_entry_is_read_and_its_frontmatter_understood() {
+        let files = [
+            "skill://a/b/pdf/x/y%20z.md",
+            "skill://a/b/pdf/SKILL.md",
+            "skill://a/b/pdf/x/sub/SKILL.md",
+            "skill://a/b/pdf/x/sub/f",
+        ];
+        let skill = ServedSkill::read("docs", &entry(&files)).unwrap();
+        assert_eq!(skill.origin, "mcp:docs:skill://a/b/pdf/SKILL.md");
+        assert_eq!(skill.file("x/y z.md").unwrap().uri, "skill://a/b/pdf/x/y%20z.md");
+        let document = skill.document().unwrap();
+        assert_eq!(document.frontmatter.name, "pdf");
+        assert_eq!(document.frontmatter.metadata_text("x"), "\u{1f600} \"q\": #\n");
+        assert_eq!(skill.nested("x/sub/f").as_deref(), Some("skill://a/b/pdf/x/sub/SKILL.md"));
+        assert_eq!(skill.nested("x/y z.md"), None);
+        assert_eq!(skill.nested("SKILL.md"), None);
+    }
+
+    #[test]
+    fn what_is_not_just_so_is_refused() {
+        let good = "skill://a/b/pdf/SKILL.md";
+        for files in [
+            vec!["skill://a/b/pdf/x"],
+            vec![good, good],
+            vec![good, "skill://a/b/other/x"],
+            vec![good, "skill://a/b/pdf/../other/x"],
+            vec![good, "skill://a/b/pdf/%2e%2e/x"],
+            vec![good, "skill://a/b/pdf/a%2Fb"],
+            vec![good, "skill://a/b/pdf/%61"],
+            vec![good, "skill://a/b/pdf/"],
+            vec![good, "file:///etc/passwd"],
+        ] {
+            assert!(ServedSkill::read("docs", &entry(&files)).is_err(), "{files:?}");
+        }
+        for (key, value) in [
+            ("uri", json!("skill://a/b/other/SKILL.md")),
+            ("uri", json!("skill://SKILL.md")),
+            ("uri", json!("https://a/b/pdf/SKILL.md")),
+            ("uri", json!("skill://a/b/pdf/SKILL.md?x")),
+            ("frontmatter", json!("name: pdf")),
+            ("frontmatter", json!({"name": "other", "description": "d"})),
+            ("resources", json!("dynamic")),
+            ("resources", json!([{"uri": good, "digest": "md5:1", "size": 1}])),
+            ("resources", json!([{"uri": good, "digest": DIGEST, "size": -1}])),
+            ("resources", json!([{"uri": good, "digest": DIGEST, "size": 1_u64 << 40}])),
+        ] {
+            let mut wrong = entry(&[good]);
+            wrong[key] = value;
+            assert!(ServedSkill::read("docs", &wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_digest_is_of_every_file() {
+        let good = "skill://a/b/pdf/SKILL.md";
+        let one = ServedSkill::read("docs", &entry(&[good])).unwrap();
+        let two = ServedSkill::read("docs", &entry(&[good, "skill://a/b/pdf/x"])).unwrap();
+        assert_ne!(one.digest(), two.digest());
+    }
+}

@@ -1,0 +1,161 @@
+//! What a server listed when it was last asked: one file for each server, in the state folder.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: a file is removed")]
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use skill::Digest;
+use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file};
+
+use super::{MAX_SERVED, ServedSkill};
+use crate::state::nowhere;
+use crate::{RuntimeError, rfc3339};
+
+/// The folder of the files.
+const FOLDER: &str = "mcp";
+/// The largest of them.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// What a server listed.
+#[derive(Debug, Clone)]
+pub struct KeptSkills {
+    pub(crate) skills: Vec<ServedSkill>,
+    /// Skills that were not taken: the URI, and why.
+    pub refused: Vec<(String, String)>,
+    /// When it was asked.
+    pub synced_at: Timestamp,
+}
+
+/// What is different about a skill that a server lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyncChange {
+    /// It was not listed before.
+    New(String),
+    /// It has other files, or other content: what was approved is not this.
+    Changed(String),
+    /// It is not listed any more.
+    Gone(String),
+}
+
+impl KeptSkills {
+    /// Reads what a server lists.
+    pub fn read(label: &str, entries: &[Value], synced_at: Timestamp) -> Self {
+        let (mut skills, mut refused) = (BTreeMap::new(), Vec::new());
+        for (number, entry) in entries.iter().enumerate() {
+            let uri = entry.get("uri").and_then(Value::as_str);
+            let uri = uri.map_or_else(|| format!("number {}", number + 1), str::to_owned);
+            match ServedSkill::read(label, entry) {
+                Ok(_) if skills.len() >= MAX_SERVED => {
+                    refused
+                        .push((uri, format!("at most {MAX_SERVED} skills of a server are taken")));
+                }
+                Ok(_) if skills.contains_key(&uri) => {
+                    refused.push((uri, "it is listed twice".to_owned()));
+                }
+                Ok(skill) => {
+                    skills.insert(uri, skill);
+                }
+                Err(reason) => refused.push((uri, reason)),
+            }
+        }
+        Self { skills: skills.into_values().collect(), refused, synced_at }
+    }
+
+    /// Returns how many were taken.
+    pub fn len(&self) -> usize {
+        self.skills.len()
+    }
+
+    /// Returns true if none were taken.
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty()
+    }
+
+    /// Returns what is different from what was listed before.
+    pub fn changes_since(&self, before: Option<&Self>) -> Vec<SyncChange> {
+        let digests = |kept: &Self| -> BTreeMap<String, Digest> {
+            kept.skills.iter().map(|skill| (skill.uri.clone(), skill.digest())).collect()
+        };
+        let (was, is) = (before.map(digests).unwrap_or_default(), digests(self));
+        let mut changes: Vec<SyncChange> = is
+            .iter()
+            .filter_map(|(uri, digest)| match was.get(uri) {
+                None => Some(SyncChange::New(uri.clone())),
+                Some(old) if old != digest => Some(SyncChange::Changed(uri.clone())),
+                Some(_) => None,
+            })
+            .collect();
+        let gone = was.keys().filter(|uri| !is.contains_key(*uri)).cloned();
+        changes.extend(gone.map(SyncChange::Gone));
+        changes
+    }
+
+    /// Writes it down.
+    pub fn save(&self, state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
+        let folder = state.ok_or_else(nowhere)?.join(FOLDER);
+        make_private_folder(&folder)?;
+        let entry = |skill: &ServedSkill| {
+            let file = |file: &super::ServedFile| json!({"uri": file.uri, "digest": file.digest.to_string(), "size": file.size});
+            let files: Vec<Value> = skill.files.iter().map(file).collect();
+            json!({"uri": skill.uri, "frontmatter": skill.frontmatter, "resources": files})
+        };
+        let skills: Vec<Value> = self.skills.iter().map(entry).collect();
+        let refused: Vec<Value> =
+            self.refused.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
+        let synced_at = rfc3339(self.synced_at);
+        let all = json!({"schema_version": 1, "synced_at": synced_at, "skills": skills, "refused": refused});
+        write_file(&file(&folder, label), format!("{all}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Reads what was written down; `None` if the server was never asked.
+    pub fn load(state: Option<&AbsPath>, label: &str) -> Result<Option<Self>, RuntimeError> {
+        let Some(path) = state.map(|state| file(&state.join(FOLDER), label)) else {
+            return Ok(None);
+        };
+        let Some(bytes) = read_own_file(&path, MAX_BYTES)? else { return Ok(None) };
+        let broken = |why: String| RuntimeError::Setup {
+            message: format!("{path} is broken: {why}"),
+            hint: Some(format!("ask the server again: openskills mcp sync {label}")),
+        };
+        let all: Value =
+            serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
+        let list = |key: &str| all.get(key).and_then(Value::as_array).cloned();
+        let synced_at = all.get("synced_at").and_then(Value::as_str);
+        let synced_at = synced_at.and_then(|text| text.parse::<Timestamp>().ok());
+        let (Some(1), Some(skills), Some(refused), Some(synced_at)) = (
+            all.get("schema_version").and_then(Value::as_u64),
+            list("skills"),
+            list("refused"),
+            synced_at,
+        ) else {
+            return Err(broken("it is not what was written".to_owned()));
+        };
+        let kept = Self::read(label, &skills, synced_at);
+        if let Some((uri, why)) = kept.refused.first() {
+            return Err(broken(format!("{uri}: {why}")));
+        }
+        let text = |value: &Value, key: &str| {
+            value.get(key).and_then(Value::as_str).unwrap_or("?").to_owned()
+        };
+        let refused = refused.iter().map(|one| (text(one, "uri"), text(one, "why"))).collect();
+        Ok(Some(Self { refused, ..kept }))
+    }
+
+    /// Forgets what a server listed.
+    pub fn forget(state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
+        let Some(path) = state.map(|state| file(&state.join(FOLDER), label)) else { return Ok(()) };
+        match std::fs::remove_file(path.as_path()) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(FsError::Io { path: path.to_string(), source }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn file(folder: &AbsPath, label: &str) -> AbsPath {
+    folder.join(format!("{label}.json"))
+}

@@ -1,0 +1,225 @@
+//! `mcp.json` in the user's configuration: the servers whose skills are listed.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use skill::Code;
+use skill::json::{self as reader, Object, Text, Unknown};
+use skill_fs::{AbsPath, Lock, make_private_folder, read_text, write_file};
+
+use crate::settings::schema_version;
+use crate::state::lock_state;
+use crate::{Places, RuntimeError};
+
+/// The name of the file.
+const FILE: &str = "mcp.json";
+/// The longest label.
+const MAX_LABEL: usize = 32;
+/// Labels that folders of skills have.
+const TAKEN: [&str; 6] = ["builtin", "org", "personal", "project", "nested", "package"];
+
+/// A server whose skills are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillServer {
+    /// What the user calls it.
+    pub label: String,
+    /// How it is reached.
+    pub address: ServerAddress,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerAddress {
+    /// It is a program.
+    Command {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Variables that it is given, beside those that every program needs.
+        env: Vec<String>,
+    },
+    /// It is somewhere on the network.
+    Url {
+        /// Where.
+        url: String,
+        /// The variable with the token that it wants.
+        token_env: Option<String>,
+    },
+}
+
+/// Every server that the user named.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillServers(BTreeMap<String, ServerAddress>);
+
+impl SkillServers {
+    /// Reads them.
+    pub fn load(places: &Places) -> Result<Self, RuntimeError> {
+        let Some(path) = places.config.as_ref().map(|folder| folder.join(FILE)) else {
+            return Ok(Self::default());
+        };
+        let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
+        let (servers, diagnostics) = reader::read(path.as_str(), &text, |object| {
+            object.unknown_keys(Unknown::Refused);
+            schema_version(object)?;
+            Some(object.entries("servers", server))
+        });
+        let is_wrong = diagnostics.iter().any(|problem| problem.severity == skill::Severity::Error);
+        match servers.filter(|_| !is_wrong) {
+            Some(servers) => Ok(Self(servers.into_iter().collect())),
+            None => Err(RuntimeError::InvalidConfig { file: path.to_string(), diagnostics }),
+        }
+    }
+
+    /// Writes them.
+    pub fn save(&self, places: &Places) -> Result<AbsPath, RuntimeError> {
+        let folder = places.config.as_ref().ok_or_else(|| RuntimeError::Setup {
+            message: "there is no folder for the configuration: HOME is not set".to_owned(),
+            hint: Some("set HOME or XDG_CONFIG_HOME".to_owned()),
+        })?;
+        make_private_folder(folder)?;
+        let servers: serde_json::Map<String, Value> =
+            self.0.iter().map(|(label, address)| (label.clone(), address.json())).collect();
+        let path = folder.join(FILE);
+        let text = format!("{:#}\n", json!({"schema_version": 1, "servers": servers}));
+        write_file(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Has no other process change them meanwhile.
+    pub fn lock(places: &Places) -> Result<Lock, RuntimeError> {
+        lock_state(places.state.as_ref())
+    }
+
+    /// Adds a server; returns what had its label before.
+    pub fn add(&mut self, server: SkillServer) -> Option<ServerAddress> {
+        self.0.insert(server.label, server.address)
+    }
+
+    /// Removes a server; returns false if there was none.
+    pub fn remove(&mut self, label: &str) -> bool {
+        self.0.remove(label).is_some()
+    }
+
+    /// Returns the server of a label.
+    pub fn get(&self, label: &str) -> Option<SkillServer> {
+        let address = self.0.get(label)?.clone();
+        Some(SkillServer { label: label.to_owned(), address })
+    }
+
+    /// Returns all of them, sorted by label.
+    pub fn iter(&self) -> impl Iterator<Item = SkillServer> {
+        self.0.iter().map(|(label, address)| {
+            let (label, address) = (label.clone(), address.clone());
+            SkillServer { label, address }
+        })
+    }
+
+    /// Refuses what cannot be the label of a server.
+    pub fn check_label(label: &str) -> Result<(), String> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if label.is_empty() || label.len() > MAX_LABEL || !label.bytes().all(is_plain) {
+            return Err(format!(
+                "`{label}` is no label; it takes 1 to {MAX_LABEL} small letters, digits and hyphens"
+            ));
+        }
+        let is_taken = |taken: &str| {
+            label.strip_prefix(taken).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        match TAKEN.into_iter().find(|taken| is_taken(taken)) {
+            Some(taken) => {
+                Err(format!("`{label}` is no label; folders of skills are called `{taken}`"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what is no address of a server.
+    pub fn check_url(url: &str) -> Result<(), String> {
+        let wrong = |why: &str| Err(format!("`{url}` is no address of a server; {why}"));
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if rest.contains(char::is_whitespace) || rest.chars().any(char::is_control) {
+            return wrong("it has blanks in it");
+        }
+        if host.contains('@') {
+            return wrong("a secret does not belong in it; name its variable by --token-env");
+        }
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        match scheme {
+            "https" if !name.is_empty() => Ok(()),
+            "http" if matches!(name, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
+            "http" => wrong("beyond this machine only https is taken"),
+            _ => wrong("write it as https://example.com/mcp"),
+        }
+    }
+}
+
+impl ServerAddress {
+    fn json(&self) -> Value {
+        match self {
+            Self::Command { command, env } if env.is_empty() => json!({"command": command}),
+            Self::Command { command, env } => json!({"command": command, "env": env}),
+            Self::Url { url, token_env: None } => json!({"url": url}),
+            Self::Url { url, token_env: Some(name) } => json!({"url": url, "token_env": name}),
+        }
+    }
+}
+
+fn server(label: &Text, object: &mut Object<'_, '_, '_>) -> Option<(String, ServerAddress)> {
+    object.unknown_keys(Unknown::Refused);
+    if let Err(message) = SkillServers::check_label(&label.value) {
+        object.problem(Code::BadValue, label.range.clone(), message);
+        return None;
+    }
+    let texts = |texts: Vec<Text>| texts.into_iter().map(|text| text.value).collect::<Vec<_>>();
+    let command = texts(object.texts("command"));
+    let env = texts(object.texts("env"));
+    let url = object.text("url");
+    let token_env = object.text("token_env").map(|text| text.value);
+    let address = match (command.is_empty(), url) {
+        (false, None) if token_env.is_none() => ServerAddress::Command { command, env },
+        (true, Some(url)) if env.is_empty() => {
+            if let Err(message) = SkillServers::check_url(&url.value) {
+                object.problem(Code::BadValue, url.range, message);
+                return None;
+            }
+            ServerAddress::Url { url: url.value, token_env }
+        }
+        _ => {
+            let message = "expected `command` (with `env`) or `url` (with `token_env`)";
+            object.problem(Code::BadValue, label.range.clone(), message);
+            return None;
+        }
+    };
+    Some((label.value.clone(), address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_addresses_are_plain() {
+        for label in ["docs", "my-team-2", "a"] {
+            SkillServers::check_label(label).unwrap();
+        }
+        for label in ["", "Docs", "a/b", "a b", "project", "nested-x", "personal-agents", "ä", "~"]
+        {
+            assert!(SkillServers::check_label(label).is_err(), "{label}");
+        }
+        for url in ["https://example.com/mcp", "http://127.0.0.1:8750/mcp", "http://[::1]:1/mcp"] {
+            SkillServers::check_url(url).unwrap();
+        }
+        for url in [
+            "http://example.com/mcp",
+            "ftp://x",
+            "example.com",
+            "https://",
+            "https://a:b@c/",
+            "https://a b/",
+            "http://127.0.0.1.evil.com/",
+        ] {
+            assert!(SkillServers::check_url(url).is_err(), "{url}");
+        }
+    }
+}

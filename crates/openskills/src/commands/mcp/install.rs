@@ -1,0 +1,178 @@
+//! `openskills mcp install`: tells a client of this server.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: where this program and Codex are")]
+
+use std::process::ExitCode;
+
+use openskills_runtime::{Places, RuntimeError};
+use similar::TextDiff;
+use skill_fs::{AbsPath, make_private_folder, read_text, write_file};
+use term::safe_line;
+
+use crate::ask::{ask, is_somebody_there};
+use crate::cli::REFUSED;
+use crate::context::Context;
+use crate::mcp::{ClientKind, Entry, Reach};
+use crate::output::{McpInstallJson, VERSION};
+
+pub(super) const AFTER: &str = "\
+Writes into the file of a client that it starts `openskills mcp`, and shows the change first. Everything
+else in the file stays as it is, comments included.
+
+  claude-code  ~/.claude.json                with --project .mcp.json
+  codex        ~/.codex/config.toml          with --project .codex/config.toml
+  cursor       ~/.cursor/mcp.json            with --project .cursor/mcp.json
+  vscode       ~/.config/Code/User/mcp.json  with --project .vscode/mcp.json
+
+Tools are named with underscores, which every client takes. Arguments after -- go to `openskills mcp`.
+On a terminal it asks before it writes. Elsewhere, and with --json, it needs --yes.
+
+Reads:  the file of the client
+Writes: the file of the client
+
+Exit codes:
+  0  written, or there was nothing to change
+  2  the call is wrong, or the file cannot be understood; nothing was written
+  4  the answer is no
+  5  nobody is there to be asked
+
+Examples:
+  openskills mcp install claude-code
+  openskills mcp install vscode --project --yes
+  openskills mcp install cursor --dry-run -- --workspace .
+  openskills mcp install codex --remove";
+
+/// Tell a client to start this server
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(super) struct InstallArgs {
+    /// The client
+    #[arg(value_name = "CLIENT", value_enum)]
+    client: ClientKind,
+    /// Write the project's file, in the working folder, in place of your own
+    #[arg(long)]
+    project: bool,
+    /// What the client calls the server
+    #[arg(long, value_name = "NAME", default_value = "skills", value_parser = name)]
+    name: String,
+    /// Take the server out of the file
+    #[arg(long)]
+    remove: bool,
+    /// Show the change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Arguments of `openskills mcp`
+    #[arg(last = true, value_name = "ARGS", conflicts_with = "remove")]
+    args: Vec<String>,
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_good = !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain);
+    if is_good {
+        return Ok(text.to_owned());
+    }
+    Err(format!("`{text}` is no name of a server; it takes letters, digits, - and _"))
+}
+
+pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
+    let places = Places::from_environment()?;
+    let reach = if args.project { Reach::Project } else { Reach::User };
+    let codex_home = std::env::var_os("CODEX_HOME").and_then(|home| AbsPath::new(home).ok());
+    let file = args.client.file(reach, &places, codex_home).ok_or_else(|| RuntimeError::Setup {
+        message: "there is no file of the user: HOME is not set".to_owned(),
+        hint: Some("set HOME, or write the project's file by --project".to_owned()),
+    })?;
+    let before = read_text(&file)?;
+    let entry = (!args.remove).then(|| entry(args));
+    let after = args.client.edited(before.as_deref(), &args.name, entry.as_ref());
+    let after = after.map_err(|why| RuntimeError::Setup {
+        message: format!("{file} cannot be understood: {why}"),
+        hint: Some(
+            "nothing was written; mend the file, or write it by hand as docs/mcp.md says"
+                .to_owned(),
+        ),
+    })?;
+    let text = before.clone().unwrap_or_default();
+    let diff = TextDiff::from_lines(text.as_str(), after.as_str());
+    let diff = diff.unified_diff().header(file.as_str(), file.as_str()).to_string();
+    let mut told = McpInstallJson {
+        version: VERSION,
+        client: args.client.as_str().to_owned(),
+        file: file.to_string(),
+        written: false,
+        diff,
+    };
+    if !args.json {
+        for line in told.diff.lines() {
+            context.ui.out(&format!("{}\n", safe_line(line)))?;
+        }
+    }
+    if !told.diff.is_empty() && !args.dry_run {
+        if args.yes {
+            // Said already.
+        } else if args.json || !is_somebody_there() {
+            let message = "nobody is there to be asked".to_owned();
+            let hint = Some("in a script, add --yes".to_owned());
+            return Err(RuntimeError::NeedsApproval { message, hint }.into());
+        } else {
+            context.ui.flush()?;
+            if !ask(&mut context.ui)? {
+                context.ui.error("nothing was written\n")?;
+                return Ok(ExitCode::from(REFUSED));
+            }
+        }
+        // Whoever wrote to it meanwhile is not written over.
+        if read_text(&file)? != before {
+            let message = format!("{file} was changed meanwhile");
+            let hint = Some("try again".to_owned());
+            return Err(RuntimeError::Setup { message, hint }.into());
+        }
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_path().is_dir()) {
+            make_private_folder(&folder)?;
+        }
+        write_file(&file, after.as_bytes())?;
+        told.written = true;
+    }
+    if args.json {
+        context.ui.json(&told)?;
+    } else {
+        let done = match (told.diff.is_empty(), told.written) {
+            (true, _) => "nothing to change in",
+            (false, true) => "wrote",
+            (false, false) => "would write",
+        };
+        context.ui.error(&format!("{done} {}\n", safe_line(file.as_str())))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn entry(args: &InstallArgs) -> Entry {
+    let own = ["mcp", "--tool-names", "underscore"].map(str::to_owned);
+    let is_named = args.args.iter().any(|word| word.starts_with("--tool-names"));
+    let own = own.into_iter().take(if is_named { 1 } else { 3 });
+    Entry {
+        name: args.name.clone(),
+        command: command(),
+        args: own.chain(args.args.iter().cloned()).collect(),
+    }
+}
+
+/// Returns how this program is started: by its name where that finds it, else by where it is.
+fn command() -> String {
+    const NAME: &str = "openskills";
+    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+    let own = std::env::current_exe().ok().and_then(|path| real(&path));
+    let found = std::env::var_os("PATH")
+        .and_then(|path| std::env::split_paths(&path).find_map(|folder| real(&folder.join(NAME))));
+    match own {
+        Some(own) if found.as_ref() != Some(&own) => own.to_string_lossy().into_owned(),
+        _ => NAME.to_owned(),
+    }
+}

@@ -1,0 +1,263 @@
+//! The server with rmcp's own client: questions to the user, and news of skills, in both lifecycles.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
+    ElicitRequestParams, ElicitResult, ElicitationAction, Implementation, ProtocolVersion,
+    ServerNotification, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, RunningService};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient};
+use serde_json::{Value, json};
+use testkit::TestEnv;
+
+use crate::openskills;
+
+const SKILLS: &str = "\
+//- /s/pdf/SKILL.md
+---
+name: pdf
+description: Extracts text from PDFs.
+---
+Body.
+//- /s/pdf/scripts/hi.sh
+echo ran
+";
+
+/// A user who answers what is next in a list, and a client that counts.
+#[derive(Clone, Default)]
+struct User {
+    answers: Arc<Mutex<Vec<Value>>>,
+    questions: Arc<Mutex<Vec<String>>>,
+    news: Arc<AtomicUsize>,
+    cannot_ask: bool,
+}
+
+impl User {
+    fn says(answers: &[&str]) -> Self {
+        let answer = |word: &&str| match *word {
+            "decline" => json!({"action": "decline"}),
+            word => json!({"action": "accept", "content": {"decision": word}}),
+        };
+        let answers = answers.iter().rev().map(answer).collect();
+        Self { answers: Arc::new(Mutex::new(answers)), ..Self::default() }
+    }
+
+    fn asked(&self) -> usize {
+        self.questions.lock().unwrap().len()
+    }
+}
+
+impl ClientHandler for User {
+    fn get_info(&self) -> ClientConfig {
+        let capabilities = if self.cannot_ask {
+            ClientCapabilities::default()
+        } else {
+            ClientCapabilities::builder().enable_elicitation().build()
+        };
+        ClientConfig::new(capabilities, Implementation::new("rmcp-user", "1"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = request else {
+            panic!("it asks by a form");
+        };
+        self.questions.lock().unwrap().push(message);
+        let answer = self.answers.lock().unwrap().pop().expect("nobody expects another question");
+        if answer["action"] != "accept" {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        }
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(answer["content"].clone()))
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.news.fetch_add(1, Ordering::SeqCst);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.news.fetch_add(1, Ordering::SeqCst);
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.news.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+pub(crate) fn lifecycles() -> [ClientLifecycleMode; 2] {
+    let newest = vec![ProtocolVersion::V_2026_07_28];
+    [ClientLifecycleMode::Initialize, ClientLifecycleMode::Discover { preferred_versions: newest }]
+}
+
+async fn connect(
+    env: &TestEnv,
+    user: User,
+    lifecycle: ClientLifecycleMode,
+) -> RunningService<RoleClient, User> {
+    let mut command = env.command(env!("CARGO_BIN_EXE_openskills"), &["mcp", "--dir", "s"]);
+    command.stderr(Stdio::inherit());
+    let process = TokioChildProcess::new(tokio::process::Command::from(command)).unwrap();
+    user.serve_with_lifecycle(process, lifecycle).await.unwrap()
+}
+
+fn run_pdf() -> CallToolRequestParams {
+    let arguments = json!({"name": "pdf"}).as_object().unwrap().clone();
+    CallToolRequestParams::new("skills.run_script").with_arguments(arguments)
+}
+
+fn text(result: &CallToolResult) -> String {
+    serde_json::to_value(result).unwrap()["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+pub(crate) fn block_on(work: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work);
+}
+
+#[test]
+fn the_user_is_asked_through_the_client() {
+    for lifecycle in lifecycles() {
+        let env = TestEnv::with(SKILLS);
+        block_on(async {
+            let user = User::says(&["once", "decline", "no", "session"]);
+            let client = connect(&env, user.clone(), lifecycle.clone()).await;
+            let ran = client.call_tool(run_pdf()).await.unwrap();
+            assert_eq!(text(&ran), "ran\n");
+            // What is approved once is asked again.
+            for asked in [2, 3] {
+                let refused = client.call_tool(run_pdf()).await.unwrap();
+                assert_eq!(refused.is_error, Some(true));
+                assert!(
+                    text(&refused).contains("openskills approve s/pdf --dir s"),
+                    "{}",
+                    text(&refused)
+                );
+                assert_eq!(user.asked(), asked);
+            }
+            // For as long as the server runs, it is not.
+            for _ in 0..2 {
+                assert_eq!(text(&client.call_tool(run_pdf()).await.unwrap()), "ran\n");
+            }
+            assert_eq!(user.asked(), 4);
+            let shown = user.questions.lock().unwrap()[0].clone();
+            for part in [
+                "s/pdf (user)",
+                "sha256:",
+                "to run its scripts in the sandbox",
+                "openskills approve s/pdf --dir s",
+            ] {
+                assert!(shown.contains(part), "{shown}");
+            }
+            // Another content is another question.
+            env.write("s/pdf/scripts/hi.sh", b"echo other\n");
+            user.answers.lock().unwrap().push(json!({"action": "decline"}));
+            let refused = client.call_tool(run_pdf()).await.unwrap();
+            assert_eq!((refused.is_error, user.asked()), (Some(true), 5));
+            client.cancel().await.unwrap();
+        });
+        let log = openskills(&env, "log show --json").stdout;
+        assert!(log.contains("approved for this once") && log.contains("mcp-rmcp-user-"), "{log}");
+        // Nothing of it outlives the server.
+        assert!(openskills(&env, "approvals list").stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_client_that_cannot_ask_is_told_how_to_approve() {
+    for lifecycle in lifecycles() {
+        let env = TestEnv::with(SKILLS);
+        block_on(async {
+            let user = User { cannot_ask: true, ..User::default() };
+            let client = connect(&env, user, lifecycle.clone()).await;
+            let refused = client.call_tool(run_pdf()).await.unwrap();
+            assert!(text(&refused).contains("approve it: openskills approve s/pdf --dir s"));
+            client.cancel().await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn an_answer_is_for_the_question_that_was_asked_and_once() {
+    let env = TestEnv::with(SKILLS);
+    let [_, newest] = lifecycles();
+    block_on(async {
+        let client = connect(&env, User::default(), newest).await;
+        let question = async || match client.call_tool_once(run_pdf()).await.unwrap() {
+            CallToolResponse::InputRequired(question) => question.request_state.unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let answer = async |number: &str| {
+            let mut call = run_pdf();
+            call.request_state = Some(number.to_owned());
+            let yes = json!({"action": "accept", "content": {"decision": "once"}});
+            call.input_responses = Some([("approval".to_owned(), yes)].into());
+            client.call_tool_once(call).await.unwrap()
+        };
+        let is_asked =
+            |answer: &CallToolResponse| matches!(answer, CallToolResponse::InputRequired(_));
+        let number = question().await;
+        let CallToolResponse::Complete(ran) = answer(&number).await else { panic!("it runs") };
+        assert_eq!(text(&ran), "ran\n");
+        // The same answer once more, an answer to nothing, and one to what was there before.
+        assert!(is_asked(&answer(&number).await));
+        assert!(is_asked(&answer("0123").await));
+        let number = question().await;
+        env.write("s/pdf/scripts/hi.sh", b"echo other\n");
+        assert!(is_asked(&answer(&number).await));
+        client.cancel().await.unwrap();
+    });
+}
+
+#[test]
+fn clients_are_told_that_skills_changed() {
+    let env = TestEnv::with(SKILLS);
+    let [oldest, newest] = lifecycles();
+    let another = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: d\n---\nBody.\n");
+        env.write(&format!("s/{name}/SKILL.md"), text.as_bytes());
+    };
+    let wait = async |user: &User, count: usize| {
+        for _ in 0..500 {
+            if user.news.load(Ordering::SeqCst) >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("nobody told");
+    };
+    block_on(async {
+        let user = User::default();
+        let client = connect(&env, user.clone(), oldest).await;
+        let count = client.list_all_tools().await.unwrap().len();
+        assert_eq!(count, 4);
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        another("one");
+        wait(&user, 3).await;
+        let prompts = client.list_all_prompts().await.unwrap();
+        assert_eq!(prompts.len(), 2);
+        client.cancel().await.unwrap();
+        // Newer ones ask for what they want to know.
+        let client = connect(&env, User::default(), newest).await;
+        let mut wanted = SubscriptionFilter::default();
+        wanted.resources_list_changed = Some(true);
+        let mut news = client.listen(wanted).await.unwrap();
+        assert_eq!(news.acknowledged().resources_list_changed, Some(true));
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        another("two");
+        let told = tokio::time::timeout(Duration::from_secs(10), news.next()).await.unwrap();
+        assert!(
+            matches!(told, Ok(Some(ServerNotification::ResourceListChangedNotification(_)))),
+            "{told:?}"
+        );
+        let resources = client.list_all_resources().await.unwrap();
+        assert_eq!(resources.len(), 3);
+        client.cancel().await.unwrap();
+    });
+}
