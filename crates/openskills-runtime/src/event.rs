@@ -59,6 +59,16 @@ pub enum Event {
     /// What a script wrote was not committed.
     #[serde(rename = "skill.commit_failed")]
     CommitFailed(CommitFailure),
+    /// A skill is served that is larger than every MCP host accepts.
+    #[serde(rename = "skill.beyond_limits")]
+    BeyondLimits {
+        /// Its id.
+        skill_id: String,
+        /// The session.
+        session_id: String,
+        /// How large it is.
+        warning: String,
+    },
     /// A policy decided about a call or a run.
     #[serde(rename = "policy.decided")]
     PolicyDecided(PolicyDecision),
@@ -392,7 +402,9 @@ impl Event {
     /// Returns the id of the skill that it is about, if it is about one.
     pub fn skill_id(&self) -> Option<&str> {
         match self {
-            Self::Discovered { skill_id, .. } | Self::Removed { skill_id, .. } => Some(skill_id),
+            Self::Discovered { skill_id, .. }
+            | Self::Removed { skill_id, .. }
+            | Self::BeyondLimits { skill_id, .. } => Some(skill_id),
             Self::Activated(activation) => Some(&activation.skill_id),
             Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
             Self::ResourceRead(read) => Some(&read.skill_id),

@@ -107,6 +107,15 @@ impl Skill {
         }
     }
 
+    /// Returns the name of its SKILL.md in its folder.
+    pub fn skill_file(&self) -> String {
+        let file = match &self.place {
+            Place::Folder { file, .. } => file.path(),
+            Place::Builtin(_) | Place::Served(_) => None,
+        };
+        file.map_or_else(|| SKILL_FILE.to_owned(), |file| file.to_string())
+    }
+
     /// Returns when its SKILL.md was last written; for a builtin skill the beginning of time.
     pub fn last_modified(&self) -> Option<Timestamp> {
         match &self.place {

@@ -134,7 +134,8 @@ pub use replay::{Fate, Repeated, Repetition, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
 pub use runtime::{
-    Audited, Contents, Disclosure, FileDigest, OpenSkillRuntime, ToolContext, Word, change_lines,
+    Audited, Contents, Disclosure, FileDigest, OpenSkillRuntime, ToolContext, Word,
+    beyond_mcp_limits, change_lines,
 };
 pub use sandbox;
 pub use scan::file_name;

@@ -46,7 +46,7 @@ use crate::{
 pub use approvals::change_lines;
 pub(crate) use approvals::{claimed, names, origin};
 pub use audited::Audited;
-pub use contents::{Contents, FileDigest};
+pub use contents::{Contents, FileDigest, beyond_mcp_limits};
 pub use served::Word;
 pub(crate) use served::{entries, watched};
 pub use tools::ToolContext;
@@ -67,6 +67,8 @@ pub struct OpenSkillRuntime {
     log: Option<Log>,
     /// Why what was discovered is not in the log.
     not_logged: Option<RuntimeError>,
+    /// Skills that the log was warned of.
+    warned: HashSet<String>,
 }
 
 impl fmt::Debug for OpenSkillRuntime {
@@ -105,6 +107,7 @@ impl OpenSkillRuntime {
             observer: None,
             log: None,
             not_logged: None,
+            warned: HashSet::new(),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Reads one skill folder: its document, and every problem of its files.
 
-use openskills_runtime::{codex, file_name, file_problem};
+use openskills_runtime::{beyond_mcp_limits, codex, file_name, file_problem};
 use serde_json::{Map, Value};
 use skill::{
     CODEX_FILE, Code, CodexFile, Diagnostic, Document, Existence, Input, MAX_SKILL_FILE_BYTES,
     RelPath, SKILL_FILE, Severity, Source, Strictness, check_references, parse, raw_frontmatter,
 };
-use skill_fs::{FsError, Root};
+use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
 use term::Palette;
 
 use crate::target::{Target, shown_in};
@@ -103,6 +103,7 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
     let shown = shown_in(&target.shown, &RelPath::new(CODEX_FILE).expect("it is a relative path"));
     let (codex, problems) = codex(&target.root, strictness, &shown);
     diagnostics.extend(problems);
+    diagnostics.extend(beyond_limits(&target.root, strictness, &file));
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     Loaded {
         folder: folder.to_owned(),
@@ -113,6 +114,23 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         bytes,
         file,
     }
+}
+
+/// Warns of a skill that some MCP hosts refuse to load, where somebody wants to know.
+fn beyond_limits(root: &Root, strictness: Strictness, file: &str) -> Option<Diagnostic> {
+    if strictness == Strictness::Lenient {
+        return None;
+    }
+    // One that has even more, or cannot be listed, has problems of its own.
+    let entries = walk(root, &WalkLimits::SKILL).ok()?;
+    let sizes = entries.iter().filter_map(|entry| match entry.kind {
+        Kind::File { size, .. } => Some(size),
+        _ => None,
+    });
+    let (count, bytes) = sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size));
+    let message = beyond_mcp_limits(count, bytes)?;
+    let found = Diagnostic::of_file(Code::BeyondMcpLimits, strictness, file, message)?;
+    Some(found.with_hint("it is served all the same; smaller skills load everywhere"))
 }
 
 fn look(root: &Root, path: &RelPath) -> Existence {

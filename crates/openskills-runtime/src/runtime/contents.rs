@@ -8,7 +8,7 @@ use super::OpenSkillRuntime;
 use crate::index::Place;
 use crate::resource::{files, read};
 use crate::served::ServedFile;
-use crate::{Depth, ReadOptions, RuntimeError};
+use crate::{Depth, Event, ReadOptions, RuntimeError};
 
 /// What is in a skill.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,36 @@ pub struct FileDigest {
     pub sha256: String,
 }
 
+/// How many files and bytes of a skill every MCP host accepts.
+const MCP_FILES: usize = 512;
+const MCP_BYTES: u64 = 16 << 20;
+
+/// Says how a skill is larger than what every MCP host accepts, if it is.
+pub fn beyond_mcp_limits(files: usize, bytes: u64) -> Option<String> {
+    let is_beyond = files > MCP_FILES || bytes > MCP_BYTES;
+    is_beyond.then(|| {
+        format!(
+            "it has {files} files with {bytes} bytes; every MCP host accepts {MCP_FILES} files with {MCP_BYTES} bytes, and some no more"
+        )
+    })
+}
+
 impl OpenSkillRuntime {
+    /// Writes to the log that a skill is served which not every MCP host accepts; once for each as long as this runtime lives.
+    pub fn warn_beyond_limits(
+        &mut self,
+        id: &str,
+        contents: &Contents,
+    ) -> Result<(), RuntimeError> {
+        let bytes = contents.files.iter().map(|file| file.size).sum();
+        let Some(warning) = beyond_mcp_limits(contents.files.len(), bytes) else { return Ok(()) };
+        if !self.warned.insert(id.to_owned()) {
+            return Ok(());
+        }
+        let (skill_id, session_id) = (id.to_owned(), self.session.id.clone());
+        self.record(&Event::BeyondLimits { skill_id, session_id, warning })
+    }
+
     /// Returns what is in a skill. Nothing of it is given to a model, so nothing is logged.
     pub fn contents(&self, name: &str) -> Result<Contents, RuntimeError> {
         let skill = self.skill(name)?;
@@ -53,11 +82,7 @@ impl OpenSkillRuntime {
                 continue;
             }
             let file = read(skill, &entry.path, &options)?;
-            let is_skill_file = match skill.location() {
-                Some(location) => location == format!("{}/{}", skill.path(), entry.path),
-                None => entry.path == "SKILL.md",
-            };
-            if is_skill_file
+            if entry.path == skill.skill_file()
                 && let Some(Value::Object(fields)) =
                     file.text().and_then(raw_frontmatter).map(|raw| raw.to_json())
             {

@@ -10,6 +10,7 @@ use openskills_runtime::{
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
+use skill::SKILL_FILE;
 
 /// How many skills a page of a list has, and how many files.
 pub(super) const PAGE: usize = 50;
@@ -37,7 +38,7 @@ pub(super) fn page<T>(
 /// Returns every skill's SKILL.md as a resource.
 pub(super) fn resources(skills: &[Arc<Skill>]) -> Vec<Resource> {
     let resource = |skill: &Arc<Skill>| {
-        let mut resource = Resource::new(uri(&skill.id, "SKILL.md"), skill.name.to_string());
+        let mut resource = Resource::new(uri(&skill.id, SKILL_FILE), skill.name.to_string());
         resource.description = Some(skill.description.clone());
         resource.mime_type = Some(MARKDOWN.to_owned());
         resource
@@ -88,6 +89,21 @@ fn unknown(uri: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no `{uri}` here"), None)
 }
 
+/// Returns the path of a file as it is served: a `skill.md` is called as the standard says.
+fn served_path(skill: &Skill, path: &str) -> String {
+    if path == skill.skill_file() { SKILL_FILE.to_owned() } else { path.to_owned() }
+}
+
+/// Returns the path of a file by the path that it is served as. Each file has one name.
+fn own_path(runtime: &OpenSkillRuntime, id: &str, path: &str) -> Option<String> {
+    let skill = runtime.skill(id).ok()?;
+    match path {
+        SKILL_FILE => Some(skill.skill_file()),
+        path if path == skill.skill_file() => None,
+        path => Some(path.to_owned()),
+    }
+}
+
 /// Returns what an error of the runtime is to a client.
 pub(super) fn failed(error: &RuntimeError) -> ErrorData {
     let data = json!({"code": error.code(), "hint": error.hint()});
@@ -115,7 +131,8 @@ pub(super) fn read(
         return Err(unknown(address));
     }
     let options = ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES };
-    let read = runtime.read_resource(&id, &path, &options);
+    let own = own_path(runtime, &id, &path).ok_or_else(|| unknown(address))?;
+    let read = runtime.read_resource(&id, &own, &options);
     let (resource, _) = read.map_err(|error| match error {
         RuntimeError::ResourceNotFound { .. } => unknown(address),
         other => failed(&other),
@@ -134,15 +151,20 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 }
 
 /// `resources/directory/read`: the direct children of a folder.
-pub(super) fn directory(runtime: &OpenSkillRuntime, params: &Value) -> Result<Value, ErrorData> {
+pub(super) fn directory(
+    runtime: &mut OpenSkillRuntime,
+    params: &Value,
+) -> Result<Value, ErrorData> {
     let address = text(params, "uri")?;
     let (id, folder) = located(runtime, address)?;
     let files = runtime.files(&id).map_err(|error| failed(&error))?;
+    let skill = runtime.skill(&id).map_err(|error| failed(&error))?;
+    let paths: Vec<String> = files.iter().map(|file| served_path(skill, &file.path)).collect();
     let mut children: BTreeMap<&str, Option<u64>> = BTreeMap::new();
-    for file in &files {
+    for (file, path) in files.iter().zip(&paths) {
         let inside = match folder.as_str() {
-            "" => Some(file.path.as_str()),
-            folder => file.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
+            "" => Some(path.as_str()),
+            folder => path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
         };
         let FileKind::File { size, .. } = file.kind else { continue };
         if let Some(inside) = inside {
@@ -171,7 +193,10 @@ pub(super) fn directory(runtime: &OpenSkillRuntime, params: &Value) -> Result<Va
 }
 
 /// `skills/list`: skills with their frontmatter and every file.
-pub(super) fn skills_list(runtime: &OpenSkillRuntime, params: &Value) -> Result<Value, ErrorData> {
+pub(super) fn skills_list(
+    runtime: &mut OpenSkillRuntime,
+    params: &Value,
+) -> Result<Value, ErrorData> {
     let (skills, next) = page(runtime.skills_for_model(), cursor(params)?, PAGE)?;
     // One that cannot be read just now is not listed; asking for it says why.
     let entries = skills.iter().filter_map(|skill| entry(runtime, &skill.id).ok());
@@ -179,22 +204,30 @@ pub(super) fn skills_list(runtime: &OpenSkillRuntime, params: &Value) -> Result<
 }
 
 /// `skills/get`: one skill, listed or not.
-pub(super) fn skills_get(runtime: &OpenSkillRuntime, params: &Value) -> Result<Value, ErrorData> {
+pub(super) fn skills_get(
+    runtime: &mut OpenSkillRuntime,
+    params: &Value,
+) -> Result<Value, ErrorData> {
     let address = text(params, "uri")?;
     let (id, path) = located(runtime, address)?;
-    if path != "SKILL.md" {
+    if path != SKILL_FILE {
         return Err(unknown(address));
     }
     let skill = entry(runtime, &id).map_err(|error| failed(&error))?;
     Ok(complete("skill", &skill, None))
 }
 
-fn entry(runtime: &OpenSkillRuntime, id: &str) -> Result<Value, RuntimeError> {
+fn entry(runtime: &mut OpenSkillRuntime, id: &str) -> Result<Value, RuntimeError> {
     let contents = runtime.contents(id)?;
-    let file = |file: &FileDigest| json!({"uri": uri(id, &file.path), "digest": file.sha256, "size": file.size});
+    runtime.warn_beyond_limits(id, &contents)?;
+    let skill = runtime.skill(id)?;
+    let file = |file: &FileDigest| {
+        let path = served_path(skill, &file.path);
+        json!({"uri": uri(id, &path), "digest": file.sha256, "size": file.size})
+    };
     let resources: Vec<Value> = contents.files.iter().map(file).collect();
     Ok(json!({
-        "uri": uri(id, "SKILL.md"),
+        "uri": uri(id, SKILL_FILE),
         "frontmatter": contents.frontmatter,
         "resources": resources,
     }))

@@ -342,7 +342,7 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        type Answer = fn(&OpenSkillRuntime, &Value) -> Result<Value, ErrorData>;
+        type Answer = fn(&mut OpenSkillRuntime, &Value) -> Result<Value, ErrorData>;
         let answer: Answer = match request.method.as_str() {
             "skills/list" => catalogue::skills_list,
             "skills/get" => catalogue::skills_get,

@@ -320,6 +320,46 @@ fn skills_are_resources_and_the_extension_lists_them() {
 }
 
 #[test]
+fn a_skill_whose_file_is_called_otherwise_is_served_as_the_standard_says() {
+    let env = TestEnv::with("//- /s/low/skill.md\n---\nname: low\ndescription: d\n---\nBody.\n");
+    let mut client = Client::start(&env, "");
+    let listed = client.ask("skills/list", &json!({}));
+    let skill = &listed["result"]["skills"][0];
+    assert_eq!(skill["frontmatter"]["name"], "low", "{listed}");
+    assert_eq!(skill["resources"][0]["uri"], "skill://s/low/SKILL.md", "{listed}");
+    let read = client.ask("resources/read", &json!({"uri": "skill://s/low/SKILL.md"}));
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().ends_with("Body.\n"), "{read}");
+    let other = client.ask("resources/read", &json!({"uri": "skill://s/low/skill.md"}));
+    assert!(other["error"].is_object(), "{other}");
+    let folder = client.ask("resources/directory/read", &json!({"uri": "skill://s/low"}));
+    assert_eq!(folder["result"]["resources"][0]["uri"], "skill://s/low/SKILL.md", "{folder}");
+}
+
+#[test]
+fn a_skill_beyond_what_every_host_accepts_is_served_with_a_warning() {
+    let env = TestEnv::with(SKILLS);
+    for number in 0..512 {
+        env.write(&format!("s/pdf/many/{number}.md"), b"x");
+    }
+    let mut client = Client::start(&env, "");
+    for _ in 0..2 {
+        let listed = client.ask("skills/list", &json!({}));
+        assert_eq!(listed["result"]["skills"][0]["resources"].as_array().unwrap().len(), 516);
+    }
+    client.go();
+    let log = openskills(&env, "log show --json").stdout;
+    assert_eq!(log.matches("skill.beyond_limits").count(), 1, "{log}");
+    let told = openskills(&env, "validate s/pdf");
+    assert!(
+        told.stdout.contains("beyond-mcp-limits") || told.stderr.contains("beyond-mcp-limits"),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
+    assert!(!openskills(&env, "validate s/slow").stdout.contains("beyond-mcp-limits"));
+}
+
+#[test]
 fn long_lists_come_in_pages_and_ids_are_completed() {
     let env = TestEnv::with(SKILLS);
     for number in 0..120 {
