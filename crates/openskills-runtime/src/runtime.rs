@@ -16,6 +16,7 @@ mod served;
 mod tools;
 mod watched;
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -441,7 +442,24 @@ impl OpenSkillRuntime {
         let visible = self.list_skills();
         let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
         let open = visible.into_iter().zip(by_model).filter(|(_, may)| *may);
-        self.with_word(open.map(|(skill, _)| skill).collect())
+        let words = OnceCell::new();
+        open.map(|(skill, _)| skill).filter(|skill| self.is_told(skill, &words)).collect()
+    }
+
+    /// Returns at most `size` of them, from a place in the list of all skills that can be used, and the place where the next ones begin. Only those are
+    /// looked at: nobody waits for thousands.
+    pub fn page_for_model(&self, start: usize, size: usize) -> (Vec<Arc<Skill>>, Option<usize>) {
+        let (all, words) = (self.list_skills(), OnceCell::new());
+        let mut page = Vec::new();
+        for (at, skill) in all.iter().enumerate().skip(start) {
+            if page.len() == size {
+                return (page, Some(at));
+            }
+            if model_may_invoke(skill) && self.is_told(skill, &words) {
+                page.push(Arc::clone(skill));
+            }
+        }
+        (page, None)
     }
 
     /// Discovers the skills, and again whenever they change, until `on_change` breaks off. The first call is for the first

@@ -1,6 +1,6 @@
 //! Skills of other MCP servers: nothing of them is shown to a model before the user approved them as they are.
 
-use std::sync::Arc;
+use std::cell::OnceCell;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -58,21 +58,12 @@ impl OpenSkillRuntime {
         Some(ServedEntry { server: server.to_owned(), uri: uri.to_owned(), approval })
     }
 
-    /// Returns those of `skills` that a model may be told of. Of what servers serve it hears after the user's word; where no word can be
-    /// read, none was given.
-    pub(super) fn with_word(&self, skills: Vec<Arc<Skill>>) -> Vec<Arc<Skill>> {
-        if skills.iter().all(|skill| skill.served_by().is_none()) {
-            return skills;
-        }
-        let approvals = self.approvals().ok();
-        let is_given = |skill: &Arc<Skill>| match (&skill.place, &approvals) {
-            (Place::Served(served), Some(approvals)) => {
-                self.word_of(skill, served, approvals) == Word::Given
-            }
-            (Place::Served(_), None) => false,
-            (Place::Builtin(_) | Place::Folder { .. }, _) => true,
-        };
-        skills.into_iter().filter(is_given).collect()
+    /// Returns whether a model may be told of a skill: of what servers serve it hears after the user's word. The words are read once; where none can be read,
+    /// none was given.
+    pub(super) fn is_told(&self, skill: &Skill, words: &OnceCell<Option<Approvals>>) -> bool {
+        let Place::Served(served) = &skill.place else { return true };
+        let approvals = words.get_or_init(|| self.approvals().ok()).as_ref();
+        approvals.is_some_and(|approvals| self.word_of(skill, served, approvals) == Word::Given)
     }
 
     /// Refuses a skill of a server that the user has not approved as it is.

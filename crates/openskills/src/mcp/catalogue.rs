@@ -25,14 +25,22 @@ pub(super) fn page<T>(
     cursor: Option<&str>,
     size: usize,
 ) -> Result<(Vec<T>, Option<String>), ErrorData> {
-    let wrong = || ErrorData::invalid_params("the cursor is none of ours", None);
-    let start: usize = cursor.map_or(Ok(0), str::parse).map_err(|_| wrong())?;
+    let start = place(cursor)?;
     if start > all.len() {
-        return Err(wrong());
+        return Err(no_cursor());
     }
     let end = start.saturating_add(size).min(all.len());
     let next = (end < all.len()).then(|| end.to_string());
     Ok((all.into_iter().skip(start).take(end - start).collect(), next))
+}
+
+/// Returns the place in a list that a cursor means.
+pub(super) fn place(cursor: Option<&str>) -> Result<usize, ErrorData> {
+    cursor.map_or(Ok(0), str::parse).map_err(|_| no_cursor())
+}
+
+fn no_cursor() -> ErrorData {
+    ErrorData::invalid_params("the cursor is none of ours", None)
 }
 
 /// Returns every skill's SKILL.md as a resource.
@@ -197,10 +205,14 @@ pub(super) fn skills_list(
     runtime: &mut OpenSkillRuntime,
     params: &Value,
 ) -> Result<Value, ErrorData> {
-    let (skills, next) = page(runtime.skills_for_model(), cursor(params)?, PAGE)?;
+    let (skills, next) = runtime.page_for_model(place(cursor(params)?)?, PAGE);
     // One that cannot be read just now is not listed; asking for it says why.
     let entries = skills.iter().filter_map(|skill| entry(runtime, &skill.id).ok());
-    Ok(complete("skills", &Value::from(entries.collect::<Vec<_>>()), next))
+    Ok(complete(
+        "skills",
+        &Value::from(entries.collect::<Vec<_>>()),
+        next.map(|next| next.to_string()),
+    ))
 }
 
 /// `skills/get`: one skill, listed or not.

@@ -9,7 +9,7 @@ use super::server::Served;
 use super::tools::{MOST_SECONDS, Which};
 
 /// With more skills than these their names are not written into the schemas: the list is a tool of its own.
-const MOST_NAMES: usize = 200;
+pub(super) const MOST_NAMES: usize = 200;
 
 /// Returns the tools as a client is told of them; `skills` are the names that can be used.
 pub(super) fn tools(served: &Served, skills: &[String]) -> Vec<Tool> {
@@ -106,9 +106,9 @@ fn output_schema(which: Which) -> Value {
         Which::Read => (
             json!({
                 "id": text(), "name": text(), "content": text(), "hash": text(), "source": text(),
-                "repeated": {"type": "boolean"}, "files": {"type": "array", "items": text()}, "moreFiles": {"type": "integer"},
+                "files": {"type": "array", "items": text()}, "moreFiles": {"type": "integer"},
             }),
-            json!(["id", "name", "content", "hash", "source", "repeated", "files", "moreFiles"]),
+            json!(["id", "name", "content", "hash", "source", "files", "moreFiles"]),
         ),
         Which::ReadResource => (
             json!({"uri": text(), "path": text(), "sha256": text(), "size": {"type": "integer"}, "text": text(), "base64": text()}),

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::ask::{Questions, Trust};
 use super::changes::Changes;
 use super::clients::Clients;
-use super::schemas::tools;
+use super::schemas::{MOST_NAMES, tools};
 use super::tools::{Failure, Reading, Which, run_script};
 use super::until_end::UntilEnd;
 use super::{catalogue, prompts};
@@ -230,7 +230,9 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let all = self.with(&context, |runtime, served| {
             let name = |skill: &Arc<Skill>| skill.name.to_string();
-            let names: Vec<String> = runtime.skills_for_model().iter().map(name).collect();
+            // One more than are named says that there are too many to name.
+            let (skills, _) = runtime.page_for_model(0, MOST_NAMES + 1);
+            let names: Vec<String> = skills.iter().map(name).collect();
             Ok(tools(served, &names))
         });
         Ok(ListToolsResult::with_all_items(all.await?))

@@ -156,19 +156,23 @@ fn list(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToo
     let mut arguments = Arguments(arguments);
     let (query, cursor) = (arguments.text("query")?, arguments.text("cursor")?);
     arguments.end()?;
-    let all = runtime.skills_for_model();
-    let skills = match query {
-        None => all,
+    let wrong = |error: rmcp::ErrorData| Failure::Arguments(error.message.to_string());
+    let (skills, next) = match query {
+        None => {
+            let start = super::catalogue::place(cursor.as_deref()).map_err(wrong)?;
+            let (skills, next) = runtime.page_for_model(start, PAGE);
+            (skills, next.map(|next| next.to_string()))
+        }
         Some(query) => {
+            let all = runtime.skills_for_model();
             let hits = runtime.search(&query);
             let found = |hit: &openskills_runtime::SearchHit| {
                 all.iter().find(|skill| skill.id == hit.skill.id).cloned()
             };
-            hits.iter().filter_map(found).collect()
+            let found = hits.iter().filter_map(found).collect();
+            super::catalogue::page(found, cursor.as_deref(), PAGE).map_err(wrong)?
         }
     };
-    let page = super::catalogue::page(skills, cursor.as_deref(), PAGE);
-    let (skills, next) = page.map_err(|error| Failure::Arguments(error.message.to_string()))?;
     let lines: String =
         skills.iter().map(|skill| format!("{}: {}\n", skill.id, skill.listing())).collect();
     let entry = |skill: &Arc<openskills_runtime::Skill>| {
@@ -191,8 +195,13 @@ fn read(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToo
     let mut arguments = Arguments(arguments);
     let (name, given) = (arguments.required("name")?, arguments.text("arguments")?);
     arguments.end()?;
-    let options =
-        ActivateOptions { invoker: Invoker::Model, arguments: given, ..ActivateOptions::default() };
+    // One server may serve many conversations: none of them knows what another was told.
+    let options = ActivateOptions {
+        invoker: Invoker::Model,
+        arguments: given,
+        again: true,
+        ..ActivateOptions::default()
+    };
     let loaded = runtime.activate(&name, &options)?;
     let data = json!({
         "id": loaded.id,
@@ -200,7 +209,6 @@ fn read(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToo
         "content": loaded.content,
         "hash": loaded.activation.hash,
         "source": loaded.activation.source.to_string(),
-        "repeated": loaded.activation.repeated,
         "files": loaded.resources.files,
         "moreFiles": loaded.resources.more,
     });

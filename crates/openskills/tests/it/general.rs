@@ -45,7 +45,7 @@ fn help_lists_every_command() {
         stdout:   new          Make the beginnings of a skill
         stdout:   validate     Check skills against the Agent Skills standard
         stdout:   cache        Show or clear what is kept to be faster
-        stdout:   mcp          Serve skills to clients of the Model Context Protocol
+        stdout:   mcp          Serve skills to clients of the Model Context Protocol, and use those of its servers
         stdout:   show         Show all properties of a skill, its digests and its files
         stdout:   completions  Print a completion script for a shell
         stdout:   help         Print this message or the help of the given subcommand(s)

@@ -26,6 +26,15 @@ More.
 //- /s/pdf/scripts/hi.py
 import json, sys
 print(json.dumps({'hi': sys.argv[1:], 'in': json.load(sys.stdin)}))
+//- /s/quick/SKILL.md
+---
+name: quick
+description: Is done at once.
+disable-model-invocation: true
+---
+Quick.
+//- /s/quick/scripts/quick.sh
+echo quick
 //- /s/slow/SKILL.md
 ---
 name: slow
@@ -166,7 +175,7 @@ fn tools_list_read_and_read_files() {
     fits(1, &read);
     assert!(read["content"][0]["text"].as_str().unwrap().contains("about tables"), "{read}");
     let again = client.tool("skills.read", &json!({"name": "pdf", "arguments": "tables"}));
-    assert_eq!(again["structuredContent"]["repeated"], true);
+    assert_eq!(again["content"], read["content"], "another conversation may ask");
     let file =
         client.tool("skills.read_resource", &json!({"name": "pdf", "path": "references/guide.md"}));
     fits(2, &file);
@@ -269,7 +278,12 @@ fn skills_are_resources_and_the_extension_lists_them() {
         .collect();
     assert_eq!(
         uris,
-        ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md", "skill://s/waits/SKILL.md"]
+        [
+            "skill://s/pdf/SKILL.md",
+            "skill://s/quick/SKILL.md",
+            "skill://s/slow/SKILL.md",
+            "skill://s/waits/SKILL.md"
+        ]
     );
     let listed = client.ask("skills/list", &json!({}));
     let skill = &listed["result"]["skills"][0];
@@ -310,7 +324,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
         assert!(matches!(code, Some(-32602 | -32002)), "{method} {uri}: {failed}");
     }
     let prompts = client.ask("prompts/list", &json!({}));
-    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 3);
+    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 4);
     let prompt =
         client.ask("prompts/get", &json!({"name": "pdf", "arguments": {"arguments": "tables"}}));
     let text = prompt["result"]["messages"][0]["content"]["text"].as_str().unwrap();
@@ -453,6 +467,11 @@ fn a_request_of_100_megabytes_and_half_a_one_do_not_end_the_server() {
 fn the_client_of_the_official_sdk_is_served() {
     let env = TestEnv::with(SKILLS);
     approve(&env, "pdf");
+    official_client(env, env!("CARGO_BIN_EXE_openskills"));
+}
+
+/// Has the client of the official SDK for Python use a server: a program, or an address.
+pub(crate) fn official_client(env: TestEnv, server: &str) {
     let path = std::env::var("MCP_PYTHONPATH").unwrap_or_default();
     let env = env.var("PYTHONPATH", &path);
     if env.run_args("python3", &["-c", "import mcp"]).code != Some(0) {
@@ -462,6 +481,6 @@ fn the_client_of_the_official_sdk_is_served() {
         );
     }
     env.write("client.py", include_bytes!("mcp_client.py"));
-    let done = env.run_args("python3", &["client.py", env!("CARGO_BIN_EXE_openskills")]);
+    let done = env.run_args("python3", &["client.py", server]);
     assert_eq!((done.code, done.stdout.trim()), (Some(0), "all is well"), "{}", done.stderr);
 }

@@ -5,11 +5,21 @@ import sys
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.types import ElicitResult
+
+
+def server():
+    if sys.argv[1].startswith("http"):
+        return sys.argv[1]
+    return stdio_client(StdioServerParameters(command=sys.argv[1], args=["mcp", "--dir", "s"]))
+
+
+async def asked(context, params):
+    return ElicitResult(action="accept", content={"decision": "once"})
 
 
 async def talk(mode):
-    server = StdioServerParameters(command=sys.argv[1], args=["mcp", "--dir", "s"])
-    async with Client(stdio_client(server), mode=mode) as client:
+    async with Client(server(), mode=mode, elicitation_callback=asked) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
         assert "skills.read" in tools, tools
         listed = await client.call_tool("skills.list", {})
@@ -19,13 +29,19 @@ async def talk(mode):
         ran = await client.call_tool("skills.run_script", {"name": "pdf", "args": ["x"], "input": 1})
         assert ran.structured_content["output"] == {"hi": ["x"], "in": 1}, ran
         resources = (await client.list_resources()).resources
-        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/slow/SKILL.md", "skill://s/waits/SKILL.md"]
+        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/slow/SKILL.md", "skill://s/waits/SKILL.md"]
         contents = (await client.read_resource("skill://s/pdf/references/guide.md")).contents
         assert contents[0].text == "The guide.\n", contents
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
-        assert prompts == {"pdf", "slow", "waits"}, prompts
+        assert prompts == {"pdf", "quick", "slow", "waits"}, prompts
         prompt = await client.get_prompt("pdf", {"arguments": "tables"})
         assert "about tables" in prompt.messages[0].content.text, prompt
+        # What is not approved is asked where this client is believed.
+        ran = await client.call_tool("skills.run_script", {"name": "quick"})
+        if sys.argv[1].startswith("http"):
+            assert ran.is_error and "openskills approve" in ran.content[0].text, ran
+        else:
+            assert ran.structured_content["stdout"] == "quick\n", ran
 
 
 for mode in ("legacy", "auto"):

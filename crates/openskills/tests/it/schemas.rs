@@ -30,6 +30,9 @@ fn every_output_fits_its_schema() {
         "skills/asks/SKILL.md",
         b"---\nname: asks\ndescription: d\nmodel: m\ncontext: fork\nagent: a\nhooks: {Stop: []}\npaths: [x]\n---\n",
     );
+    let program = env!("CARGO_BIN_EXE_openskills");
+    openskills(&env, &format!("mcp add docs -- {program} mcp --dir skills"));
+    openskills(&env, "mcp add gone --no-sync -- none");
     for (name, arguments) in [
         ("openskills-validate", "validate --json -r skills none"),
         ("openskills-validate", "validate --json --lenient skills/pdf"),
@@ -62,6 +65,11 @@ fn every_output_fits_its_schema() {
         ("openskills-cache", "cache clear wasm --json"),
         ("openskills-new", "new fresh --json"),
         ("openskills-error", "new fresh --json"),
+        ("openskills-mcp-install", "mcp install cursor --dry-run --json"),
+        ("openskills-mcp-list", "mcp list --json"),
+        ("openskills-mcp-sync", "mcp sync --json"),
+        ("openskills-list", "list --json"),
+        ("openskills-error", "mcp sync none --json"),
         ("openskills-error", "activate none --json --dir skills"),
         ("openskills-error", "activate bad --json --dir skills"),
         ("openskills-error", "read pdf ../x --json --dir skills"),
