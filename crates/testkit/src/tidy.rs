@@ -52,6 +52,8 @@ pub const LICENCES: &[&str] = &[
     "ISC",
     "MIT",
     "MIT-0",
+    // Data, not code: the list of certificates that browsers believe.
+    "CDLA-Permissive-2.0",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",

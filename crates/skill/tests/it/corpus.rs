@@ -129,6 +129,7 @@ fn every_code_about_content_has_a_case() {
         Code::UnknownAgent,
         Code::BadUrl,
         Code::BadPath,
+        Code::BeyondMcpLimits,
         Code::DeniedByPolicy,
         Code::AgentsFile,
         Code::ReferenceMissing,
