@@ -1,0 +1,38 @@
+//! Which kind of archive a file is, and what is in it.
+
+use crate::{PackError, Package, tarball, zip_read};
+
+/// The largest archive that is read.
+pub const MAX_ARCHIVE: u64 = 64 << 20;
+
+/// A kind of archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// ZIP.
+    Zip,
+    /// A tarball, compressed with gzip.
+    TarGz,
+}
+
+/// Says what kind of archive bytes are, by how they begin.
+pub fn format_of(bytes: &[u8]) -> Option<Format> {
+    match bytes {
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
+        [0x1f, 0x8b, ..] => Some(Format::TarGz),
+        _ => None,
+    }
+}
+
+/// Reads an archive of one skill.
+pub fn read(bytes: &[u8]) -> Result<Package, PackError> {
+    let size = bytes.len() as u64;
+    if size > MAX_ARCHIVE {
+        let what = "bytes of the archive";
+        return Err(PackError::Limit { what, found: size, limit: MAX_ARCHIVE });
+    }
+    match format_of(bytes) {
+        Some(Format::Zip) => zip_read::read(bytes),
+        Some(Format::TarGz) => tarball::read(bytes),
+        None => Err(PackError::NotAnArchive),
+    }
+}

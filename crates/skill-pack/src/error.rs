@@ -1,0 +1,82 @@
+//! Why an archive is not taken.
+
+use skill_fs::FsError;
+
+/// Why an archive is not taken, or not made. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// It is no archive that is known.
+    #[error("it is neither a ZIP file nor a tarball compressed with gzip")]
+    NotAnArchive,
+    /// It is not put together as it should be.
+    #[error("the archive is damaged or made to deceive: {0}")]
+    Malformed(String),
+    /// It uses something that no skill needs.
+    #[error("the archive uses {0}, which no skill needs")]
+    Unsupported(&'static str),
+    /// An entry has a name that leads elsewhere, or that no skill may use.
+    #[error("`{name}`: {why}")]
+    Name {
+        /// The name as it stands there.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An entry is no file and no folder.
+    #[error("`{name}` is {kind}; only files and folders are taken")]
+    Kind {
+        /// Its name.
+        name: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// It has more, or larger ones, than are taken.
+    #[error("{what}: {found}, and at most {limit} are taken")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much.
+        found: u64,
+        /// How much is taken.
+        limit: u64,
+    },
+    /// It grows more than anything that is packed for good.
+    #[error("`{name}` grows from {packed} to {size} bytes: that is a bomb")]
+    Bomb {
+        /// The entry.
+        name: String,
+        /// Its size in the archive.
+        packed: u64,
+        /// Its size as far as it was read.
+        size: u64,
+    },
+    /// There is not one folder at its root.
+    #[error("{0}")]
+    Root(String),
+    /// There is no SKILL.md in it.
+    #[error("there is no SKILL.md in `{0}`")]
+    NoSkillFile(String),
+    /// Its signature does not hold.
+    #[error("the signature does not hold: {0}")]
+    Signature(String),
+    /// The program that signs and verifies cannot be used.
+    #[error("`ssh-keygen` cannot be used: {0}")]
+    NoSigner(String),
+    /// A file or folder cannot be used.
+    #[error(transparent)]
+    Files(#[from] FsError),
+}
+
+impl PackError {
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Root(_) => Some(
+                "an archive holds one folder, called as the skill; `openskills pack DIR` makes one",
+            ),
+            Self::Kind { .. } => Some("copy what a link leads to into the skill"),
+            Self::NoSigner(_) => Some("install OpenSSH 8.2 or later"),
+            _ => None,
+        }
+    }
+}

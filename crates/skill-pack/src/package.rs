@@ -1,0 +1,96 @@
+//! A skill as a set of files in memory.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use skill::{RelPath, SKILL_FILE};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+
+use crate::PackError;
+use crate::tree::{MAX_FILE, Tree};
+
+/// A skill as a set of files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    /// The name of its folder.
+    pub name: String,
+    /// Its files, sorted by path.
+    pub files: Vec<PackedFile>,
+}
+
+/// A file of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedFile {
+    /// Its path, seen from the skill.
+    pub path: RelPath,
+    /// Whether it may be run.
+    pub executable: bool,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+impl Package {
+    /// Reads a folder. What no archive may hold is refused here as well: a link, a name that differs from another only in case.
+    pub fn of_folder(folder: &AbsPath) -> Result<Self, PackError> {
+        let root = Root::open(folder)?;
+        let name = root.path().file_name().unwrap_or("skill").to_owned();
+        let mut tree = Tree::default();
+        for entry in walk(&root, &WalkLimits::SKILL)? {
+            let shown = format!("{name}/{}", entry.path);
+            match entry.kind {
+                Kind::Folder => tree.folder(&shown)?,
+                Kind::File { executable, .. } => {
+                    tree.file(&shown, (executable, root.read(&entry.path, MAX_FILE)?))?;
+                }
+                Kind::Link(_) => return Err(PackError::Kind { name: shown, kind: "a link" }),
+                Kind::Other(kind) => return Err(PackError::Kind { name: shown, kind }),
+            }
+        }
+        tree.package()
+    }
+
+    pub(crate) fn checked(self) -> Result<Self, PackError> {
+        let has_skill_file = self.file(SKILL_FILE).is_some();
+        if has_skill_file { Ok(self) } else { Err(PackError::NoSkillFile(self.name)) }
+    }
+
+    /// Returns a file of it.
+    pub fn file(&self, path: &str) -> Option<&PackedFile> {
+        self.files.iter().find(|file| file.path.as_str() == path)
+    }
+
+    /// Writes it as a new folder `to`, which must not be there.
+    pub fn unpack(&self, to: &Path) -> Result<(), PackError> {
+        let failed = |path: &Path, source: io::Error| FsError::Io {
+            path: path.display().to_string(),
+            source,
+        };
+        fs::create_dir(to).map_err(|source| failed(to, source))?;
+        for file in &self.files {
+            let path = to.join(file.path.as_str());
+            let made = path
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| fs::File::create_new(&path))
+                .and_then(|mut new| io::Write::write_all(&mut new, &file.bytes))
+                .and_then(|()| set_mode(&path, file));
+            made.map_err(|source| failed(&path, source))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, file: &PackedFile) -> io::Result<()> {
+    let mode = if file.executable { 0o755 } else { 0o644 };
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+fn set_mode(_: &Path, _: &PackedFile) -> io::Result<()> {
+    Ok(())
+}

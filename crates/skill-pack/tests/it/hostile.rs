@@ -1,0 +1,282 @@
+//! Archives that nobody should take, made by hand.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::{DeflateEncoder, GzEncoder};
+use skill_pack::{PackError, read};
+
+type Builder = tar::Builder<GzEncoder<Vec<u8>>>;
+
+/// An entry of a ZIP file, with everything that can be wrong about it.
+#[derive(Clone)]
+struct Entry {
+    name: Vec<u8>,
+    /// The name in the header before the bytes.
+    local: Option<Vec<u8>>,
+    data: Vec<u8>,
+    size: Option<u32>,
+    crc: Option<u32>,
+    method: u16,
+    flags: u16,
+    mode: u32,
+    extra: Vec<u8>,
+    at: Option<u32>,
+}
+
+fn entry(name: &str, data: &[u8]) -> Entry {
+    Entry {
+        name: name.as_bytes().to_vec(),
+        local: None,
+        data: data.to_vec(),
+        size: None,
+        crc: None,
+        method: 0,
+        flags: 0,
+        mode: 0o100_644,
+        extra: Vec::new(),
+        at: None,
+    }
+}
+
+fn zip(entries: &[Entry]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut central = Vec::new();
+    let p16 = |bytes: &mut Vec<u8>, values: &[u16]| {
+        values.iter().for_each(|v| bytes.extend(v.to_le_bytes()));
+    };
+    let p32 = |bytes: &mut Vec<u8>, values: &[u32]| {
+        values.iter().for_each(|v| bytes.extend(v.to_le_bytes()));
+    };
+    for entry in entries {
+        let at = entry.at.unwrap_or(u32::try_from(bytes.len()).unwrap());
+        let size = entry.size.unwrap_or(u32::try_from(entry.data.len()).unwrap());
+        let packed = u32::try_from(entry.data.len()).unwrap();
+        let crc = entry.crc.unwrap_or_else(|| crc32fast::hash(&entry.data));
+        let local = entry.local.as_ref().unwrap_or(&entry.name);
+        bytes.extend(b"PK\x03\x04");
+        p16(&mut bytes, &[20, entry.flags, entry.method, 0, 33]);
+        p32(&mut bytes, &[crc, packed, size]);
+        p16(&mut bytes, &[u16::try_from(local.len()).unwrap(), 0]);
+        bytes.extend(local);
+        bytes.extend(&entry.data);
+        central.extend(b"PK\x01\x02");
+        p16(&mut central, &[(3 << 8) | 20, 20, entry.flags, entry.method, 0, 33]);
+        p32(&mut central, &[crc, packed, size]);
+        p16(
+            &mut central,
+            &[
+                u16::try_from(entry.name.len()).unwrap(),
+                u16::try_from(entry.extra.len()).unwrap(),
+                0,
+                0,
+                0,
+            ],
+        );
+        p32(&mut central, &[entry.mode << 16, at]);
+        central.extend(&entry.name);
+        central.extend(&entry.extra);
+    }
+    let (start, size) =
+        (u32::try_from(bytes.len()).unwrap(), u32::try_from(central.len()).unwrap());
+    bytes.extend(central);
+    bytes.extend(b"PK\x05\x06");
+    let count = u16::try_from(entries.len()).unwrap();
+    p16(&mut bytes, &[0, 0, count, count]);
+    p32(&mut bytes, &[size, start]);
+    p16(&mut bytes, &[0]);
+    bytes
+}
+
+fn deflated(data: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+const TEXT: &[u8] = b"---\nname: pdf\ndescription: d\n---\nBody.\n";
+
+fn skill() -> Entry {
+    entry("pdf/SKILL.md", TEXT)
+}
+
+#[test]
+fn the_honest_one_is_taken() {
+    let package = read(&zip(&[skill(), entry("pdf/a", b"x")])).unwrap();
+    assert_eq!(package.files.len(), 2);
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    for name in [
+        "../evil",
+        "pdf/../../evil",
+        "/etc/cron.d/evil",
+        "pdf/..",
+        "..\\evil",
+        "pdf\\evil",
+        "C:\\evil",
+        "C:evil",
+        "//server/share",
+        "pdf//x",
+        "./pdf/x",
+        "pdf/skill.md",
+        "PDF/x",
+        "pdf/SKILL.md/x",
+        "other/x",
+        "x",
+        "pdf/a\nb",
+        "pdf/con",
+        "pdf/x ",
+        "__MACOSX/x",
+        "",
+        "/",
+        ".",
+        "..",
+        "pdf/a\0b",
+        "pdf/~/\u{1b}[2J",
+    ] {
+        assert!(read(&zip(&[skill(), entry(name, b"x")])).is_err(), "{name:?}");
+    }
+    let bytes = Entry { name: b"pdf/\xff\xfe".to_vec(), ..entry("x", b"x") };
+    assert!(read(&zip(&[skill(), bytes])).is_err());
+}
+
+#[test]
+fn entries_that_are_no_files_are_refused() {
+    for (mode, kind) in [
+        (0o120_777, "a link"),
+        (0o020_644, "a device"),
+        (0o060_644, "a device"),
+        (0o010_644, "a FIFO"),
+        (0o140_644, "a socket"),
+    ] {
+        let error =
+            read(&zip(&[skill(), Entry { mode, ..entry("pdf/x", b"/etc/passwd") }])).unwrap_err();
+        assert!(matches!(&error, PackError::Kind { kind: found, .. } if *found == kind), "{error}");
+    }
+    let folder = Entry { mode: 0o040_755, ..entry("pdf/x", b"bytes") };
+    assert!(read(&zip(&[skill(), folder])).is_err());
+    assert!(
+        read(&zip(&[skill(), Entry { mode: 0o040_755, ..entry("pdf/x/", b"bytes") }])).is_err()
+    );
+    // The skill itself may be none either.
+    assert!(read(&zip(&[Entry { mode: 0o120_777, ..skill() }])).is_err());
+}
+
+#[test]
+fn bombs_are_refused_before_they_grow() {
+    let zeros = vec![0; 32 << 20];
+    let bomb = Entry {
+        data: deflated(&zeros),
+        size: Some(32 << 20),
+        crc: Some(crc32fast::hash(&zeros)),
+        method: 8,
+        ..entry("pdf/bomb", b"")
+    };
+    assert!(matches!(read(&zip(&[skill(), bomb.clone()])), Err(PackError::Bomb { .. })));
+    // One that says that it is small.
+    let liar = Entry { size: Some(10), ..bomb };
+    assert!(matches!(read(&zip(&[skill(), liar])), Err(PackError::Malformed(_))));
+    // One that is too large without growing much.
+    let large: Vec<Entry> =
+        (0..6).map(|number| entry(&format!("pdf/{number}"), &vec![7; 12 << 20])).collect();
+    assert!(read(&zip(&[&[skill()], large.as_slice()].concat())).is_err());
+    let many: Vec<Entry> = (0..10_001).map(|number| entry(&format!("pdf/{number}"), b"")).collect();
+    assert!(matches!(read(&zip(&many)), Err(PackError::Limit { .. })));
+    // The same for tarballs.
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&vec![0; 64 << 20]).unwrap();
+    assert!(matches!(read(&gzip.finish().unwrap()), Err(PackError::Bomb { .. })));
+}
+
+#[test]
+fn what_two_readers_read_in_two_ways_is_refused() {
+    let good = zip(&[skill(), entry("pdf/a", b"x")]);
+    let twice = zip(&[skill(), entry("pdf/SKILL.md", b"other")]);
+    let renamed = zip(&[Entry { local: Some(b"pdf/OTHER.md".to_vec()), ..skill() }]);
+    let shared = zip(&[skill(), Entry { at: Some(0), ..entry("pdf/b", TEXT) }]);
+    let checksum = zip(&[Entry { crc: Some(1), ..skill() }]);
+    let longer = zip(&[Entry { size: Some(3), ..skill() }]);
+    let secret = zip(&[Entry { flags: 1, ..skill() }]);
+    let method = zip(&[Entry { method: 12, ..skill() }]);
+    let tail = Entry {
+        data: [deflated(b"x"), b"more".to_vec()].concat(),
+        size: Some(1),
+        crc: Some(crc32fast::hash(b"x")),
+        method: 8,
+        ..entry("pdf/t", b"")
+    };
+    let mut unicode = vec![0x75, 0x70, 10, 0, 1, 0, 0, 0, 0];
+    unicode.extend(b"other");
+    let named_twice = zip(&[skill(), Entry { extra: unicode, ..entry("pdf/a", b"x") }]);
+    let before = [b"MZ fake program".to_vec(), good.clone()].concat();
+    let after = [good.clone(), b"tail".to_vec()].concat();
+    let both = [good.clone(), good.clone()].concat();
+    let cut = good[..good.len() - 5].to_vec();
+    for (bytes, what) in [
+        (twice, "a name twice"),
+        (renamed, "another name before the bytes"),
+        (shared, "bytes that two share"),
+        (checksum, "a wrong checksum"),
+        (longer, "a wrong size"),
+        (secret, "encryption"),
+        (method, "another compression"),
+        (zip(&[skill(), tail]), "bytes after the end"),
+        (named_twice, "two names"),
+        (before, "something before it"),
+        (after, "something after it"),
+        (both, "two archives"),
+        (cut, "half of one"),
+        (Vec::new(), "nothing"),
+        (b"PK\x05\x06".to_vec(), "a directory alone"),
+        (zip(&[]), "no entries"),
+        (zip(&[entry("pdf/", b"")]), "a folder alone"),
+        (zip(&[entry("SKILL.md", TEXT)]), "no folder"),
+        (zip(&[entry("pdf/x", b"x")]), "no SKILL.md"),
+        (b"#!/bin/sh\n".to_vec(), "a script"),
+    ] {
+        assert!(read(&bytes).is_err(), "{what}");
+    }
+}
+
+#[test]
+fn tarballs_are_held_to_the_same() {
+    let tarball = |add: &dyn Fn(&mut Builder)| {
+        let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        file(&mut builder, b"pdf/SKILL.md", tar::EntryType::Regular, TEXT);
+        add(&mut builder);
+        builder.into_inner().unwrap().finish().unwrap()
+    };
+    assert!(read(&tarball(&|_| {})).is_ok());
+    assert!(read(&tarball(&|tar| file(tar, b"pdf/a", tar::EntryType::Regular, b"x"))).is_ok());
+    for (name, kind) in [
+        (&b"../evil"[..], tar::EntryType::Regular),
+        (b"/etc/evil", tar::EntryType::Regular),
+        (b"pdf/SKILL.md", tar::EntryType::Regular),
+        (b"pdf/skill.md", tar::EntryType::Regular),
+        (b"other/x", tar::EntryType::Regular),
+        (b"pdf/\xff", tar::EntryType::Regular),
+        (b"pdf/x", tar::EntryType::Symlink),
+        (b"pdf/x", tar::EntryType::Link),
+        (b"pdf/x", tar::EntryType::Char),
+        (b"pdf/x", tar::EntryType::Block),
+        (b"pdf/x", tar::EntryType::Fifo),
+        (b"pdf/x", tar::EntryType::GNUSparse),
+    ] {
+        assert!(read(&tarball(&|tar| file(tar, name, kind, b"x"))).is_err(), "{name:?} {kind:?}");
+    }
+}
+
+fn file(tar: &mut Builder, name: &[u8], kind: tar::EntryType, data: &[u8]) {
+    let mut header = tar::Header::new_gnu();
+    header.as_old_mut().name[..name.len()].copy_from_slice(name);
+    header.set_entry_type(kind);
+    header.set_size(data.len() as u64);
+    header.set_mode(0o644);
+    if matches!(kind, tar::EntryType::Symlink | tar::EntryType::Link) {
+        header.set_link_name("/etc/passwd").unwrap();
+    }
+    header.set_cksum();
+    tar.append(&header, data).unwrap();
+}
