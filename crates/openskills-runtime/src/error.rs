@@ -2,6 +2,7 @@
 
 use skill::Diagnostic;
 use skill_fs::FsError;
+use skill_pack::PackError;
 use skill_state::StateError;
 
 use crate::log::LogError;
@@ -106,6 +107,17 @@ pub enum RuntimeError {
         /// The label that was probably meant.
         nearest: Option<String>,
     },
+    /// A package is not taken.
+    #[error(transparent)]
+    Package(#[from] PackError),
+    /// It was not installed.
+    #[error("`{name}` was not installed there by openskills")]
+    NotInstalled {
+        /// What was asked for.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+    },
     /// There is no such approval.
     #[error("there is no approval `{name}`")]
     ApprovalNotFound {
@@ -197,6 +209,8 @@ impl RuntimeError {
             Self::SandboxUnavailable { .. } => "sandbox-unavailable",
             Self::Script { .. } => "script",
             Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
+            Self::Package(_) => "package",
+            Self::NotInstalled { .. } => "not-installed",
             Self::Server { .. } => "mcp-server",
             Self::ServerNotFound { .. } => "mcp-server-not-found",
             Self::ApprovalNotFound { .. } => "approval-not-found",
@@ -233,6 +247,12 @@ impl RuntimeError {
             Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())
+            }
+            Self::Package(error) => error.hint().map(str::to_owned),
+            Self::NotInstalled { nearest, .. } => {
+                Some(meant(nearest).unwrap_or_else(|| {
+                    "`openskills list --installed` shows all there are".to_owned()
+                }))
             }
             Self::ServerNotFound { nearest, .. } => Some(
                 meant(nearest)

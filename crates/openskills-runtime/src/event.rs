@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::policy::Decision;
-use crate::{Skill, SkillSource};
+use crate::{Installed, Skill, SkillSource};
 
 /// Something that happened to a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -69,6 +69,12 @@ pub enum Event {
         /// How large it is.
         warning: String,
     },
+    /// A skill was installed.
+    #[serde(rename = "skill.installed")]
+    Installed(Box<InstallRecord>),
+    /// A skill that was installed was removed.
+    #[serde(rename = "skill.uninstalled")]
+    Uninstalled(Box<InstallRecord>),
     /// A policy decided about a call or a run.
     #[serde(rename = "policy.decided")]
     PolicyDecided(PolicyDecision),
@@ -94,6 +100,17 @@ pub enum Change {
     New,
     /// It was another version.
     Changed,
+}
+
+/// A skill that was installed or removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InstallRecord {
+    /// Its folder.
+    pub path: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub installed: Installed,
 }
 
 /// One activation of a skill.
@@ -406,6 +423,7 @@ impl Event {
             | Self::Removed { skill_id, .. }
             | Self::BeyondLimits { skill_id, .. } => Some(skill_id),
             Self::Activated(activation) => Some(&activation.skill_id),
+            Self::Installed(_) | Self::Uninstalled(_) => None,
             Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
             Self::ResourceRead(read) => Some(&read.skill_id),
             Self::ScriptExecuted(execution) => Some(&execution.skill_id),

@@ -77,6 +77,7 @@ mod event;
 pub mod exec;
 mod hash;
 mod index;
+mod installed;
 mod load;
 pub mod log;
 mod naming;
@@ -120,6 +121,7 @@ pub use event::{
 };
 pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
+pub use installed::{Installed, InstalledSkills, SignatureRecord};
 pub use load::codex;
 pub use places::Places;
 pub use problem::{file_problem, problem_of};
@@ -134,8 +136,8 @@ pub use replay::{Fate, Repeated, Repetition, Replayed};
 pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
 pub use roots::SkillRoot;
 pub use runtime::{
-    Audited, Contents, Disclosure, FileDigest, OpenSkillRuntime, ToolContext, Word,
-    beyond_mcp_limits, change_lines,
+    Audited, Contents, Disclosure, FileDigest, InstallDone, InstallOrigin, InstallPlace,
+    InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, change_lines,
 };
 pub use sandbox;
 pub use scan::file_name;
@@ -145,6 +147,7 @@ pub use served::{
     Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange,
 };
 pub use skill_fs::Kind as FileKind;
+pub use skill_pack;
 pub use skill_state::audit as audit_state;
 pub use skill_state::{Approval, Approvals, Grant, OrgPolicy};
 pub use source::{Scope, SkillSource};

@@ -11,8 +11,8 @@ use skill_fs::AbsPath;
 use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
-    activate, approvals, approve, cache, check_tool, discover, files, list, log, mcp, new, prompt,
-    read, replay, run, sandbox_, search, show, switch, trust, validate, where_,
+    activate, approvals, approve, cache, check_tool, discover, files, install, list, log, mcp, new,
+    pack, prompt, read, replay, run, sandbox_, search, show, switch, test, trust, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -118,6 +118,10 @@ enum Command {
     Validate(validate::ValidateArgs),
     Cache(cache::CacheArgs),
     Mcp(mcp::McpArgs),
+    Pack(pack::PackArgs),
+    Install(install::InstallArgs),
+    Remove(install::RemoveArgs),
+    Test(test::TestArgs),
     Show(show::ShowArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS)]
@@ -152,6 +156,10 @@ impl Command {
             Self::Enable(args) => args.is_json(),
             Self::Disable(args) => args.is_json(),
             Self::Mcp(args) => args.is_json(),
+            Self::Pack(args) => args.json,
+            Self::Install(args) => args.json,
+            Self::Remove(args) => args.json,
+            Self::Test(args) => args.json,
             Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
         };
         if is_json { Form::Json } else { Form::Words }
@@ -198,6 +206,10 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::New(args) => new::new(&mut context, args)?,
         Command::Cache(args) => cache::cache(&mut context, args)?,
         Command::Mcp(args) => mcp::mcp(&mut context, args)?,
+        Command::Pack(args) => pack::pack(&mut context, args)?,
+        Command::Install(args) => install::install(&mut context, args)?,
+        Command::Remove(args) => install::remove(&mut context, args)?,
+        Command::Test(args) => test::test(&mut context, args)?,
         Command::Completions { shell } => {
             context.ui.out(&completions(*shell, Cli::command()))?;
             ExitCode::SUCCESS

@@ -32,6 +32,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
         RuntimeError::SkillNotFound { .. }
         | RuntimeError::ResourceNotFound { .. }
         | RuntimeError::ServerNotFound { .. }
+        | RuntimeError::NotInstalled { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
         RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
         RuntimeError::NeedsApproval { .. } => ASK,

@@ -3,6 +3,7 @@
 mod approvals;
 mod log;
 mod mcp;
+mod packages;
 mod run;
 
 use openskills_runtime::policy::Decision;
@@ -19,6 +20,9 @@ pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
 pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, RepeatedJson, ReplayJson};
 pub use mcp::{
     McpChangeJson, McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, SyncedSkillJson,
+};
+pub use packages::{
+    InstallJson, InstalledJson, InstalledSkillJson, PackJson, RemoveJson, TestJson, TestedJson,
 };
 pub use run::{
     CacheJson, CacheKindJson, ChangeJson, NewJson, RunJson, SandboxJson, ViolationJson, WasmJson,
@@ -442,6 +446,11 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-mcp-list", schema_for!(McpServersJson)),
         ("openskills-mcp-sync", schema_for!(McpChangeJson)),
         ("openskills-new", schema_for!(NewJson)),
+        ("openskills-pack", schema_for!(PackJson)),
+        ("openskills-install", schema_for!(InstallJson)),
+        ("openskills-remove", schema_for!(RemoveJson)),
+        ("openskills-installed", schema_for!(InstalledJson)),
+        ("openskills-test", schema_for!(TestJson)),
         ("openskills-sandbox-check", schema_for!(SandboxJson)),
         ("openskills-log-verify", schema_for!(LogVerifyJson)),
         ("openskills-log-stats", schema_for!(LogStatsJson)),

@@ -307,7 +307,7 @@ pub(crate) fn declared(skill: &Skill, loaded: &Loaded) -> Result<Declared, Runti
 }
 
 /// Reads what the manifest in a skill's folder declares. One that cannot be understood may be a limit.
-fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, RuntimeError> {
+pub(super) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, RuntimeError> {
     let path = RelPath::new(MANIFEST_FILE).expect("it is a plain name");
     let bytes = match root.read(&path, MAX_MANIFEST) {
         Ok(bytes) => bytes,

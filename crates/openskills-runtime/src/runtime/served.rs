@@ -6,18 +6,16 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skill::{Document, SKILL_FILE};
-use skill_fs::{AbsPath, FsError, Kind, Root, make_private_folder};
+use skill_fs::{AbsPath, Kind, Root};
 use skill_state::Approvals;
 use skill_state::audit::Decision;
 
 use super::OpenSkillRuntime;
+use super::unpacked::Unpacked;
 use crate::index::Place;
 use crate::quote::shell_word;
 use crate::served::{Fetch, ServedFile, ServedSkill};
-use crate::state::nowhere;
-use crate::{
-    Depth, Places, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill,
-};
+use crate::{Depth, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
 
 /// Whether a skill of a server may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -196,36 +194,6 @@ impl OpenSkillRuntime {
         };
         let fetch = Fetch { places: self.places()?, fetcher: self.config.fetcher.as_ref() };
         fetch.bytes(&skill.id, served, file)
-    }
-}
-
-/// A folder with files of a skill; it goes when it is dropped.
-pub(super) struct Unpacked {
-    folder: tempfile::TempDir,
-}
-
-impl Unpacked {
-    fn new(places: &Places) -> Result<Self, RuntimeError> {
-        let base =
-            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
-        make_private_folder(&base)?;
-        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(base.as_path());
-        let failed = |source| FsError::Io { path: base.to_string(), source };
-        Ok(Self { folder: folder.map_err(failed)? })
-    }
-
-    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), RuntimeError> {
-        let to = self.folder.path().join(path);
-        let folder = to.parent().unwrap_or(self.folder.path());
-        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&to, bytes));
-        written.map_err(|source| FsError::Io { path: to.display().to_string(), source }.into())
-    }
-
-    /// Returns the folder.
-    pub(super) fn root(&self) -> Result<Root, RuntimeError> {
-        let path = AbsPath::new(self.folder.path())
-            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
-        Ok(Root::open(&path)?)
     }
 }
 

@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use openskills_runtime::{OpenSkillRuntime, ServedEntry, Skill, Word};
+use openskills_runtime::{Installed, OpenSkillRuntime, ServedEntry, Skill, Word};
 use term::{DiagnosticJson, table};
 
 use crate::context::Context;
 use crate::look::Look;
-use crate::output::{ListJson, RefusedJson, VERSION};
+use crate::output::{InstalledJson, InstalledSkillJson, ListJson, RefusedJson, VERSION};
 
 const AFTER: &str = "\
 Shows one skill of each name: the one that the name means. With --all also those that are shadowed, switched off or
-cannot be loaded. `--json` gives the whole entry of each, its digest included, which reads every file once.
+cannot be loaded. With --installed what `openskills install` put somewhere. `--json` gives the whole entry of each, its digest included, which reads every file once.
 
 Reads:  the folders of skills (see `openskills discover --help`)
 Writes: the index, to be faster the next time
@@ -24,7 +24,8 @@ Exit codes:
 Examples:
   openskills list
   openskills list --dir ./skills
-  openskills list --all --json";
+  openskills list --all --json
+  openskills list --installed";
 
 /// List the skills there are
 #[derive(Debug, clap::Args)]
@@ -33,6 +34,9 @@ pub(crate) struct ListArgs {
     /// Also those that are shadowed, switched off or cannot be loaded
     #[arg(long)]
     all: bool,
+    /// Those that `openskills install` installed, wherever they are
+    #[arg(long, conflicts_with = "all")]
+    installed: bool,
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -41,6 +45,9 @@ pub(crate) struct ListArgs {
 }
 
 pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
+    if args.installed {
+        return installed(context, args);
+    }
     let runtime = args.look.discover(context)?;
     let skills = if args.all { runtime.all_skills().to_vec() } else { runtime.list_skills() };
     if args.json {
@@ -66,6 +73,42 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         context.ui.out(&table(&rows, context.ui.width))?;
     }
     args.look.tell_of_problems(context, runtime)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn installed(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
+    let runtime = crate::look::runtime(args.look.config(context)?);
+    let entry = |(path, record, is_same): (String, Installed, Option<bool>)| {
+        let state = match is_same {
+            Some(true) => "installed",
+            Some(false) => "edited",
+            None => "gone",
+        };
+        InstalledSkillJson { path, state: state.to_owned(), record }
+    };
+    let all: Vec<InstalledSkillJson> = runtime.installed()?.into_iter().map(entry).collect();
+    if args.json {
+        context.ui.json(&InstalledJson { version: VERSION, installed: all })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if all.is_empty() {
+        context.ui.error("no skill was installed by openskills\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |one: &InstalledSkillJson| {
+        let Installed { name, version, signature, .. } = &one.record;
+        let signer = signature.as_ref().map_or("-", |signature| signature.signer.as_str());
+        let version = version.as_deref().unwrap_or("-");
+        vec![
+            name.clone(),
+            version.to_owned(),
+            one.state.clone(),
+            signer.to_owned(),
+            one.path.clone(),
+        ]
+    };
+    let head = ["NAME", "VERSION", "STATE", "SIGNED BY", "FOLDER"];
+    context.ui.out(&table(&headed(head, all.iter().map(row)), context.ui.width))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,6 +14,7 @@ mod mcp_host;
 mod mcp_http;
 mod mcp_install;
 mod mcp_rmcp;
+mod packages;
 mod parity;
 mod prompt;
 mod run;

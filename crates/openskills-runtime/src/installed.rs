@@ -1,0 +1,9 @@
+//! Skills that `openskills install` put somewhere: which, from where, and by whom they were signed.
+//!
+//! What is known of them is in the state folder, where nobody else writes; a copy stands beside the skills for whoever shares the folder.
+
+mod ledger;
+mod place;
+
+pub use ledger::{Installed, InstalledSkills, SignatureRecord};
+pub(crate) use place::{aside, put, take_away};

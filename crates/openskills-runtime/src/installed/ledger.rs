@@ -1,0 +1,135 @@
+//! `installed.json`: every skill that was installed, by its folder.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skill_fs::{AbsPath, make_private_folder, read_text, write_file};
+
+use crate::RuntimeError;
+use crate::state::nowhere;
+
+/// The name of the file in the state folder.
+const FILE: &str = "installed.json";
+/// The folder beside the skills that holds what is known of each.
+const BESIDE: &str = ".openskills";
+const VERSION: u32 = 1;
+
+/// What is known of an installed skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Installed {
+    /// Its name.
+    pub name: String,
+    /// The folder or the archive that it came from.
+    pub source: String,
+    /// Where that is from, as the user said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_url: Option<String>,
+    /// The version that it declares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The digest of everything it was when it was installed.
+    pub digest: String,
+    /// The digest of the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive_sha256: Option<String>,
+    /// Who signed the archive, if somebody did who is allowed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<SignatureRecord>,
+    /// When it was installed, RFC 3339.
+    pub installed_at: String,
+}
+
+/// Who signed an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SignatureRecord {
+    /// The name in the file of allowed signers.
+    pub signer: String,
+    /// The fingerprint of the key.
+    pub key: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ledger {
+    schema_version: u32,
+    skills: BTreeMap<String, Installed>,
+}
+
+/// Every skill that was installed, by its folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstalledSkills(BTreeMap<String, Installed>);
+
+impl InstalledSkills {
+    /// Reads them from the state folder.
+    pub fn load(state: Option<&AbsPath>) -> Result<Self, RuntimeError> {
+        let Some(path) = state.map(|state| state.join(FILE)) else { return Ok(Self::default()) };
+        let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
+        let broken = |why: String| RuntimeError::Setup {
+            message: format!("{path} is malformed: {why}"),
+            hint: Some(
+                "what it knew is lost with it; skills that are there stay as they are".to_owned(),
+            ),
+        };
+        let ledger: Ledger =
+            serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+        if ledger.schema_version != VERSION {
+            return Err(broken(format!("its version is {}", ledger.schema_version)));
+        }
+        Ok(Self(ledger.skills))
+    }
+
+    /// Writes them.
+    pub(crate) fn save(&self, state: Option<&AbsPath>) -> Result<(), RuntimeError> {
+        let state = state.ok_or_else(nowhere)?;
+        make_private_folder(state)?;
+        let ledger = Ledger { schema_version: VERSION, skills: self.0.clone() };
+        let text = serde_json::to_string_pretty(&ledger)
+            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+        write_file(&state.join(FILE), format!("{text}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Returns what is known of the skill in a folder.
+    pub fn at(&self, folder: &AbsPath) -> Option<&Installed> {
+        self.0.get(folder.as_str())
+    }
+
+    /// Returns all of them with their folders, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Installed)> {
+        self.0.iter().map(|(folder, installed)| (folder.as_str(), installed))
+    }
+
+    pub(crate) fn insert(&mut self, folder: &AbsPath, installed: Installed) {
+        self.0.insert(folder.to_string(), installed);
+    }
+
+    pub(crate) fn remove(&mut self, folder: &AbsPath) -> bool {
+        self.0.remove(folder.as_str()).is_some()
+    }
+}
+
+impl Installed {
+    /// Writes it beside the skills, for whoever shares the folder. Nothing is ever decided by it.
+    pub(crate) fn write_beside(&self, skills: &AbsPath) -> Result<(), RuntimeError> {
+        let folder = skills.join(BESIDE);
+        make_private_folder(&folder)?;
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+        write_file(&folder.join(format!("{}.json", self.name)), format!("{text}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Returns where that is.
+    pub(crate) fn beside(skills: &AbsPath, name: &str) -> AbsPath {
+        skills.join(BESIDE).join(format!("{name}.json"))
+    }
+
+    /// Returns when it was installed.
+    pub fn when(&self) -> Option<Timestamp> {
+        self.installed_at.parse().ok()
+    }
+}

@@ -1,0 +1,332 @@
+//! Installs packages: looks at all of one before anything is written, says what it brings and what is new about it, and puts it in place in one step.
+
+use jiff::Timestamp;
+use skill::capabilities::{Declared, PowerChange, Powers};
+use skill::{Diagnostic, Digest, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness, parse};
+use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, walk};
+use skill_pack::{Package, Signed};
+use skill_state::audit::{AuditPolicy, Bundle, Subject, decide};
+
+use super::OpenSkillRuntime;
+use super::approvals::manifest;
+use super::unpacked::Unpacked;
+use crate::event::InstallRecord;
+use crate::installed::{Installed, InstalledSkills, SignatureRecord, aside, put, take_away};
+use crate::project::find_project;
+use crate::settings::Settings;
+use crate::state::{lock_state, nowhere};
+use crate::{Audited, Event, RuntimeError, rfc3339};
+
+/// Whom a skill is installed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstallPlace {
+    /// Everybody who works on the project: `.keep-up/skills` in it.
+    Project,
+    /// The user alone: `skills` in the data folder.
+    User,
+}
+
+/// Where a package comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstallOrigin {
+    /// The folder or the archive.
+    pub source: String,
+    /// Where that is from, as the user says.
+    pub origin_url: Option<String>,
+    /// The digest of the archive.
+    pub archive: Option<Digest>,
+    /// Who signed it.
+    pub signed: Option<Signed>,
+}
+
+/// What installing a package would do. Nothing of it was done.
+#[derive(Debug)]
+pub struct InstallPlan {
+    /// The package.
+    pub package: Package,
+    /// Its folder when it is installed.
+    pub target: AbsPath,
+    /// What it was before, if it was installed.
+    pub before: Option<Installed>,
+    /// Whether what is there is not what was installed.
+    pub is_edited: bool,
+    /// Whether the very same is there already.
+    pub is_same: bool,
+    /// The version that it declares.
+    pub version: String,
+    /// What it declares.
+    pub powers: Powers,
+    /// What is different from what is there in what it declares.
+    pub changes: Vec<PowerChange>,
+    /// What an audit found.
+    pub audited: Audited,
+    /// Problems that do not stop it.
+    pub diagnostics: Vec<Diagnostic>,
+    digest: Digest,
+    origin: InstallOrigin,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstallDone {
+    /// What is known of it now.
+    pub installed: Installed,
+    /// Where it is.
+    pub folder: AbsPath,
+    /// Where what somebody had edited is kept.
+    pub backup: Option<AbsPath>,
+}
+
+impl OpenSkillRuntime {
+    /// Returns the folder that skills are installed in.
+    pub fn install_folder(&self, place: InstallPlace) -> Result<AbsPath, RuntimeError> {
+        let places = self.places()?;
+        match place {
+            InstallPlace::User => {
+                let data = places.data.as_ref().ok_or_else(nowhere)?;
+                Ok(data.join("skills"))
+            }
+            InstallPlace::Project => {
+                let project = find_project(self.config.project_root.as_deref(), places)?;
+                Ok(project.root.join(".keep-up/skills"))
+            }
+        }
+    }
+
+    /// Looks at a package and at what is there. Nothing is written where skills are.
+    pub fn plan_install(
+        &self,
+        package: Package,
+        place: InstallPlace,
+        origin: InstallOrigin,
+    ) -> Result<InstallPlan, RuntimeError> {
+        let skills = self.install_folder(place)?;
+        let unpacked = Unpacked::of(self.places()?, &package)?;
+        let root = unpacked.root()?;
+        let (declared, version, diagnostics) = self.looked_at(&root, &package)?;
+        let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
+        let audited = self.audit_package(&root, &package.name, &origin)?;
+        let target = real_target(&skills, &package.name)?;
+        let known = InstalledSkills::load(self.places()?.state.as_ref())?;
+        let before = known.at(&target).cloned();
+        let (is_edited, is_same, changes) = match Root::open_real(&target) {
+            Err(FsError::NotFound { .. }) => (false, false, Vec::new()),
+            Err(error) => return Err(error.into()),
+            Ok(there) => {
+                let Some(before) = &before else {
+                    let hint = "rename or remove it yourself, then install again";
+                    return Err(RuntimeError::Setup {
+                        message: format!("{target} is there, and openskills did not put it there"),
+                        hint: Some(hint.to_owned()),
+                    });
+                };
+                let now = digests(&there, &walk(&there, &WalkLimits::SKILL)?)?.bundle;
+                let was = declared_in(&there).map(|declared| declared.powers());
+                let changes = was.map(|was| declared.powers().changes_since(&was));
+                (now.to_string() != before.digest, now == digest, changes.unwrap_or_default())
+            }
+        };
+        let powers = declared.powers();
+        Ok(InstallPlan {
+            package,
+            target,
+            before,
+            is_edited,
+            is_same,
+            version,
+            powers,
+            changes,
+            audited,
+            diagnostics,
+            digest,
+            origin,
+        })
+    }
+
+    /// Reads the SKILL.md of a package as strictly as it can be.
+    fn looked_at(
+        &self,
+        root: &Root,
+        package: &Package,
+    ) -> Result<(Declared, String, Vec<Diagnostic>), RuntimeError> {
+        let file = package.file(SKILL_FILE).map_or(&[][..], |file| &file.bytes);
+        let input = Input { file: SKILL_FILE, directory: Some(&package.name), bytes: file };
+        let parsed = parse(&input, Strictness::Strict);
+        let Some(document) = parsed.document else {
+            let file = format!("{}/{SKILL_FILE}", package.name);
+            return Err(RuntimeError::InvalidManifest { file, diagnostics: parsed.diagnostics });
+        };
+        let manifest = manifest(root).map_err(|error| match error {
+            RuntimeError::InvalidManifest { diagnostics, .. } => RuntimeError::InvalidManifest {
+                file: format!("{}/{MANIFEST_FILE}", package.name),
+                diagnostics,
+            },
+            other => other,
+        })?;
+        let declared = Declared::of(&document.frontmatter, manifest.as_ref());
+        let version = document.frontmatter.metadata_text("version");
+        let warnings = parsed.diagnostics;
+        let warnings = warnings.into_iter().filter(|one| one.severity != Severity::Note).collect();
+        Ok((declared, version, warnings))
+    }
+
+    fn audit_package(
+        &self,
+        root: &Root,
+        name: &str,
+        origin: &InstallOrigin,
+    ) -> Result<Audited, RuntimeError> {
+        let places = self.places()?;
+        let policy = match &places.csk_home {
+            Some(home) => AuditPolicy::load(home)?,
+            None => AuditPolicy::default(),
+        };
+        let bundle = Bundle::read(name, root)?;
+        let report = bundle.audit(&policy, Timestamp::now());
+        let report = skill_audit::show::ReportJson::new(&report, &bundle.digest.to_string());
+        let sources: Vec<String> = [Some(origin.source.clone()), origin.origin_url.clone()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let subject = Subject { report: &report, sources: &sources, before: None };
+        let decision = decide(Settings::load(places)?.audit, &policy, &subject);
+        Ok(Audited { report, decision })
+    }
+
+    /// Installs what was planned. What somebody had edited is kept in the backups.
+    pub fn install(&mut self, plan: &InstallPlan) -> Result<InstallDone, RuntimeError> {
+        let state = self.places()?.state.clone();
+        let _lock = lock_state(state.as_ref())?;
+        let skills = plan.target.parent().ok_or_else(nowhere)?;
+        let mut known = InstalledSkills::load(state.as_ref())?;
+        if known.at(&plan.target) != plan.before.as_ref() {
+            let message = format!("{} was changed meanwhile", plan.target);
+            return Err(RuntimeError::Setup { message, hint: Some("try again".to_owned()) });
+        }
+        let now = rfc3339(Timestamp::now());
+        let backup = if plan.is_edited && !plan.is_same {
+            Some(aside(&skills, &plan.package.name, &now)?)
+        } else {
+            None
+        };
+        let InstallOrigin { source, origin_url, archive, signed } = plan.origin.clone();
+        let signature =
+            signed.map(|signed| SignatureRecord { signer: signed.signer, key: signed.key });
+        let installed = Installed {
+            name: plan.package.name.clone(),
+            source,
+            origin_url,
+            version: Some(plan.version.clone()).filter(|version| !version.is_empty()),
+            digest: plan.digest.to_string(),
+            archive_sha256: archive.map(|digest| digest.to_string()),
+            signature,
+            installed_at: now,
+        };
+        let (path, told) = (plan.target.to_string(), installed.clone());
+        self.record(&Event::Installed(Box::new(InstallRecord { path, installed: told })))?;
+        // First what is known, then what is there: a kill between the two leaves a skill that is not what was installed, never one that nobody may remove.
+        known.insert(&plan.target, installed.clone());
+        known.save(state.as_ref())?;
+        if !plan.is_same {
+            put(&plan.package, &skills)?;
+        }
+        installed.write_beside(&skills)?;
+        Ok(InstallDone { installed, folder: plan.target.clone(), backup })
+    }
+
+    /// Removes a skill that was installed; returns where what somebody had edited is kept.
+    pub fn uninstall(
+        &mut self,
+        name: &str,
+        place: InstallPlace,
+    ) -> Result<(AbsPath, Option<AbsPath>), RuntimeError> {
+        let skills = self.install_folder(place)?;
+        let target = real_target(&skills, name)?;
+        let state = self.places()?.state.clone();
+        let _lock = lock_state(state.as_ref())?;
+        let mut known = InstalledSkills::load(state.as_ref())?;
+        let Some(installed) = known.at(&target).cloned() else {
+            let names: Vec<String> = known.iter().map(|(_, one)| one.name.clone()).collect();
+            let nearest = skill::nearest(name, names.iter().map(String::as_str));
+            let nearest = nearest.map(str::to_owned);
+            return Err(RuntimeError::NotInstalled { name: name.to_owned(), nearest });
+        };
+        let skills = target.parent().ok_or_else(nowhere)?;
+        let mut backup = None;
+        match Root::open_real(&target) {
+            Err(FsError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+            Ok(there) => {
+                let now = digests(&there, &walk(&there, &WalkLimits::SKILL)?);
+                if !now.is_ok_and(|now| now.bundle.to_string() == installed.digest) {
+                    backup = Some(aside(&skills, name, &rfc3339(Timestamp::now()))?);
+                }
+                let path = target.to_string();
+                self.record(&Event::Uninstalled(Box::new(InstallRecord { path, installed })))?;
+                take_away(&skills, name)?;
+            }
+        }
+        known.remove(&target);
+        known.save(state.as_ref())?;
+        remove_file(&Installed::beside(&skills, name))?;
+        Ok((target, backup))
+    }
+
+    /// Returns every skill that was installed, with its folder, and whether it is still what was installed; `None` if it is gone.
+    pub fn installed(&self) -> Result<Vec<(String, Installed, Option<bool>)>, RuntimeError> {
+        let known = InstalledSkills::load(self.places()?.state.as_ref())?;
+        let look = |(folder, installed): (&str, &Installed)| {
+            let digest = || -> Option<Digest> {
+                let root = Root::open_real(&AbsPath::new(folder).ok()?).ok()?;
+                Some(digests(&root, &walk(&root, &WalkLimits::SKILL).ok()?).ok()?.bundle)
+            };
+            let is_there =
+                AbsPath::new(folder).is_ok_and(|folder| Root::open_real(&folder).is_ok());
+            let is_same =
+                is_there.then(|| digest().is_some_and(|now| now.to_string() == installed.digest));
+            (folder.to_owned(), installed.clone(), is_same)
+        };
+        Ok(known.iter().map(look).collect())
+    }
+}
+
+/// Returns where a skill is when it is installed, by the real path of the folder as far as it is there.
+fn real_target(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
+    if skill::RelPath::new(name).is_err() || name.contains('/') {
+        let message = format!("`{name}` is no name of a skill");
+        return Err(RuntimeError::Setup { message, hint: None });
+    }
+    let mut missing = Vec::new();
+    let mut there = skills.clone();
+    let real = loop {
+        match real_path(&there) {
+            Ok(real) => break real,
+            Err(FsError::NotFound { .. }) => {
+                missing.push(there.file_name().unwrap_or_default().to_owned());
+                there = there.parent().ok_or_else(nowhere)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let folder = missing.iter().rev().fold(real, |folder, part| folder.join(part));
+    Ok(folder.join(name))
+}
+
+/// Returns what the skill in a folder declares, as far as it can be read.
+fn declared_in(root: &Root) -> Option<Declared> {
+    let path = skill::RelPath::new(SKILL_FILE).ok()?;
+    let bytes = root.read(&path, skill::MAX_SKILL_FILE_BYTES).ok()?;
+    let input = Input { file: SKILL_FILE, directory: root.path().file_name(), bytes: &bytes };
+    let document = parse(&input, Strictness::Lenient).document?;
+    let manifest = manifest(root).ok().flatten();
+    Some(Declared::of(&document.frontmatter, manifest.as_ref()))
+}
+
+fn remove_file(path: &AbsPath) -> Result<(), RuntimeError> {
+    match std::fs::remove_file(path.as_path()) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(FsError::Io { path: path.to_string(), source }.into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Files that are looked at, or run, before they are anywhere else.
+
+use std::path::PathBuf;
+
+use skill_fs::{AbsPath, FsError, Root, make_private_folder};
+use skill_pack::Package;
+
+use crate::state::nowhere;
+use crate::{Places, RuntimeError};
+
+/// A folder with files of a skill; it goes when it is dropped.
+pub(super) struct Unpacked {
+    folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Unpacked {
+    pub(super) fn new(places: &Places) -> Result<Self, RuntimeError> {
+        let base =
+            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
+        make_private_folder(&base)?;
+        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(base.as_path());
+        let failed = |source| FsError::Io { path: base.to_string(), source };
+        let folder = folder.map_err(failed)?;
+        let root = folder.path().to_owned();
+        Ok(Self { folder, root })
+    }
+
+    /// Writes a package into one.
+    pub(super) fn of(places: &Places, package: &Package) -> Result<Self, RuntimeError> {
+        let Self { folder, .. } = Self::new(places)?;
+        let root = folder.path().join(&package.name);
+        package.unpack(&root)?;
+        Ok(Self { folder, root })
+    }
+
+    /// Writes a file.
+    pub(super) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), RuntimeError> {
+        let to = self.root.join(path);
+        let folder = to.parent().unwrap_or(&self.root);
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&to, bytes));
+        written.map_err(|source| FsError::Io { path: to.display().to_string(), source }.into())
+    }
+
+    /// Returns the folder.
+    pub(super) fn root(&self) -> Result<Root, RuntimeError> {
+        let path = AbsPath::new(&self.root)
+            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+        Ok(Root::open(&path)?)
+    }
+}

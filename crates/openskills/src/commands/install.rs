@@ -1,0 +1,395 @@
+//! `openskills install` and `openskills remove`: skills from folders and archives.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: files that the user names")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use openskills_runtime::audit_state::Decision;
+use openskills_runtime::skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
+use openskills_runtime::{
+    InstallOrigin, InstallPlace, InstallPlan, Places, RuntimeError, change_lines, shell_word,
+};
+use skill::Digest;
+use skill_fs::{AbsPath, real_path};
+use term::{safe_line, table};
+
+use crate::ask::{ask, found, is_somebody_there};
+use crate::cli::REFUSED;
+use crate::context::Context;
+use crate::look::{Look, runtime};
+use crate::output::{InstallJson, RemoveJson, VERSION};
+
+const AFTER: &str = "\
+Installs a skill from its folder, from a ZIP file or from a tarball compressed with gzip, that hold the
+skill's folder and nothing else. All of it is looked at before anything is written: names that lead
+elsewhere, links, devices, bombs, names that stand twice or differ only in case are refused, and so is
+a skill that is not valid. It is audited as `csk audit` does: what is bad is asked about on a terminal
+and refused elsewhere. What it declares is shown, and of a newer one what it gains and loses.
+
+It goes to .keep-up/skills of the project, or with --user to ~/.local/share/openskills/skills. What
+openskills did not put there it never replaces; what you edited is kept in the backups beside it.
+
+A signature beside the archive (FILE.sig, by `openskills pack --sign` or `ssh-keygen -Y sign -n openskills`)
+is verified against the file of allowed signers: ~/.config/openskills/allowed_signers, in the format of
+ssh-keygen. One that does not hold is refused; none is told, and refused with --require-signature.
+
+On a terminal it asks. Elsewhere, and with --json, it needs --yes.
+
+Reads:  the folder or archive, its signature, the allowed signers
+Writes: the skill, what is known of it (installed.json in the state folder, .openskills/ beside it), the log
+
+Exit codes:
+  0  installed, or it was there already
+  1  the package cannot be taken; nothing was written
+  2  the call or the configuration is wrong
+  4  the audit or a signature stands against it, or the answer is no
+  5  nobody is there to be asked
+
+Examples:
+  openskills install ./downloads/pdf.zip
+  openskills install ./skills/pdf --user --yes
+  openskills install pdf.zip --require-signature --dry-run";
+
+/// Install a skill from a folder or an archive
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct InstallArgs {
+    /// A folder, a ZIP file or a tarball
+    #[arg(value_name = "DIR|FILE")]
+    source: PathBuf,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Where it is from, to be remembered
+    #[arg(long, value_name = "URL")]
+    origin_url: Option<String>,
+    /// The signature of the archive; FILE.sig by default, if it is there
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    /// Who may sign
+    #[arg(long, value_name = "FILE")]
+    allowed_signers: Option<PathBuf>,
+    /// Take nothing that is not signed
+    #[arg(long)]
+    require_signature: bool,
+    /// Show what it would do, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: ProjectArgs,
+}
+
+/// Whom it is for.
+#[derive(Debug, clap::Args)]
+struct PlaceArgs {
+    /// For everybody who works on the project (the default)
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// For you alone, in every project
+    #[arg(long)]
+    user: bool,
+}
+
+impl PlaceArgs {
+    fn place(&self) -> InstallPlace {
+        if self.user { InstallPlace::User } else { InstallPlace::Project }
+    }
+}
+
+/// Which project it is.
+#[derive(Debug, clap::Args)]
+struct ProjectArgs {
+    /// The folder of the project, instead of the git repository around the working folder
+    #[arg(long, value_name = "DIR", env = "OPENSKILLS_PROJECT", hide_env_values = true)]
+    project_dir: Option<PathBuf>,
+}
+
+impl ProjectArgs {
+    fn look(&self) -> Look {
+        Look { dir: Vec::new(), project: self.project_dir.clone() }
+    }
+}
+
+const REMOVE_AFTER: &str = "\
+Removes a skill that `openskills install` put there. What you edited is kept in the backups beside it.
+
+Reads:  installed.json in the state folder
+Writes: removes the skill's folder and what is known of it; the log
+
+Exit codes:
+  0  removed
+  2  the call or the configuration is wrong
+  3  it was not installed by openskills; nothing was removed
+
+Examples:
+  openskills remove pdf
+  openskills remove pdf --user --json";
+
+/// Remove a skill that was installed
+#[derive(Debug, clap::Args)]
+#[command(after_help = REMOVE_AFTER)]
+pub(crate) struct RemoveArgs {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: ProjectArgs,
+}
+
+pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
+    let (package, origin) = taken(context, args)?;
+    let runtime = runtime(args.look.look().config(context)?);
+    let plan = runtime.plan_install(package, args.place.place(), origin.clone())?;
+    if !args.json {
+        let shown = shown(&plan, &origin);
+        context.ui.error(&shown)?;
+    }
+    let is_asked = !args.yes && !args.json && !args.dry_run && is_somebody_there();
+    if plan.is_same && plan.before.as_ref().is_some_and(|before| before.source == origin.source) {
+        tell(context, args, &plan, None, "is there already")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    check_audit(&plan, if is_asked { Asked::Yes } else { Asked::No })?;
+    if args.dry_run {
+        tell(context, args, &plan, None, "would be installed")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.yes {
+        // Said already.
+    } else if !is_asked {
+        let message = "nobody is there to be asked".to_owned();
+        let hint = Some("in a script, add --yes".to_owned());
+        return Err(RuntimeError::NeedsApproval { message, hint }.into());
+    } else if !ask(&mut context.ui)? {
+        context.ui.error("nothing was installed\n")?;
+        return Ok(ExitCode::from(REFUSED));
+    }
+    let done = runtime.install(&plan)?;
+    tell(context, args, &plan, done.backup.as_ref(), "installed")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether somebody is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Yes,
+    No,
+}
+
+fn check_audit(plan: &InstallPlan, asked: Asked) -> Result<(), RuntimeError> {
+    let (message, hint) = match &plan.audited.decision {
+        Decision::Go | Decision::Warn(_) => return Ok(()),
+        Decision::Ask(_) if asked == Asked::Yes => return Ok(()),
+        Decision::Ask(question) => (
+            format!("the audit says BLOCK: {}", question.reasons.join("; ")),
+            "look at it by `csk audit`; on a terminal you are asked".to_owned(),
+        ),
+        Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
+    };
+    Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
+}
+
+/// Reads what is to be installed.
+fn taken(context: &Context, args: &InstallArgs) -> Result<(Package, InstallOrigin), RuntimeError> {
+    let shown = args.source.display();
+    if args.source.to_string_lossy().contains("://") {
+        return Err(RuntimeError::Setup {
+            message: format!("{shown} is an address, and nothing is downloaded"),
+            hint: Some("download it yourself, and remember where from by --origin-url; or use csk for git repositories".to_owned()),
+        });
+    }
+    let wrong = |why: String| RuntimeError::Setup {
+        message: format!("cannot read {shown}: {why}"),
+        hint: Some("name a folder with a SKILL.md, a ZIP file or a tarball".to_owned()),
+    };
+    let path = AbsPath::new(context.cwd.as_path().join(&args.source))
+        .map_err(|error| wrong(error.to_string()))?;
+    let path = real_path(&path).map_err(|error| wrong(error.to_string()))?;
+    let metadata = std::fs::metadata(path.as_path()).map_err(|error| wrong(error.to_string()))?;
+    let mut origin = InstallOrigin {
+        source: path.to_string(),
+        origin_url: args.origin_url.clone(),
+        ..InstallOrigin::default()
+    };
+    if metadata.is_dir() {
+        if args.require_signature || args.signature.is_some() {
+            let message = "a folder has no signature; only archives do".to_owned();
+            return Err(RuntimeError::PermissionDenied { message, hint: None });
+        }
+        return Ok((Package::of_folder(&path)?, origin));
+    }
+    if !metadata.is_file() {
+        return Err(wrong("it is neither a file nor a folder".to_owned()));
+    }
+    if metadata.len() > MAX_ARCHIVE {
+        let (what, found) = ("bytes of the archive", metadata.len());
+        return Err(PackError::Limit { what, found, limit: MAX_ARCHIVE }.into());
+    }
+    let bytes = std::fs::read(path.as_path()).map_err(|error| wrong(error.to_string()))?;
+    // A stranger's archive is not even looked into before its signature holds.
+    origin.signed = signed(context, args, &path, &bytes)?;
+    origin.archive = Some(Digest::of(&bytes));
+    Ok((read(&bytes)?, origin))
+}
+
+/// Verifies the signature of an archive, if there is one.
+fn signed(
+    context: &Context,
+    args: &InstallArgs,
+    archive: &AbsPath,
+    bytes: &[u8],
+) -> Result<Option<Signed>, RuntimeError> {
+    let beside = PathBuf::from(format!("{archive}.sig"));
+    let signature = match &args.signature {
+        Some(file) => Some(context.cwd.as_path().join(file)),
+        None => beside.is_file().then_some(beside),
+    };
+    let Some(signature) = signature else {
+        if args.require_signature {
+            return Err(RuntimeError::PermissionDenied {
+                message: format!("there is no signature beside {archive}"),
+                hint: Some("name it by --signature, or ask for a signed archive".to_owned()),
+            });
+        }
+        return Ok(None);
+    };
+    let usual = Places::from_environment()?.config.map(|config| config.join("allowed_signers"));
+    let allowed = match (&args.allowed_signers, usual) {
+        (Some(file), _) => Some(context.cwd.as_path().join(file)),
+        (None, Some(usual)) => Some(usual.as_path().to_owned()).filter(|file| file.is_file()),
+        (None, None) => None,
+    };
+    let Some(allowed) = allowed else {
+        if args.require_signature || args.signature.is_some() {
+            return Err(RuntimeError::PermissionDenied {
+                message: "nobody may sign: there is no file of allowed signers".to_owned(),
+                hint: Some(
+                    "write ~/.config/openskills/allowed_signers, or name one by --allowed-signers"
+                        .to_owned(),
+                ),
+            });
+        }
+        return Ok(None);
+    };
+    // What is verified is what is read: a copy that nobody else writes to.
+    let failed =
+        |error: std::io::Error| RuntimeError::Setup { message: error.to_string(), hint: None };
+    let mut copy = tempfile::NamedTempFile::new().map_err(failed)?;
+    std::io::Write::write_all(&mut copy, bytes).map_err(failed)?;
+    match verify(copy.path(), &signature, &allowed) {
+        Ok(signed) => Ok(Some(signed)),
+        Err(error @ PackError::Signature(_)) => Err(RuntimeError::PermissionDenied {
+            message: error.to_string(),
+            hint: Some(format!("who may sign is in {}", shown_path(&allowed))),
+        }),
+        Err(other) => Err(other.into()),
+    }
+}
+
+fn shown_path(path: &Path) -> String {
+    shell_word(&path.to_string_lossy()).into_owned()
+}
+
+/// Returns a plan as people read it.
+fn shown(plan: &InstallPlan, origin: &InstallOrigin) -> String {
+    let mut rows = vec![
+        vec!["  from".to_owned(), origin.source.clone()],
+        vec!["  to".to_owned(), plan.target.to_string()],
+    ];
+    if !plan.version.is_empty() {
+        rows.push(vec!["  version".to_owned(), plan.version.clone()]);
+    }
+    let signature = match &origin.signed {
+        Some(signed) => format!("{} ({})", signed.signer, signed.key),
+        None => "nobody, as far as is known".to_owned(),
+    };
+    rows.push(vec!["  signed by".to_owned(), signature]);
+    let mut text = format!("{}\n{}", safe_line(&plan.package.name), table(&rows, None));
+    for problem in &plan.diagnostics {
+        text += &format!("warning: {}\n", safe_line(&problem.message));
+    }
+    text += "It declares:\n";
+    let rows: Vec<Vec<String>> = plan
+        .powers
+        .iter()
+        .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
+        .collect();
+    text += &table(&rows, None);
+    if let Some(before) = &plan.before {
+        let version = before.version.as_deref().unwrap_or("without a version");
+        let changes = change_lines(&plan.changes);
+        if changes.is_empty() {
+            text += &format!("Its powers are those of what is there ({}).\n", safe_line(version));
+        } else {
+            text +=
+                &format!("Its powers are not those of what is there ({}):\n", safe_line(version));
+        }
+        for line in changes {
+            text += &format!("  {}\n", safe_line(&line));
+        }
+    }
+    if plan.is_edited && !plan.is_same {
+        text += "What is there was edited; it is kept in the backups.\n";
+    }
+    text + &found(&plan.audited)
+}
+
+fn tell(
+    context: &mut Context,
+    args: &InstallArgs,
+    plan: &InstallPlan,
+    backup: Option<&AbsPath>,
+    what: &'static str,
+) -> std::io::Result<()> {
+    if args.json {
+        return context.ui.json(&InstallJson {
+            version: VERSION,
+            name: plan.package.name.clone(),
+            path: plan.target.to_string(),
+            result: what.to_owned(),
+            changes: change_lines(&plan.changes),
+            verdict: plan.audited.report.verdict.clone(),
+            backup: backup.map(ToString::to_string),
+        });
+    }
+    let told = format!("{} {what}: {}", plan.package.name, plan.target);
+    context.ui.out(&format!("{}\n", safe_line(&told)))?;
+    if let Some(backup) = backup {
+        context
+            .ui
+            .error(&format!("what was edited is kept in {}\n", safe_line(backup.as_str())))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result<ExitCode> {
+    let runtime = runtime(args.look.look().config(context)?);
+    let (folder, backup) = runtime.uninstall(&args.name, args.place.place())?;
+    if args.json {
+        context.ui.json(&RemoveJson {
+            version: VERSION,
+            name: args.name.clone(),
+            path: folder.to_string(),
+            backup: backup.map(|backup| backup.to_string()),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    context.ui.out(&format!("removed {}\n", safe_line(folder.as_str())))?;
+    if let Some(backup) = backup {
+        context
+            .ui
+            .error(&format!("what was edited is kept in {}\n", safe_line(backup.as_str())))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,97 @@
+//! `openskills test`: a skill's own tests, in the sandbox.
+
+use std::process::ExitCode;
+
+use openskills_runtime::{ExecutionOptions, FileKind, ResourceEntry, RuntimeConfig, RuntimeError};
+use term::safe_line;
+
+use crate::commands::run::{exit_code_of, with_look};
+use crate::context::Context;
+use crate::look::{Look, discover};
+use crate::output::{TestJson, TestedJson, VERSION};
+
+const AFTER: &str = "\
+Runs the tests that a skill brings: every file in its tests/ whose name begins with `test`, in order,
+each like `openskills run SKILL tests/FILE`: in the sandbox, with an empty workspace, with what was
+approved. A test has passed if it ends with 0.
+
+Reads:  the skill, approvals.json, the policy of the organisation
+Writes: the log
+
+Exit codes:
+  0  all tests passed
+  1  a test failed
+  2  the call or the configuration is wrong
+  3  there is no such skill, or it has no tests
+  5  the skill is not approved
+
+Examples:
+  openskills test pdf
+  openskills test pdf --dir ./skills --json";
+
+/// Run the tests that a skill brings
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct TestArgs {
+    /// A name or an id
+    #[arg(value_name = "SKILL")]
+    skill: String,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
+}
+
+/// Returns the tests among the files of a skill.
+fn tests(files: &[ResourceEntry]) -> Vec<String> {
+    let is_test = |file: &&ResourceEntry| {
+        let name = file.path.strip_prefix("tests/");
+        matches!(file.kind, FileKind::File { .. })
+            && name.is_some_and(|name| name.starts_with("test") && !name.contains('/'))
+    };
+    files.iter().filter(is_test).map(|file| file.path.clone()).collect()
+}
+
+pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<ExitCode> {
+    let runtime = discover(RuntimeConfig { ..args.look.config(context)? })?;
+    let tests = tests(&runtime.files(&args.skill)?);
+    if tests.is_empty() {
+        let (skill, path) = (args.skill.clone(), "tests/test…".to_owned());
+        return Err(RuntimeError::ResourceNotFound { skill, path, nearest: None }.into());
+    }
+    let mut results = Vec::new();
+    for test in tests {
+        let options =
+            ExecutionOptions { script: Some(test.clone()), ..ExecutionOptions::default() };
+        let done = runtime
+            .execute_skill(&args.skill, options)
+            .map_err(|error| with_look(error, &args.look.words()))?;
+        let code = exit_code_of(done.ended);
+        if !args.json {
+            let word = if code == 0 { "ok" } else { "FAILED" };
+            context.ui.out(&format!("{word:6} {}\n", safe_line(&test)))?;
+            if code != 0 {
+                let said = [done.stdout.as_slice(), done.stderr.as_slice()].concat();
+                for line in String::from_utf8_lossy(&said).lines() {
+                    context.ui.out(&format!("       {}\n", safe_line(line)))?;
+                }
+            }
+        }
+        results.push(TestedJson {
+            test,
+            passed: code == 0,
+            exit_code: code,
+            output: done.output,
+            stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+        });
+    }
+    let failed = results.iter().filter(|result| !result.passed).count();
+    let passed = results.len() - failed;
+    if args.json {
+        context.ui.json(&TestJson { version: VERSION, passed, failed, tests: results })?;
+    } else {
+        context.ui.out(&format!("{passed} passed, {failed} failed\n"))?;
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,115 @@
+//! What the commands about packages write.
+
+use openskills_runtime::Installed;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// `openskills pack --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PackJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skill's name.
+    pub name: String,
+    /// The archive.
+    pub file: String,
+    /// How many bytes it has.
+    pub size: usize,
+    /// How many files are in it.
+    pub files: usize,
+    /// Its digest.
+    pub digest: String,
+    /// Its signature, if it was signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+}
+
+/// `openskills install --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstallJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skill's name.
+    pub name: String,
+    /// Its folder.
+    pub path: String,
+    /// `installed`, `is there already` or `would be installed`.
+    pub result: String,
+    /// What it gains and loses, in what it declares.
+    pub changes: Vec<String>,
+    /// What the audit says.
+    pub verdict: String,
+    /// Where what was edited is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+}
+
+/// `openskills remove --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RemoveJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skill's name.
+    pub name: String,
+    /// Its folder, which is gone.
+    pub path: String,
+    /// Where what was edited is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+}
+
+/// `openskills list --installed --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstalledJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Every skill that was installed.
+    pub installed: Vec<InstalledSkillJson>,
+}
+
+/// A skill that was installed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InstalledSkillJson {
+    /// Its folder.
+    pub path: String,
+    /// `installed`, `edited` or `gone`.
+    pub state: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub record: Installed,
+}
+
+/// `openskills test --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TestJson {
+    /// The version of this format.
+    pub version: u32,
+    /// How many tests passed.
+    pub passed: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// Every one of them, in order.
+    pub tests: Vec<TestedJson>,
+}
+
+/// A test that ran.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TestedJson {
+    /// The file.
+    pub test: String,
+    /// Whether it passed.
+    pub passed: bool,
+    /// What it ended with.
+    pub exit_code: u8,
+    /// What it wrote to standard output.
+    pub output: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+}
