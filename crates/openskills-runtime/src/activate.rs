@@ -39,6 +39,8 @@ pub struct ActivateOptions {
     pub task_id: Option<String>,
     /// Whether to give the instructions again even though they are active in the session.
     pub again: bool,
+    /// How a client that has no files reads one of the skill, in words; it is not told where the skill is then.
+    pub read_by: Option<String>,
 }
 
 /// An activated skill.
@@ -184,13 +186,13 @@ pub(crate) fn instructions(
     frontmatter: &Frontmatter,
     skill: &Skill,
     arguments: Option<&str>,
-    session_id: &str,
+    (session_id, skill_dir): (&str, &str),
 ) -> Result<String, RuntimeError> {
     let names = match &frontmatter.arguments {
         Some(Arguments::Names(names)) => names.as_slice(),
         Some(Arguments::Schema(_)) | None => &[],
     };
-    let values = Values { arguments, names, skill_dir: skill.path(), session_id };
+    let values = Values { arguments, names, skill_dir, session_id };
     substitute(body, &values).ok_or_else(|| RuntimeError::PermissionDenied {
         message: format!(
             "the instructions of `{}` grow too long by what is put into them",
@@ -224,7 +226,7 @@ pub(crate) fn resources(skill: &Skill, root: Option<&Root>) -> Result<Resources,
 }
 
 /// Returns the instructions as they go to the model (A5). Nothing in them can end the block they stand in.
-pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill) -> String {
+pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill, read_by: Option<&str>) -> String {
     let mut text = String::new();
     let server =
         skill.served_by().map(|(server, _)| format!(" server=\"{}\"", xml_escaped(server)));
@@ -239,14 +241,18 @@ pub(crate) fn content(loaded: &LoadedSkill, skill: &Skill) -> String {
     let body = defused(&loaded.instructions);
     writeln!(text, "{opening}\n{body}\n").expect("writing to text cannot fail");
     if !loaded.activation.repeated {
-        match &loaded.directory {
-            Some(directory) => {
+        match (&loaded.directory, read_by) {
+            (_, Some(read_by)) => {
+                writeln!(text, "To read a file of this skill: {read_by}")
+                    .expect("writing to text cannot fail");
+            }
+            (Some(directory), None) => {
                 let directory = xml_escaped(directory);
                 writeln!(text, "Skill directory: {directory}")
                     .expect("writing to text cannot fail");
                 text.push_str("Relative paths in this skill are relative to that directory.\n");
             }
-            None => {
+            (None, None) => {
                 let id = xml_escaped(&skill.id);
                 writeln!(text, "To read a file of this skill: openskills read {id} PATH")
                     .expect("writing to text cannot fail");

@@ -75,6 +75,19 @@ pub enum Event {
     /// A skill that was installed was removed.
     #[serde(rename = "skill.uninstalled")]
     Uninstalled(Box<InstallRecord>),
+    /// A client of the MCP server called a tool.
+    #[serde(rename = "mcp.called")]
+    Called {
+        /// The session, which bears the client's name.
+        session_id: String,
+        /// The tool.
+        tool: String,
+        /// The skill that it is about, as the client named it, without secrets.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skill: Option<String>,
+        /// What became of it.
+        outcome: CallOutcome,
+    },
     /// A policy decided about a call or a run.
     #[serde(rename = "policy.decided")]
     PolicyDecided(PolicyDecision),
@@ -100,6 +113,18 @@ pub enum Change {
     New,
     /// It was another version.
     Changed,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    /// It was answered.
+    Answered,
+    /// The user is asked.
+    Asked,
+    /// It failed, or was refused.
+    Failed,
 }
 
 /// A skill that was installed or removed.
@@ -423,7 +448,7 @@ impl Event {
             | Self::Removed { skill_id, .. }
             | Self::BeyondLimits { skill_id, .. } => Some(skill_id),
             Self::Activated(activation) => Some(&activation.skill_id),
-            Self::Installed(_) | Self::Uninstalled(_) => None,
+            Self::Installed(_) | Self::Uninstalled(_) | Self::Called { .. } => None,
             Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
             Self::ResourceRead(read) => Some(&read.skill_id),
             Self::ScriptExecuted(execution) => Some(&execution.skill_id),

@@ -276,7 +276,13 @@ impl Index {
             return Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest });
         }
         let named = self.named(name);
-        if let Some(skill) = named.iter().find(|skill| skill.is_visible()) {
+        let mut visible = named.iter().filter(|skill| skill.is_visible());
+        if let Some(skill) = visible.next() {
+            // Servers share no name: which one is meant must be said.
+            if skill.served_by().is_some() && visible.next().is_some() {
+                let nearest = Some(skill.id.clone());
+                return Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest });
+            }
             return Ok(skill);
         }
         // One that cannot be loaded is not replaced by a weaker one: its problem is told.
@@ -285,11 +291,6 @@ impl Index {
             return Err(broken(refused));
         }
         if let Some(skill) = named.first() {
-            // Servers share no name: which one is meant must be said.
-            if skill.served_by().is_some() && skill.is_enabled && skill.denied.is_none() {
-                let nearest = Some(skill.id.clone());
-                return Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest });
-            }
             return allowed(skill);
         }
         // `C++` is typed by the last part of its id as well, as long as that is nobody's name.
@@ -361,9 +362,14 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
     }
     let mut keys: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
     let mut losers = Vec::new();
+    let mut rivals = Vec::new();
     for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| skill.is_enabled) {
         let blocked = broken.get(&*skill.key).filter(|refused| refused.source < skill.source);
         match (keys.entry(&skill.key), blocked) {
+            // A skill of a server takes a name from nobody, not even from another server.
+            (Entry::Occupied(first), _) if skills[*first.get()].served_by().is_some() => {
+                rivals.push((at, *first.get()));
+            }
             (Entry::Occupied(winner), _) => losers.push((at, skills[*winner.get()].id.clone(), "")),
             (Entry::Vacant(_), Some(refused)) => {
                 losers.push((at, refused.id.clone(), ", which cannot be loaded"));
@@ -373,7 +379,16 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
             }
         }
     }
-    losers.extend(rivals(skills));
+    for (one, other) in rivals.iter().flat_map(|(one, other)| [(*one, *other), (*other, *one)]) {
+        let rival = skills[other].id.clone();
+        let skill = Arc::make_mut(&mut skills[one]);
+        if skill.diagnostics.iter().all(|problem| problem.code != Code::Shadowed) {
+            let message = format!("`{}` and `{rival}` have the same name", skill.id);
+            let hint = "the name means neither; each is called by its id";
+            let warning = problem_of(Code::Shadowed, skill.path(), message);
+            skill.diagnostics.push(warning.with_hint(hint));
+        }
+    }
     for (at, winner, why) in losers {
         let skill = Arc::make_mut(&mut skills[at]);
         let message = format!("`{}` is shadowed by `{winner}`{why}", skill.id);
@@ -384,24 +399,6 @@ fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
         skill.diagnostics.push(warning);
         skill.shadowed_by = Some(winner);
     }
-}
-
-/// Skills of servers take a name from nobody, not even from each other: one that another server has as well means neither.
-fn rivals(skills: &[Arc<Skill>]) -> Vec<(usize, String, &'static str)> {
-    let is_there = |skill: &Skill| skill.is_enabled && skill.served_by().is_some();
-    let mut keys: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, skill) in skills.iter().enumerate().filter(|(_, skill)| is_there(skill)) {
-        keys.entry(&skill.key).or_default().push(at);
-    }
-    let firsts = keys.values().filter_map(|all| Some((*all.first()?, *all.get(1)?)));
-    // The others have lost to the first already, or all of them to somebody else.
-    let is_first = |at: &usize| {
-        let key = &skills[*at].key;
-        !skills[..*at].iter().any(|other| other.key == *key && other.is_enabled)
-    };
-    let lost = firsts.filter(|(first, _)| is_first(first));
-    lost.map(|(first, second)| (first, skills[second].id.clone(), ", which has the same name"))
-        .collect()
 }
 
 fn served_skill(

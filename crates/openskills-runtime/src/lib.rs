@@ -115,9 +115,9 @@ pub use caches::{Cache, CacheKind, caches, clear_cache};
 pub use config::{Directory, Logging, RuntimeConfig};
 pub use error::RuntimeError;
 pub use event::{
-    ActivationFailure, Again, ApprovalChange, Change, CommitFailure, Event, ExecutionRecord,
-    ExitStatus, LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
-    SkillActivation, WasmExecution, Writing, rfc3339,
+    ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CommitFailure, Event,
+    ExecutionRecord, ExitStatus, LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead,
+    ScriptExecution, SkillActivation, WasmExecution, Writing, rfc3339,
 };
 pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
@@ -144,7 +144,7 @@ pub use scan::file_name;
 pub use schema::schemas;
 pub use search::SearchHit;
 pub use served::{
-    Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange,
+    Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange, Wanted,
 };
 pub use skill_fs::Kind as FileKind;
 pub use skill_pack;

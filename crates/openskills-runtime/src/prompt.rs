@@ -33,6 +33,9 @@ pub struct Disclosed {
     /// Its SKILL.md, absolute, for clients that read files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
+    /// The MCP server that serves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 impl Disclosed {
@@ -44,6 +47,7 @@ impl Disclosed {
             name: shown_name(name),
             description: shortened(&one_line(listing), MAX_DESCRIPTION),
             location: None,
+            server: None,
         }
     }
 }
@@ -203,6 +207,7 @@ fn xml(skills: &[Disclosed]) -> String {
             ("name", Some(&skill.name)),
             ("description", Some(&skill.description)),
             ("location", skill.location.as_ref()),
+            ("server", skill.server.as_ref()),
         ];
         for (tag, value) in fields.into_iter().filter_map(|(tag, value)| Some((tag, value?))) {
             writeln!(text, "    <{tag}>{}</{tag}>", xml_escaped(value))

@@ -38,6 +38,7 @@ use crate::load::{load, model_may_invoke};
 use crate::log::Log;
 use crate::prompt::prompt;
 use crate::session::Session;
+use crate::uri::uri;
 use crate::watch::{Watching, watch};
 use crate::{
     ActivateOptions, Addressing, Change, Directory, Disclosed, Event, LoadedSkill, Places, Prompt,
@@ -287,6 +288,7 @@ impl OpenSkillRuntime {
             disclosed.push(Disclosed {
                 skill_id,
                 location,
+                server: skill.served_by().map(|(server, _)| server.to_owned()),
                 ..Disclosed::new(&skill.name, &skill.listing())
             });
         }
@@ -362,7 +364,9 @@ impl OpenSkillRuntime {
             )
         } else {
             let body = &loaded.document.body.text;
-            instructions(body, frontmatter, &skill, arguments, &self.session.id)?
+            let served_at = uri(&skill.id, "");
+            let folder = if options.read_by.is_some() { &served_at } else { skill.path() };
+            instructions(body, frontmatter, &skill, arguments, (&self.session.id, folder))?
         };
         // Of two at the same time one is the first.
         let mut is_noted = false;
@@ -389,7 +393,7 @@ impl OpenSkillRuntime {
             diagnostics: loaded.diagnostics,
             is_noted,
         };
-        activated.content = content(&activated, &skill);
+        activated.content = content(&activated, &skill, options.read_by.as_deref());
         Ok(activated)
     }
 
@@ -433,6 +437,11 @@ impl OpenSkillRuntime {
     /// Returns every file of a skill; none is read.
     pub fn files(&self, name: &str) -> Result<Vec<ResourceEntry>, RuntimeError> {
         resource::files(self.skill(name)?)
+    }
+
+    /// Returns true if a skill was activated in the session, by whomever.
+    pub fn is_active(&self, id: &str) -> bool {
+        self.session.active().is_ok_and(|active| active.iter().any(|(active, _)| active == id))
     }
 
     /// Returns the skills that hold at least one of the words in `query`, the best first.

@@ -10,7 +10,8 @@ mod servers;
 
 pub(crate) use entry::{ServedFile, ServedSkill};
 pub(crate) use fetch::Fetch;
-pub use fetch::Fetcher;
+pub use fetch::{Fetcher, Wanted};
+pub(crate) use kept::FOLDER;
 pub use kept::{KeptSkills, SyncChange};
 pub use servers::{ServerAddress, SkillServer, SkillServers};
 

@@ -24,8 +24,12 @@ pub fn uri(id: &str, path: &str) -> String {
 }
 
 /// Takes a URI apart: the id of the longest that is known, and the path in it.
-pub fn parse(uri: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, String)> {
-    let parts = segments(uri)?;
+pub fn parse(address: &str, is_known: impl Fn(&str) -> bool) -> Option<(String, String)> {
+    let parts = segments(address)?;
+    // Each file has one name.
+    if uri(&parts[0], &parts[1..].join("/")) != address {
+        return None;
+    }
     (1..=parts.len()).rev().find_map(|end| {
         let id = parts[..end].join("/");
         is_known(&id).then(|| (id, parts[end..].join("/")))
@@ -82,6 +86,9 @@ mod tests {
             "skill://personal/pdf/../../etc/passwd",
             "skill://personal/pdf/%2e%2e/x",
             "skill://personal/pdf/a%2Fb",
+            "skill://personal/pdf/%61.md",
+            "skill://personal/%70df/a.md",
+            "skill://personal/pdf/a%5f.md",
             "skill://personal/pdf/",
             "skill://personal/pdf/a%00",
             "skill://personal/pdf/%zz",

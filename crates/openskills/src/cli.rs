@@ -76,7 +76,7 @@ Exit codes:
 
 Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples."
 )]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 

@@ -2,7 +2,7 @@
 //!
 //! `server.rs` answers; `http.rs` lets clients reach it by address, `clients.rs` keeps what each knows. `tools.rs` has the four tools (`schemas.rs` what a client is told of them), `catalogue.rs`
 //! skills and their files as resources, `prompts.rs` skills as prompts. `ask.rs` asks the user through the client, `changes.rs` tells of what changed,
-//! `until_end.rs` notices that a client went. `configure.rs` writes it into
+//! `until_end.rs` and `hangup.rs` notice that a client went. `configure.rs` writes it into
 //! the files of clients. `host.rs` is the other side: it asks other servers for their skills. Everything that a client asks for goes through the runtime, with its policy, its permits and its log; work is done on threads of its
 //! own, so that one client's script does not keep another waiting.
 
@@ -11,11 +11,13 @@ mod catalogue;
 mod changes;
 mod clients;
 mod configure;
+mod hangup;
 mod host;
 mod http;
 mod prompts;
 mod schemas;
 mod server;
+mod stalled;
 mod tools;
 mod until_end;
 

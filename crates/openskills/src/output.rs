@@ -19,7 +19,7 @@ use term::{DiagnosticJson, sarif};
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
 pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, RepeatedJson, ReplayJson};
 pub use mcp::{
-    McpChangeJson, McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, SyncedSkillJson,
+    McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, SyncedSkillJson,
 };
 pub use packages::{
     InstallJson, InstalledJson, InstalledSkillJson, PackJson, RemoveJson, TestJson, TestedJson,
@@ -444,7 +444,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-cache", schema_for!(CacheJson)),
         ("openskills-mcp-install", schema_for!(McpInstallJson)),
         ("openskills-mcp-list", schema_for!(McpServersJson)),
-        ("openskills-mcp-sync", schema_for!(McpChangeJson)),
+        ("openskills-mcp-sync", schema_for!(McpSyncedJson)),
         ("openskills-new", schema_for!(NewJson)),
         ("openskills-pack", schema_for!(PackJson)),
         ("openskills-install", schema_for!(InstallJson)),

@@ -49,7 +49,7 @@ impl OpenSkillRuntime {
             |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
         let places = self.places()?;
         let unpacked = match &skill.place {
-            Place::Served(served) => Some(self.unpack(skill, served)?),
+            Place::Served(served) => Some(self.unpack(skill, served, subject.bundle)?),
             Place::Builtin(_) | Place::Folder { .. } => None,
         };
         let (root, expected, named) = match &unpacked {

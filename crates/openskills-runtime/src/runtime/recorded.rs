@@ -6,8 +6,10 @@ use skill_fs::AbsPath;
 use super::OpenSkillRuntime;
 use crate::log::{Key, Log, LogOptions, redact};
 use crate::settings::Settings;
-use crate::{ActivationFailure, Event, Logging, Places, RuntimeError};
+use crate::{ActivationFailure, CallOutcome, Event, Logging, Places, RuntimeError};
 
+/// How much is written down of a name that a client gives.
+const MAX_NAMED: usize = 200;
 /// The folder of the log in the state folder.
 const FOLDER: &str = "log";
 
@@ -45,6 +47,18 @@ impl OpenSkillRuntime {
         }
         self.tell(event);
         Ok(())
+    }
+
+    /// Writes down that a client called a tool.
+    pub fn record_call(
+        &mut self,
+        tool: &str,
+        skill: Option<&str>,
+        outcome: CallOutcome,
+    ) -> Result<(), RuntimeError> {
+        let skill = skill.map(|skill| redact(skill).chars().take(MAX_NAMED).collect());
+        let (session_id, tool) = (self.session.id.clone(), tool.to_owned());
+        self.record(&Event::Called { session_id, tool, skill, outcome })
     }
 
     /// Writes down that an activation failed. Why it failed is told either way, so a log that cannot be written does not

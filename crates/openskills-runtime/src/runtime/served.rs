@@ -1,11 +1,12 @@
 //! Skills of other MCP servers: nothing of them is shown to a model before the user approved them as they are.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use skill::{Document, SKILL_FILE};
+use skill::{Digest, Document, SKILL_FILE};
 use skill_fs::{AbsPath, Kind, Root};
 use skill_state::Approvals;
 use skill_state::audit::Decision;
@@ -14,7 +15,7 @@ use super::OpenSkillRuntime;
 use super::unpacked::Unpacked;
 use crate::index::Place;
 use crate::quote::shell_word;
-use crate::served::{Fetch, ServedFile, ServedSkill};
+use crate::served::{FOLDER, Fetch, ServedFile, ServedSkill};
 use crate::{Depth, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
 
 /// Whether a skill of a server may be used.
@@ -62,6 +63,12 @@ impl OpenSkillRuntime {
         let Place::Served(served) = &skill.place else { return true };
         let approvals = words.get_or_init(|| self.approvals().ok()).as_ref();
         approvals.is_some_and(|approvals| self.word_of(skill, served, approvals) == Word::Given)
+    }
+
+    /// Returns the skills that can be used, without those of servers that wait for the user's word.
+    pub fn approved_skills(&self) -> Vec<Arc<Skill>> {
+        let words = OnceCell::new();
+        self.list_skills().into_iter().filter(|skill| self.is_told(skill, &words)).collect()
     }
 
     /// Refuses a skill of a server that the user has not approved as it is.
@@ -120,7 +127,11 @@ impl OpenSkillRuntime {
             return Err(denied(why, "allow more with --max-bytes"));
         }
         let bytes = self.served_bytes(skill, served, path)?;
-        let sha256 = skill::Digest::of(&bytes).to_string();
+        // A text that is given to a model is looked at when it comes.
+        let folder = Unpacked::new(self.places()?)?;
+        folder.write(path, &bytes)?;
+        self.check_audit(skill, &folder.root()?)?;
+        let sha256 = Digest::of(&bytes).to_string();
         Ok(Resource { path: path.to_owned(), bytes, sha256 })
     }
 
@@ -130,16 +141,21 @@ impl OpenSkillRuntime {
         &self,
         skill: &Skill,
         served: &ServedSkill,
+        permitted: Digest,
     ) -> Result<Unpacked, RuntimeError> {
-        self.check_word(skill)?;
+        // The permit is the user's word, for this content.
+        if served.digest() != permitted {
+            let (skill, what) = (skill.id.clone(), "the server lists another".to_owned());
+            return Err(RuntimeError::SkillChanged { skill, what });
+        }
+        let is_open = |file: &&ServedFile| {
+            let nested = served.nested(&file.path);
+            nested.is_none_or(|uri| self.check_nested(skill, served, &file.path, &uri).is_ok())
+        };
+        let files: Vec<&ServedFile> = served.files.iter().filter(is_open).collect();
         let folder = Unpacked::new(self.places()?)?;
-        for file in &served.files {
-            let is_open = served
-                .nested(&file.path)
-                .is_none_or(|uri| self.check_nested(skill, served, &file.path, &uri).is_ok());
-            if is_open {
-                folder.write(&file.path, &self.served_bytes(skill, served, &file.path)?)?;
-            }
+        for (file, bytes) in files.iter().zip(self.fetch(skill, served, &files)?) {
+            folder.write(&file.path, &bytes)?;
         }
         self.check_audit(skill, &folder.root()?)?;
         Ok(folder)
@@ -192,8 +208,39 @@ impl OpenSkillRuntime {
             let paths = served.files.iter().map(|file| file.path.as_str());
             return Err(crate::resource::not_found(skill, path, paths));
         };
+        let mut all = self.fetch(skill, served, &[file])?;
+        Ok(all.pop().unwrap_or_default())
+    }
+
+    /// Returns true if a file of a skill must be fetched before it can be read, and may be.
+    pub fn is_away(&self, name: &str, path: &str) -> bool {
+        let Ok(skill) = self.skill(name) else { return false };
+        let (Place::Served(served), Ok(places)) = (&skill.place, self.places()) else {
+            return false;
+        };
+        let fetch = Fetch { places, fetcher: None };
+        self.check_word(skill).is_ok()
+            && served.file(path).is_some_and(|file| !fetch.is_kept(served, file))
+    }
+
+    /// Fetches a file of a skill of a server.
+    pub fn fetch_file(&self, name: &str, path: &str) -> Result<(), RuntimeError> {
+        let skill = self.skill(name)?;
+        self.check_word(skill)?;
+        match &skill.place {
+            Place::Served(served) => self.served_bytes(skill, served, path).map(|_| ()),
+            Place::Builtin(_) | Place::Folder { .. } => Ok(()),
+        }
+    }
+
+    fn fetch(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+        files: &[&ServedFile],
+    ) -> Result<Vec<Vec<u8>>, RuntimeError> {
         let fetch = Fetch { places: self.places()?, fetcher: self.config.fetcher.as_ref() };
-        fetch.bytes(&skill.id, served, file)
+        fetch.all(&skill.id, served, files)
     }
 }
 
@@ -208,5 +255,5 @@ pub(crate) fn entries(served: &ServedSkill) -> Vec<ResourceEntry> {
 
 /// Returns where skills of servers are kept, for whoever watches.
 pub(crate) fn watched(state: &AbsPath) -> AbsPath {
-    state.join("mcp")
+    state.join(FOLDER)
 }

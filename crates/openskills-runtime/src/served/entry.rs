@@ -10,6 +10,9 @@ use crate::uri::{segments, uri};
 /// The most files that a skill may have, and the most bytes. Every host accepts 512 and 16 MiB; this one a little more.
 const MAX_FILES: usize = 2_048;
 const MAX_BYTES: u64 = 64 << 20;
+/// The longest part of a path, and the deepest path.
+const MAX_PART: usize = 255;
+const MAX_DEPTH: usize = 32;
 /// The longest URI.
 const MAX_URI: usize = 2_048;
 
@@ -90,6 +93,17 @@ impl ServedSkill {
         if paths.len() != self.files.len() {
             return Err("a file is listed twice".to_owned());
         }
+        for path in &paths {
+            let mut folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+            if let Some(folder) = folders.find(|folder| paths.contains(folder)) {
+                return Err(format!("`{folder}` is a file and a folder at once"));
+            }
+            if path.split('/').any(|part| part.len() > MAX_PART)
+                || path.split('/').count() > MAX_DEPTH
+            {
+                return Err(format!("`{path}` is longer or deeper than files are"));
+            }
+        }
         if !paths.contains(SKILL_FILE) {
             return Err(format!("its {SKILL_FILE} is not among its files"));
         }
@@ -122,15 +136,24 @@ impl ServedSkill {
         parsed.document.ok_or(parsed.diagnostics)
     }
 
+    /// Returns where a file of it is kept: what it is called says whose it is.
+    pub(crate) fn blob(&self, file: &ServedFile) -> String {
+        let hex = |digest: Digest| {
+            digest.to_string().split(':').next_back().unwrap_or_default().to_owned()
+        };
+        let whose = hex(Digest::of(file.uri.as_bytes()));
+        format!("{}-{}-{}", self.server, &whose[..16], hex(file.digest))
+    }
+
     /// Returns a file of it.
     pub(crate) fn file(&self, path: &str) -> Option<&ServedFile> {
         let at = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
         self.files.get(at)
     }
 
-    /// Returns the digest of everything that it is: of every URI with its digest.
+    /// Returns the digest of everything that it is: of every URI with its digest, and of what a model is told of it before any of them is read.
     pub(crate) fn digest(&self) -> Digest {
-        let mut text = String::new();
+        let mut text = format!("{}\n", Value::Object(self.frontmatter.clone()));
         for file in &self.files {
             text += &format!("{} {}\n", file.uri, file.digest);
         }
@@ -142,7 +165,11 @@ impl ServedSkill {
         let mut folder = path;
         while let Some((around, _)) = folder.rsplit_once('/') {
             folder = around;
-            if let Some(file) = self.file(&format!("{folder}/{SKILL_FILE}")) {
+            let is_skill = |file: &&ServedFile| {
+                let name = file.path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+                name.is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
+            };
+            if let Some(file) = self.files.iter().find(is_skill) {
                 return Some(file.uri.clone());
             }
         }
@@ -225,6 +252,7 @@ mod tests {
             vec![good, "skill://a/b/pdf/%61"],
             vec![good, "skill://a/b/pdf/"],
             vec![good, "file:///etc/passwd"],
+            vec![good, "skill://a/b/pdf/x", "skill://a/b/pdf/x/y"],
         ] {
             assert!(ServedSkill::read("docs", &entry(&files)).is_err(), "{files:?}");
         }
@@ -252,5 +280,8 @@ mod tests {
         let one = ServedSkill::read("docs", &entry(&[good])).unwrap();
         let two = ServedSkill::read("docs", &entry(&[good, "skill://a/b/pdf/x"])).unwrap();
         assert_ne!(one.digest(), two.digest());
+        let mut other = entry(&[good]);
+        other["frontmatter"]["description"] = json!("other");
+        assert_ne!(one.digest(), ServedSkill::read("docs", &other).unwrap().digest());
     }
 }

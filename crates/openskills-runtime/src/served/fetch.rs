@@ -12,16 +12,26 @@ use crate::caches::CacheKind;
 use crate::quote::shell_word;
 use crate::{Places, RuntimeError};
 
-/// Gets the bytes of a URI from a server. Only this talks to servers; the runtime itself does not.
+/// Gets the bytes of URIs from a server, in one go. Only this talks to servers; the runtime itself does not.
 #[derive(Clone)]
 pub struct Fetcher(Arc<Get>);
 
-type Get = dyn Fn(&SkillServer, &str) -> Result<Vec<u8>, String> + Send + Sync;
+/// One answer for each URI; an error says why there is none.
+type Get = dyn Fn(&SkillServer, &[Wanted]) -> Vec<Result<Vec<u8>, String>> + Send + Sync;
+
+/// A file that is wanted of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its URI.
+    pub uri: String,
+    /// How many bytes it has, as the server said. More are not worth reading.
+    pub size: u64,
+}
 
 impl Fetcher {
-    /// Returns one that gets by `get`; an error says why it could not.
+    /// Returns one that gets by `get`.
     pub fn new(
-        get: impl Fn(&SkillServer, &str) -> Result<Vec<u8>, String> + Send + Sync + 'static,
+        get: impl Fn(&SkillServer, &[Wanted]) -> Vec<Result<Vec<u8>, String>> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(get))
     }
@@ -48,70 +58,96 @@ pub(crate) struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// Returns the bytes of a file of a skill: those that were listed, or none.
-    pub(crate) fn bytes(
+    /// Returns the bytes of files of a skill: those that were listed, or an error.
+    pub(crate) fn all(
         &self,
         id: &str,
         skill: &ServedSkill,
-        file: &ServedFile,
-    ) -> Result<Vec<u8>, RuntimeError> {
-        if let Some(bytes) = self.kept(file) {
-            return Ok(bytes);
+        files: &[&ServedFile],
+    ) -> Result<Vec<Vec<u8>>, RuntimeError> {
+        let mut found: Vec<Option<Vec<u8>>> =
+            files.iter().map(|file| self.kept(skill, file)).collect();
+        let missing: Vec<usize> = (0..files.len()).filter(|at| found[*at].is_none()).collect();
+        if !missing.is_empty() {
+            let wanted: Vec<&ServedFile> = missing.iter().map(|at| files[*at]).collect();
+            for (at, bytes) in missing.into_iter().zip(self.get(skill, &wanted)?) {
+                let file = files[at];
+                if let Some(why) = differs(file, &bytes) {
+                    return Err(changed(id, skill, file, &why));
+                }
+                self.keep(skill, file, &bytes);
+                found[at] = Some(bytes);
+            }
         }
-        let bytes = self.get(skill, file)?;
-        let differs = if bytes.len() as u64 != file.size {
-            Some(format!("it has {} bytes in place of {}", bytes.len(), file.size))
-        } else if Digest::of(&bytes) != file.digest {
-            Some("its digest is another".to_owned())
-        } else if file.path == SKILL_FILE {
-            frontmatter_differs(&skill.frontmatter, &bytes)
-        } else {
-            None
-        };
-        if let Some(why) = differs {
-            return Err(changed(id, skill, file, &why));
+        let all: Vec<Vec<u8>> = found.into_iter().flatten().collect();
+        // What is kept may have been fetched under another list.
+        for (file, bytes) in files.iter().zip(&all).filter(|(file, _)| file.path == SKILL_FILE) {
+            if let Some(why) = frontmatter_differs(&skill.frontmatter, bytes) {
+                return Err(changed(id, skill, file, &why));
+            }
         }
-        self.keep(file, &bytes);
-        Ok(bytes)
+        Ok(all)
     }
 
-    fn get(&self, skill: &ServedSkill, file: &ServedFile) -> Result<Vec<u8>, RuntimeError> {
+    fn get(
+        &self,
+        skill: &ServedSkill,
+        files: &[&ServedFile],
+    ) -> Result<Vec<Vec<u8>>, RuntimeError> {
         let server = &skill.server;
-        let failed = |why: &str, hint: Option<String>| RuntimeError::Server {
+        let failed = |what: &str, why: &str, hint: Option<String>| RuntimeError::Server {
             server: server.clone(),
-            message: format!("`{}` is not sent: {why}", file.uri),
+            message: format!("`{what}` is not sent: {why}"),
             hint,
         };
         let Some(known) = SkillServers::load(self.places)?.get(server) else {
-            return Err(failed("there is no such server any more", None));
+            return Err(failed(&skill.uri, "there is no such server any more", None));
         };
         let Some(Fetcher(get)) = self.fetcher else {
-            return Err(failed("nothing here can ask servers", None));
+            return Err(failed(&skill.uri, "nothing here can ask servers", None));
         };
-        get(&known, &file.uri).map_err(|why| {
-            failed(&why, Some(format!("see whether it is there: openskills mcp sync {server}")))
-        })
+        let wanted = |file: &&ServedFile| Wanted { uri: file.uri.clone(), size: file.size };
+        let answers = get(&known, &files.iter().map(wanted).collect::<Vec<_>>());
+        if answers.len() != files.len() {
+            return Err(failed(&skill.uri, "there is not one answer for each file", None));
+        }
+        let hint = || Some(format!("see whether it is there: openskills mcp sync {server}"));
+        let answer = |(file, answer): (&&ServedFile, Result<Vec<u8>, String>)| {
+            answer.map_err(|why| failed(&file.uri, &why, hint()))
+        };
+        files.iter().zip(answers).map(answer).collect()
     }
 
-    fn place(&self, file: &ServedFile) -> Option<AbsPath> {
+    /// Returns true if a file is here already.
+    pub(crate) fn is_kept(&self, skill: &ServedSkill, file: &ServedFile) -> bool {
+        self.kept(skill, file).is_some()
+    }
+
+    fn place(&self, skill: &ServedSkill, file: &ServedFile) -> Option<AbsPath> {
         let folder = self.places.cache.as_ref()?.join(CacheKind::Served.as_str());
-        let digest = file.digest.to_string();
-        let hex = digest.strip_prefix("sha256:").unwrap_or(&digest);
-        Some(folder.join(format!("{hex}{}", CacheKind::Served.ending())))
+        Some(folder.join(format!("{}{}", skill.blob(file), CacheKind::Served.ending())))
     }
 
-    fn kept(&self, file: &ServedFile) -> Option<Vec<u8>> {
-        let bytes = read_own_file(&self.place(file)?, file.size).ok()??;
+    fn kept(&self, skill: &ServedSkill, file: &ServedFile) -> Option<Vec<u8>> {
+        let bytes = read_own_file(&self.place(skill, file)?, file.size).ok()??;
         (Digest::of(&bytes) == file.digest).then_some(bytes)
     }
 
     /// Where it cannot be kept, it is fetched again.
-    fn keep(&self, file: &ServedFile, bytes: &[u8]) {
-        let Some(place) = self.place(file) else { return };
+    fn keep(&self, skill: &ServedSkill, file: &ServedFile, bytes: &[u8]) {
+        let Some(place) = self.place(skill, file) else { return };
         if place.parent().is_some_and(|folder| make_private_folder(&folder).is_ok()) {
             let _ = write_file(&place, bytes);
         }
     }
+}
+
+/// Says how what came is not what was listed.
+fn differs(file: &ServedFile, bytes: &[u8]) -> Option<String> {
+    if bytes.len() as u64 != file.size {
+        return Some(format!("it has {} bytes in place of {}", bytes.len(), file.size));
+    }
+    (Digest::of(bytes) != file.digest).then(|| "its digest is another".to_owned())
 }
 
 fn changed(id: &str, skill: &ServedSkill, file: &ServedFile, why: &str) -> RuntimeError {

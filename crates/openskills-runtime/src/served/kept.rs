@@ -14,9 +14,9 @@ use crate::state::nowhere;
 use crate::{RuntimeError, rfc3339};
 
 /// The folder of the files.
-const FOLDER: &str = "mcp";
+pub(crate) const FOLDER: &str = "mcp";
 /// The largest of them.
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What a server listed.
 #[derive(Debug, Clone)]
@@ -37,6 +37,17 @@ pub enum SyncChange {
     Changed(String),
     /// It is not listed any more.
     Gone(String),
+}
+
+impl SyncChange {
+    /// Returns the URI, and what is different in a word.
+    pub fn parts(&self) -> (&str, &'static str) {
+        match self {
+            Self::New(uri) => (uri, "new"),
+            Self::Changed(uri) => (uri, "changed"),
+            Self::Gone(uri) => (uri, "gone"),
+        }
+    }
 }
 
 impl KeptSkills {
@@ -106,7 +117,18 @@ impl KeptSkills {
             self.refused.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
         let synced_at = rfc3339(self.synced_at);
         let all = json!({"schema_version": 1, "synced_at": synced_at, "skills": skills, "refused": refused});
-        write_file(&file(&folder, label), format!("{all}\n").as_bytes())?;
+        let text = format!("{all}\n");
+        if text.len() as u64 > MAX_BYTES {
+            return Err(RuntimeError::Server {
+                server: label.to_owned(),
+                message: format!(
+                    "what it lists has {} bytes, and at most {MAX_BYTES} are taken",
+                    text.len()
+                ),
+                hint: None,
+            });
+        }
+        write_file(&file(&folder, label), text.as_bytes())?;
         Ok(())
     }
 

@@ -86,6 +86,7 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
         arguments: (!words.is_empty()).then(|| words.join(" ")),
         task_id: args.task.clone(),
         again: args.again,
+        read_by: None,
     };
     let loaded = runtime.activate(name, &options)?;
     if let Err(error) = write(context, runtime, args, &loaded) {

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
 use openskills_runtime::audit_state::Decision;
-use openskills_runtime::permit::{Asked, AskedNetwork};
-use openskills_runtime::{Audited, RuntimeConfig, RuntimeError, rfc3339};
+use openskills_runtime::permit::{Asked, AskedNetwork, Request};
+use openskills_runtime::{Audited, OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use skill::capabilities::Host;
-use term::safe_line;
+use term::{counted, safe_line};
 
 use crate::ask::{ask, found, is_somebody_there, shown};
 use crate::cli::REFUSED;
@@ -106,6 +106,19 @@ fn may_be_approved(audited: Option<&Audited>, asking: Asking) -> Result<(), Runt
     Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
 }
 
+/// Returns what a server says of a skill that is not here yet.
+fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, RuntimeError> {
+    if !request.subject.is_served {
+        return Ok(String::new());
+    }
+    let (skill, contents) =
+        (runtime.skill(&request.subject.skill_id)?, runtime.contents(&request.subject.skill_id)?);
+    let bytes: u64 = contents.files.iter().map(|file| file.size).sum();
+    let files = counted(contents.files.len(), "file");
+    let told = format!("The server says: {} ({files}, {bytes} bytes)", skill.description);
+    Ok(format!("{}\n", safe_line(&told)))
+}
+
 /// Reads a host.
 pub(crate) fn host(text: &str) -> Result<Host, String> {
     let hint = "write it as api.example.com or *.example.com, without a scheme, a port or a path";
@@ -127,6 +140,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     let audited = runtime.audit(&plan.subject.skill_id, Timestamp::now())?;
     if !args.json {
         context.ui.error(&shown(&request))?;
+        context.ui.error(&listed(runtime, &request)?)?;
         context.ui.error(&audited.as_ref().map(found).unwrap_or_default())?;
     }
     let is_asked = !args.yes && !args.json && is_somebody_there();

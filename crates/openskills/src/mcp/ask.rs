@@ -17,6 +17,8 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 use skill::Digest;
+use term::safe_line;
+use tokio_util::sync::CancellationToken;
 
 use crate::ask::shown;
 
@@ -77,17 +79,23 @@ impl Said {
     }
 }
 
-/// Returns what a question is about: the very content, script and powers.
-fn about(request: &Request) -> Digest {
+/// Returns what is granted for as long as the server runs: this content with these powers, whatever of it is called how.
+fn granted(request: &Request) -> Digest {
     let Request { subject, grant, .. } = request;
     let said = format!("{}\n{}\n{}\n{grant:?}", subject.skill_id, subject.origin, subject.bundle);
     Digest::of(said.as_bytes())
 }
 
+/// Returns what a question is about: that, the very call, and who made it.
+fn about(request: &Request, (client, call): (&str, &str)) -> Digest {
+    Digest::of(format!("{}\n{client}\n{call}", granted(request)).as_bytes())
+}
+
 /// Returns the question as the client shows it.
-fn question(request: &Request, look: &str) -> Option<ElicitRequestParams> {
+fn question(request: &Request, call: &str, look: &str) -> Option<ElicitRequestParams> {
     let message = format!(
-        "A script of a skill is to run.\n{}To approve it for good, run in a terminal: {}",
+        "A script of a skill is to run, called with {}\n{}To approve it for good, run in a terminal: {}",
+        safe_line(&shortened(call)),
         shown(request),
         request.command(look)
     );
@@ -96,7 +104,7 @@ fn question(request: &Request, look: &str) -> Option<ElicitRequestParams> {
         "properties": { DECISION: {
             "type": "string",
             "title": "Run it?",
-            "description": "once: this call alone; session: as long as this server runs; no: not at all",
+            "description": "once: this very call; session: any script of this content, as long as this server runs; no: not at all",
             "enum": ["once", "session", "no"],
         }},
         "required": [DECISION],
@@ -105,10 +113,22 @@ fn question(request: &Request, look: &str) -> Option<ElicitRequestParams> {
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
+/// The most of a call that is shown.
+const MAX_SHOWN: usize = 600;
+
+fn shortened(call: &str) -> String {
+    match call.char_indices().nth(MAX_SHOWN) {
+        None => call.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &call[..end], call.len()),
+    }
+}
+
 /// How the user of one call is asked.
 pub(super) struct Asking {
     questions: Questions,
     client: String,
+    /// The arguments of the call, as they came.
+    call: String,
     way: Way,
     /// The question that the call cannot go on without.
     left: Arc<Mutex<Option<Request>>>,
@@ -119,7 +139,7 @@ enum Way {
     /// The client cannot ask, or is not to be believed.
     Nobody,
     /// While the call waits.
-    Waiting(Peer<RoleServer>, tokio::runtime::Handle),
+    Waiting(Peer<RoleServer>, tokio::runtime::Handle, CancellationToken),
     /// With the next call; this is what came with this one.
     NextCall { about: Option<Digest>, said: Said },
 }
@@ -147,10 +167,16 @@ impl Questions {
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         let way = match (form && trust == Trust::Proven, is_new) {
             (false, _) => Way::Nobody,
-            (true, false) => Way::Waiting(context.peer.clone(), tokio::runtime::Handle::current()),
+            (true, false) => {
+                let runtime = tokio::runtime::Handle::current();
+                Way::Waiting(context.peer.clone(), runtime, context.ct.clone())
+            }
             (true, true) => self.next_call(call),
         };
-        Asking { questions: self.clone(), client: client.to_owned(), way, left: Arc::default() }
+        let arguments = call.arguments.clone().unwrap_or_default();
+        let call = Value::Object(arguments).to_string();
+        let (questions, client) = (self.clone(), client.to_owned());
+        Asking { questions, client, call, way, left: Arc::default() }
     }
 
     fn next_call(&self, call: &CallToolRequestParams) -> Way {
@@ -187,7 +213,7 @@ impl Questions {
             Said::Once => {}
             Said::Session => {
                 let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-                asked.granted.insert((client.to_owned(), about(request)));
+                asked.granted.insert((client.to_owned(), granted(request)));
             }
         }
         Answer::Once(request.grant.clone())
@@ -202,17 +228,26 @@ impl Asking {
         }
         let (questions, client, way) =
             (self.questions.clone(), self.client.clone(), self.way.clone());
-        let left = Arc::clone(&self.left);
+        let (left, call) = (Arc::clone(&self.left), self.call.clone());
         Some(Approver::new(move |request| {
-            if questions.is_granted(&client, about(request)) {
+            if questions.is_granted(&client, granted(request)) {
                 return Answer::Once(request.grant.clone());
             }
             let said = match &way {
                 Way::Nobody => Said::No,
-                Way::Waiting(peer, runtime) => {
-                    runtime.block_on(wait(peer, request, &questions.look))
+                Way::Waiting(peer, runtime, taken_back) => runtime.block_on(async {
+                    tokio::select! {
+                        said = wait(peer, request, &call, &questions.look) => said,
+                        // Nobody waits for the answer any more.
+                        () = taken_back.cancelled() => Said::No,
+                    }
+                }),
+
+                Way::NextCall { about: Some(asked), said }
+                    if *asked == about(request, (&client, &call)) =>
+                {
+                    *said
                 }
-                Way::NextCall { about: Some(asked), said } if *asked == about(request) => *said,
                 Way::NextCall { .. } => {
                     *left.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.clone());
                     Said::No
@@ -227,17 +262,18 @@ impl Asking {
         let request = self.left.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let asked = InputRequest::Elicitation(ElicitRequest::new(question(
             &request,
+            &self.call,
             &self.questions.look,
         )?));
-        let number = self.questions.open(about(&request))?;
+        let number = self.questions.open(about(&request, (&self.client, &self.call)))?;
         let requests = BTreeMap::from([(QUESTION.to_owned(), asked)]);
         Some(InputRequiredResult::new(Some(requests), Some(number)))
     }
 }
 
 /// Asks and waits. A client that goes, fails or takes too long has not said yes.
-async fn wait(peer: &Peer<RoleServer>, request: &Request, look: &str) -> Said {
-    let Some(question) = question(request, look) else { return Said::No };
+async fn wait(peer: &Peer<RoleServer>, request: &Request, call: &str, look: &str) -> Said {
+    let Some(question) = question(request, call, look) else { return Said::No };
     match peer.create_elicitation_with_timeout(question, Some(PATIENCE)).await {
         Ok(ElicitResult { action: ElicitationAction::Accept, content, .. }) => {
             Said::read(&json!({"action": "accept", "content": content}))

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use openskills_runtime::uri::{parse, uri};
 use openskills_runtime::{
-    Depth, FileDigest, FileKind, OpenSkillRuntime, ReadOptions, RuntimeError, Skill,
+    Depth, FileDigest, FileKind, OpenSkillRuntime, ReadOptions, RuntimeError, Skill, Word,
 };
 use rmcp::ErrorData;
-use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 use skill::SKILL_FILE;
 
@@ -17,7 +17,7 @@ pub(super) const PAGE: usize = 50;
 /// How long an answer may be kept.
 const FRESH_MS: u64 = 5_000;
 /// The largest file that is read.
-const MAX_BYTES: u64 = 16 << 20;
+pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// Returns one page of a list, and where the next one begins. Somebody else's cursor is refused.
 pub(super) fn page<T>(
@@ -35,8 +35,43 @@ pub(super) fn page<T>(
 }
 
 /// Returns the place in a list that a cursor means.
-pub(super) fn place(cursor: Option<&str>) -> Result<usize, ErrorData> {
+fn place(cursor: Option<&str>) -> Result<usize, ErrorData> {
     cursor.map_or(Ok(0), str::parse).map_err(|_| no_cursor())
+}
+
+/// Returns what an argument of the template may be: an id, or a path in the skill of an id.
+pub(super) fn completed(
+    runtime: &OpenSkillRuntime,
+    argument: &str,
+    start: &str,
+    id: Option<&str>,
+) -> Vec<String> {
+    let all: Vec<String> = match (argument, id) {
+        ("id", _) => runtime.approved_skills().iter().map(|skill| skill.id.clone()).collect(),
+        ("path", Some(id)) => {
+            let Ok((id, _)) = located(runtime, &uri(id, "")) else { return Vec::new() };
+            let (Ok(skill), Ok(files)) = (runtime.skill(&id), runtime.files(&id)) else {
+                return Vec::new();
+            };
+            files.iter().map(|file| served_path(skill, &file.path)).collect()
+        }
+        _ => Vec::new(),
+    };
+    all.into_iter().filter(|one| one.contains(start)).collect()
+}
+
+/// Returns one page of the skills that a model may know of.
+pub(super) fn page_for_model(
+    runtime: &OpenSkillRuntime,
+    cursor: Option<&str>,
+    size: usize,
+) -> Result<(Vec<Arc<Skill>>, Option<String>), ErrorData> {
+    let start = place(cursor)?;
+    if start > runtime.all_skills().len() {
+        return Err(no_cursor());
+    }
+    let (skills, next) = runtime.page_for_model(start, size);
+    Ok((skills, next.map(|next| next.to_string())))
 }
 
 fn no_cursor() -> ErrorData {
@@ -98,12 +133,12 @@ fn unknown(uri: &str) -> ErrorData {
 }
 
 /// Returns the path of a file as it is served: a `skill.md` is called as the standard says.
-fn served_path(skill: &Skill, path: &str) -> String {
+pub(super) fn served_path(skill: &Skill, path: &str) -> String {
     if path == skill.skill_file() { SKILL_FILE.to_owned() } else { path.to_owned() }
 }
 
 /// Returns the path of a file by the path that it is served as. Each file has one name.
-fn own_path(runtime: &OpenSkillRuntime, id: &str, path: &str) -> Option<String> {
+pub(super) fn own_path(runtime: &OpenSkillRuntime, id: &str, path: &str) -> Option<String> {
     let skill = runtime.skill(id).ok()?;
     match path {
         SKILL_FILE => Some(skill.skill_file()),
@@ -124,8 +159,13 @@ pub(super) fn failed(error: &RuntimeError) -> ErrorData {
     }
 }
 
-fn located(runtime: &OpenSkillRuntime, address: &str) -> Result<(String, String), ErrorData> {
-    let is_known = |id: &str| id.contains('/') && runtime.skill(id).is_ok();
+pub(super) fn located(
+    runtime: &OpenSkillRuntime,
+    address: &str,
+) -> Result<(String, String), ErrorData> {
+    let is_told = |skill: &Skill| matches!(runtime.word(skill), Ok(Word::Given));
+    let is_known =
+        |id: &str| id.contains('/') && runtime.skill(id).is_ok_and(|skill| is_told(skill));
     parse(address, is_known).ok_or_else(|| unknown(address))
 }
 
@@ -145,11 +185,23 @@ pub(super) fn read(
         RuntimeError::ResourceNotFound { .. } => unknown(address),
         other => failed(&other),
     })?;
+    let server = runtime.skill(&id).ok().and_then(|skill| Some(skill.served_by()?.0.to_owned()));
     let contents = match resource.text() {
         Some(text) => ResourceContents::text(text, address),
         None => ResourceContents::blob(base64(&resource.bytes), address),
     };
-    Ok(contents.with_mime_type(mime_type(&path)))
+    let contents = contents.with_mime_type(mime_type(&path));
+    Ok(match server {
+        Some(server) => contents.with_meta(tagged(&server)),
+        None => contents,
+    })
+}
+
+/// Says which MCP server something comes from.
+pub(super) fn tagged(server: &str) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.0.insert("openskills/server".to_owned(), Value::from(server));
+    meta
 }
 
 /// Returns bytes as base64.
@@ -189,6 +241,10 @@ pub(super) fn directory(
     let entry = |(name, size): (&str, Option<u64>)| {
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         match size {
+            Some(size) if path == SKILL_FILE => json!({
+                "uri": uri(&id, &path), "name": &*skill.name, "description": skill.description,
+                "mimeType": MARKDOWN, "size": size,
+            }),
             Some(size) => {
                 json!({"uri": uri(&id, &path), "name": name, "mimeType": mime_type(name), "size": size})
             }
@@ -205,14 +261,10 @@ pub(super) fn skills_list(
     runtime: &mut OpenSkillRuntime,
     params: &Value,
 ) -> Result<Value, ErrorData> {
-    let (skills, next) = runtime.page_for_model(place(cursor(params)?)?, PAGE);
+    let (skills, next) = page_for_model(runtime, cursor(params)?, PAGE)?;
     // One that cannot be read just now is not listed; asking for it says why.
     let entries = skills.iter().filter_map(|skill| entry(runtime, &skill.id).ok());
-    Ok(complete(
-        "skills",
-        &Value::from(entries.collect::<Vec<_>>()),
-        next.map(|next| next.to_string()),
-    ))
+    Ok(complete("skills", &Value::from(entries.collect::<Vec<_>>()), next))
 }
 
 /// `skills/get`: one skill, listed or not.

@@ -57,39 +57,25 @@ impl Changes {
     /// Tells a client of the older revisions, as long as it is there.
     pub(super) async fn tell(&self, peer: Peer<RoleServer>) {
         let mut changes = self.wait_for();
-        while changes.changed().await.is_ok() {
-            let told = async {
-                peer.notify_tool_list_changed().await?;
-                peer.notify_prompt_list_changed().await?;
-                peer.notify_resource_list_changed().await
-            };
-            if told.await.is_err() {
-                return;
-            }
-        }
+        while changes.changed().await.is_ok()
+            && peer.notify_tool_list_changed().await.is_ok()
+            && peer.notify_prompt_list_changed().await.is_ok()
+            && peer.notify_resource_list_changed().await.is_ok()
+        {}
     }
 
     /// Tells a client that asked to be told, of what it asked for.
     pub(super) async fn tell_of(&self, accepted: &SubscriptionFilter, sink: &SubscriptionSink) {
+        let is_off = |wanted: Option<bool>| wanted != Some(true);
         let mut changes = self.wait_for();
-        let is_on = |wanted: Option<bool>| wanted == Some(true);
-        while changes.changed().await.is_ok() {
-            let told = async {
-                if is_on(accepted.tools_list_changed) {
-                    sink.notify_tool_list_changed().await?;
-                }
-                if is_on(accepted.prompts_list_changed) {
-                    sink.notify_prompt_list_changed().await?;
-                }
-                if is_on(accepted.resources_list_changed) {
-                    sink.notify_resource_list_changed().await?;
-                }
-                Ok::<(), rmcp::service::SubscriptionSendError>(())
-            };
-            if told.await.is_err() {
-                return;
-            }
-        }
+        while changes.changed().await.is_ok()
+            && (is_off(accepted.tools_list_changed)
+                || sink.notify_tool_list_changed().await.is_ok())
+            && (is_off(accepted.prompts_list_changed)
+                || sink.notify_prompt_list_changed().await.is_ok())
+            && (is_off(accepted.resources_list_changed)
+                || sink.notify_resource_list_changed().await.is_ok())
+        {}
     }
 }
 

@@ -32,21 +32,15 @@ pub(crate) enum Reach {
 /// How a client starts the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// What the client calls it.
-    pub(crate) name: String,
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
 }
 
 impl ClientKind {
-    /// Returns what it is called.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Cursor => "Cursor",
-            Self::VsCode => "VS Code",
-        }
+    /// Returns the word that it is named by.
+    pub(crate) fn word(self) -> String {
+        let value = clap::ValueEnum::to_possible_value(&self);
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// Returns its file; `codex_home` is where Codex keeps its own.
@@ -93,26 +87,50 @@ impl ClientKind {
     }
 }
 
+/// Returns what a client is told of the server.
+fn fields(entry: &Entry) -> [(&'static str, CstInputValue); 3] {
+    let args = entry.args.iter().cloned().map(CstInputValue::String).collect();
+    [
+        ("type", CstInputValue::String("stdio".to_owned())),
+        ("command", CstInputValue::String(entry.command.clone())),
+        ("args", CstInputValue::Array(args)),
+    ]
+}
+
 fn json(text: &str, key: &str, name: &str, entry: Option<&Entry>) -> Result<String, String> {
     let shown = if text.trim().is_empty() { "{}\n" } else { text };
     let root =
         CstRootNode::parse(shown, &ParseOptions::default()).map_err(|error| error.to_string())?;
     let wrong = |what: &str| format!("{what} is not an object");
     let object = root.object_value_or_create().ok_or_else(|| wrong("the whole file"))?;
-    let value = entry.map(|entry| {
-        let args = entry.args.iter().cloned().map(CstInputValue::String).collect();
-        CstInputValue::Object(vec![
-            ("type".to_owned(), CstInputValue::String("stdio".to_owned())),
-            ("command".to_owned(), CstInputValue::String(entry.command.clone())),
-            ("args".to_owned(), CstInputValue::Array(args)),
-        ])
-    });
-    match value {
-        Some(value) => {
+    // Of two keys readers take the last, and editing one of them would do nothing.
+    let count = |key: &str| {
+        let names = object.properties();
+        names.iter().filter(|one| one.decoded_name().as_deref() == Some(key)).count()
+    };
+    if count(key) > 1 {
+        return Err(format!("`{key}` stands there twice"));
+    }
+    match entry {
+        Some(entry) => {
+            let named = fields(entry).into_iter().map(|(key, value)| (key.to_owned(), value));
+            let value = CstInputValue::Object(named.collect());
             let servers =
                 object.object_value_or_create(key).ok_or_else(|| wrong(&format!("`{key}`")))?;
-            match servers.get(name) {
-                Some(found) => found.set_value(value),
+            let there = servers.get(name).map(|found| (found.object_value(), found));
+            match there {
+                // What else somebody wrote there, such as variables, stays.
+                Some((Some(object), _)) => {
+                    for (key, value) in fields(entry) {
+                        match object.get(key) {
+                            Some(found) => found.set_value(value),
+                            None => {
+                                object.append(key, value);
+                            }
+                        }
+                    }
+                }
+                Some((None, found)) => found.set_value(value),
                 None => {
                     servers.append(name, value);
                 }
@@ -133,7 +151,8 @@ fn json(text: &str, key: &str, name: &str, entry: Option<&Entry>) -> Result<Stri
 
 fn toml(text: &str, name: &str, entry: Option<&Entry>) -> Result<String, String> {
     const KEY: &str = "mcp_servers";
-    let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let wrong = || format!("`{KEY}` is not a table");
     if let Some(entry) = entry {
         let servers = document.entry(KEY).or_insert_with(|| {
@@ -150,15 +169,26 @@ fn toml(text: &str, name: &str, entry: Option<&Entry>) -> Result<String, String>
                 && args == Some(entry.args.iter().cloned().map(Some).collect())
         };
         if !servers.get(name).is_some_and(same) {
-            let mut table = Table::new();
-            table.insert("command", value(entry.command.as_str()));
-            table.insert("args", value(entry.args.iter().map(String::as_str).collect::<Array>()));
-            servers.insert(name, Item::Table(table));
+            // What else somebody wrote there, such as variables, stays.
+            if servers.get(name).is_none_or(|there| !there.is_table_like()) {
+                servers.insert(name, Item::Table(Table::new()));
+            }
+            if let Some(table) = servers.get_mut(name).and_then(Item::as_table_like_mut) {
+                table.insert("command", value(entry.command.as_str()));
+                let args = entry.args.iter().map(String::as_str).collect::<Array>();
+                table.insert("args", value(args));
+            }
         }
     } else if let Some(servers) = document.get_mut(KEY) {
         servers.as_table_like_mut().ok_or_else(wrong)?.remove(name);
     }
-    Ok(document.to_string())
+    let edited = document.to_string();
+    // The lines end as they did.
+    Ok(if text.contains("\r\n") {
+        edited.replace("\r\n", "\n").replace('\n', "\r\n")
+    } else {
+        edited
+    })
 }
 
 #[cfg(test)]
@@ -167,7 +197,7 @@ mod tests {
 
     fn entry() -> Entry {
         let args = ["mcp", "--dir", "a \"b\""].map(str::to_owned).to_vec();
-        Entry { name: "skills".to_owned(), command: "openskills".to_owned(), args }
+        Entry { command: "openskills".to_owned(), args }
     }
 
     #[test]
@@ -191,6 +221,11 @@ mod tests {
             "{out}"
         );
         assert_eq!(ClientKind::Cursor.edited(Some(before), "skills", None).unwrap(), before);
+        let with_env = after
+            .replace("\"type\"", "\"env\": { \"A\": \"1\" }, \"type\"")
+            .replace("\"mcp\"", "\"old\"");
+        let kept = ClientKind::Cursor.edited(Some(&with_env), "skills", Some(&entry())).unwrap();
+        assert!(kept.contains("\"A\": \"1\"") && !kept.contains("\"old\""), "{kept}");
         let vscode = ClientKind::VsCode.edited(None, "skills", Some(&entry())).unwrap();
         assert!(
             vscode.contains("\"servers\"") && vscode.contains("\"type\": \"stdio\""),
@@ -222,6 +257,7 @@ mod tests {
             (ClientKind::Cursor, "[]"),
             (ClientKind::Cursor, "{\"mcpServers\": 1}"),
             (ClientKind::VsCode, "{\"servers\": []}"),
+            (ClientKind::Cursor, "{\"mcpServers\": {}, \"mcpServers\": {}}"),
             (ClientKind::Codex, "mcp_servers = 1\n"),
             (ClientKind::Codex, "[broken"),
         ] {

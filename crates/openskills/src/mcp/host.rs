@@ -6,12 +6,12 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use openskills_runtime::{Fetcher, MAX_SERVED, ServerAddress, SkillServer};
+use openskills_runtime::{Fetcher, MAX_SERVED, ServerAddress, SkillServer, Wanted};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
     ProtocolVersion, ReadResourceRequestParams, ResourceContents, ServerResult,
 };
-use rmcp::service::RunningService;
+use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
@@ -25,6 +25,10 @@ use super::server::EXTENSION;
 const CONNECT: Duration = Duration::from_secs(60);
 /// How long it may take for one answer.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How long everything together may take.
+const IN_ALL: Duration = Duration::from_secs(5 * 60);
+/// How much an answer may make this process grow.
+const MOST_MEMORY: u64 = 512 << 20;
 /// How many pages a list may have.
 const MOST_PAGES: usize = 2_000;
 /// How much of what a server complains of is told.
@@ -47,9 +51,10 @@ const ENVIRONMENT: [&str; 12] = [
 
 /// Returns what fetches files of servers.
 pub(crate) fn fetcher() -> Fetcher {
-    Fetcher::new(|server, uri| {
-        let (server, uri) = (server.clone(), uri.to_owned());
-        on_thread(async move { read(&server, &uri).await })
+    Fetcher::new(|server, wanted| {
+        let (server, all) = (server.clone(), wanted.to_vec());
+        on_thread(async move { read(&server, &all).await })
+            .unwrap_or_else(|why| wanted.iter().map(|_| Err(why.clone())).collect())
     })
 }
 
@@ -68,7 +73,15 @@ fn on_thread<T: Send + 'static>(
             .enable_all()
             .build()
             .map_err(|error| error.to_string())?;
-        runtime.block_on(work)
+        let done = runtime.block_on(async {
+            tokio::select! {
+                done = work => done,
+                why = too_much() => Err(why),
+                () = tokio::time::sleep(IN_ALL) => Err("it takes too long".to_owned()),
+            }
+        });
+        runtime.shutdown_background();
+        done
     });
     done.join().unwrap_or_else(|_| Err("the work was not finished".to_owned()))
 }
@@ -128,12 +141,12 @@ async fn connect(server: &SkillServer) -> Result<Connected, String> {
                     complaint.listen(stderr);
                 }
                 let connected = info().serve_with_lifecycle(process, lifecycle).await;
-                connected.map_err(|error| error.to_string())
+                connected.map_err(|error| plain(&error))
             }
             ServerAddress::Url { url, token_env } => {
                 let transport = reach(url, token_env.as_deref())?;
                 let connected = info().serve_with_lifecycle(transport, lifecycle).await;
-                connected.map_err(|error| error.to_string())
+                connected.map_err(|error| plain(&error))
             }
         }
     };
@@ -238,12 +251,23 @@ async fn pages(connected: &Connected) -> Result<Vec<Value>, String> {
     Err(format!("its list of skills does not end; {} were read", skills.len()))
 }
 
-async fn read(server: &SkillServer, uri: &str) -> Result<Vec<u8>, String> {
+/// Reads files over one connection.
+async fn read(
+    server: &SkillServer,
+    wanted: &[Wanted],
+) -> Result<Vec<Result<Vec<u8>, String>>, String> {
     let connected = connect(server).await?;
-    let params = ReadResourceRequestParams::new(uri);
-    let answer = connected.ask(connected.client.read_resource(params)).await;
+    let mut answers = Vec::new();
+    for file in wanted {
+        answers.push(read_one(&connected, &file.uri).await);
+    }
     connected.leave().await;
-    let contents = answer?.contents;
+    Ok(answers)
+}
+
+async fn read_one(connected: &Connected, uri: &str) -> Result<Vec<u8>, String> {
+    let params = ReadResourceRequestParams::new(uri);
+    let contents = connected.ask(connected.client.read_resource(params)).await?.contents;
     let [contents] = contents.as_slice() else {
         return Err(format!("it answers with {} files in place of one", contents.len()));
     };
@@ -258,4 +282,34 @@ async fn read(server: &SkillServer, uri: &str) -> Result<Vec<u8>, String> {
         }
         _ => Err("it answers with another file".to_owned()),
     }
+}
+
+/// Returns why a server cannot be connected to, without the names of types.
+fn plain(error: &ClientInitializeError) -> String {
+    let told = error.to_string();
+    let cause = told.rsplit("] error: ").next().unwrap_or(&told);
+    let cause = cause.split(", when ").next().unwrap_or(cause);
+    let is_end = matches!(error, ClientInitializeError::ConnectionClosed(_));
+    if is_end || cause.contains("Broken pipe") {
+        return "it ended before it answered".to_owned();
+    }
+    cause.to_owned()
+}
+
+/// Waits until this process has grown by more than any answer is worth. A server that sends without end is noticed by nothing else.
+async fn too_much() -> String {
+    let start = resident();
+    loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        if resident().saturating_sub(start) > MOST_MEMORY {
+            return format!("it sends more than {} MiB", MOST_MEMORY >> 20);
+        }
+    }
+}
+
+/// Returns how much memory this process has; nothing where that is not told.
+fn resident() -> u64 {
+    let told = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = told.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    pages * 4096
 }

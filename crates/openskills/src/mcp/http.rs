@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
@@ -30,13 +30,21 @@ use tokio::sync::Semaphore;
 use super::Served;
 use super::ask::Trust;
 use super::server::Server;
+use super::stalled::Stalled;
 
 /// The only path that is served.
 const PATH: &str = "/mcp";
 /// How many connections there may be at once; more wait.
 const MOST_CONNECTIONS: usize = 256;
+/// How many sessions of older revisions there may be.
+const MOST_SESSIONS: usize = 256;
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long a client may take to read what is written to it.
+const WRITE_TIME: Duration = Duration::from_secs(20);
+/// How long it may take to send the rest of it, and how much that may be.
+const BODY_TIME: Duration = Duration::from_secs(15);
+const MAX_BODY: usize = 4 << 20;
 /// How often a client that waits is written to: a client that has gone is noticed by that.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
 /// The shortest token.
@@ -91,10 +99,11 @@ pub(crate) async fn serve_http(
     let config = config(&http, address);
     let ends = config.cancellation_token.clone();
     let make = move || Ok(server.clone());
-    let service =
-        StreamableHttpService::new(make, Arc::new(LocalSessionManager::default()), config);
+    let sessions = Arc::new(LocalSessionManager::default());
+    let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
     told(&format!("http://{address}{PATH}"));
-    let gate = Arc::new(Gate { service, token: http.token.as_deref().map(digest) });
+    let token = http.token.as_deref().map(digest);
+    let gate = Arc::new(Gate { service, sessions, token });
     let accepting = accept(listener, gate);
     tokio::select! {
         () = accepting => {}
@@ -143,7 +152,7 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIME)
-                .serve_connection(TokioIo::new(stream), answer)
+                .serve_connection(TokioIo::new(Stalled::new(stream, WRITE_TIME)), answer)
                 .await;
             drop(held);
         });
@@ -170,6 +179,7 @@ async fn told_to_end() {
 /// What stands before the server.
 struct Gate {
     service: StreamableHttpService<Server, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
     token: Option<Digest>,
 }
 
@@ -191,9 +201,24 @@ impl Gate {
             refused.headers_mut().insert(WWW_AUTHENTICATE, bearer);
             return refused;
         }
+        let is_new = request.headers().get("mcp-session-id").is_none();
+        if is_new && self.sessions.sessions.read().await.len() >= MOST_SESSIONS {
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
+        }
         // What runs for a request ends when nobody waits for its answer any more.
         let cancel = Cancel::default();
         request.extensions_mut().insert(cancel.clone());
+        let (head, body) = request.into_parts();
+        let body = Limited::new(body, MAX_BODY).collect();
+        let body = match tokio::time::timeout(BODY_TIME, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return refusal(StatusCode::PAYLOAD_TOO_LARGE, "a request has at most 4 MiB");
+            }
+            Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request ends too early"),
+            Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request takes too long"),
+        };
+        let request = Request::from_parts(head, Full::new(body));
         let (parts, body) = self.service.handle(request).await.into_parts();
         Response::from_parts(parts, Waited { body, cancel: Some(cancel) }.boxed())
     }

@@ -8,22 +8,30 @@ use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMes
 use serde_json::Value;
 
 use super::catalogue::failed;
+use super::server::ToolNames;
+use super::tools::read_by;
 
 /// What the one argument of a prompt is called.
 const ARGUMENTS: &str = "arguments";
 
 /// Returns the skills that the user may start by name.
 pub(super) fn startable(runtime: &OpenSkillRuntime) -> Vec<Arc<Skill>> {
-    runtime.list_skills().into_iter().filter(|skill| skill.user_may_invoke).collect()
+    runtime.approved_skills().into_iter().filter(|skill| skill.user_may_invoke).collect()
 }
 
 /// Returns skills as prompts.
 pub(super) fn prompts(skills: &[Arc<Skill>]) -> Vec<Prompt> {
+    // Of several with one name each is called by its id.
+    let is_shared =
+        |skill: &Skill| skills.iter().filter(|other| other.name == skill.name).nth(1).is_some();
+    let has_servers = skills.iter().any(|skill| skill.served_by().is_some());
     let prompt = |skill: &Arc<Skill>| {
         let mut argument = PromptArgument::new(ARGUMENTS);
         argument.description = Some("What the skill is to work on".to_owned());
         argument.required = Some(false);
-        Prompt::new(skill.name.to_string(), Some(skill.description.clone()), Some(vec![argument]))
+        let by_id = has_servers && is_shared(skill);
+        let name = if by_id { skill.id.clone() } else { skill.name.to_string() };
+        Prompt::new(name, Some(skill.description.clone()), Some(vec![argument]))
     };
     skills.iter().map(prompt).collect()
 }
@@ -33,6 +41,7 @@ pub(super) fn prompt(
     runtime: &mut OpenSkillRuntime,
     name: &str,
     arguments: Option<&JsonObject>,
+    names: ToolNames,
 ) -> Result<GetPromptResult, ErrorData> {
     let wrong = |what: String| ErrorData::invalid_params(what, None);
     let given = match arguments.and_then(|arguments| arguments.get(ARGUMENTS)) {
@@ -49,6 +58,7 @@ pub(super) fn prompt(
         invoker: Invoker::User,
         arguments: given,
         again: true,
+        read_by: Some(read_by(names, name)),
         ..ActivateOptions::default()
     };
     let loaded = runtime.activate(name, &options).map_err(|error| failed(&error))?;

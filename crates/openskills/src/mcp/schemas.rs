@@ -1,7 +1,9 @@
 //! The tools as a client is told of them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use openskills_runtime::Skill;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -11,16 +13,16 @@ use super::tools::{MOST_SECONDS, Which};
 /// With more skills than these their names are not written into the schemas: the list is a tool of its own.
 pub(super) const MOST_NAMES: usize = 200;
 
-/// Returns the tools as a client is told of them; `skills` are the names that can be used.
-pub(super) fn tools(served: &Served, skills: &[String]) -> Vec<Tool> {
+/// Returns the tools as a client is told of them; `skills` are those that can be used.
+pub(super) fn tools(served: &Served, skills: &[Arc<Skill>]) -> Vec<Tool> {
     Which::ALL.into_iter().map(|which| tool(which, served, skills)).collect()
 }
 
-fn tool(which: Which, served: &Served, skills: &[String]) -> Tool {
+fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
     let has_workspace = served.workspace.is_some();
     let mut name = json!({"type": "string", "description": "The name or the id of a skill"});
     if !skills.is_empty() && skills.len() <= MOST_NAMES {
-        name["enum"] = json!(skills);
+        name["enum"] = json!(called(skills));
     }
     let text = |what: &str| json!({"type": "string", "description": what});
     let (title, description, properties, required, annotations) = match which {
@@ -66,7 +68,8 @@ fn tool(which: Which, served: &Served, skills: &[String]) -> Tool {
                 ToolAnnotations::new()
                     .read_only(false)
                     .destructive(has_workspace)
-                    .open_world(false),
+                    // Hosts that the user approved.
+                    .open_world(true),
             )
         }
     };
@@ -80,6 +83,17 @@ fn tool(which: Which, served: &Served, skills: &[String]) -> Tool {
         .with_title(title)
         .with_raw_output_schema(Arc::new(object(output_schema(which))))
         .with_annotations(annotations)
+}
+
+/// Returns what skills can be called by: their ids, and names that mean one of them.
+fn called(skills: &[Arc<Skill>]) -> BTreeSet<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for skill in skills {
+        *counts.entry(&skill.name).or_default() += 1;
+    }
+    let names =
+        counts.into_iter().filter(|(_, count)| *count == 1).map(|(name, _)| name.to_owned());
+    names.chain(skills.iter().map(|skill| skill.id.clone())).collect()
 }
 
 fn object(value: Value) -> JsonObject {
@@ -96,7 +110,7 @@ fn output_schema(which: Which) -> Value {
             json!({
                 "skills": {"type": "array", "items": {
                     "type": "object",
-                    "properties": {"id": text(), "name": text(), "description": text(), "source": text(), "uri": text()},
+                    "properties": {"id": text(), "name": text(), "description": text(), "source": text(), "uri": text(), "server": text()},
                     "required": ["id", "name", "description", "source", "uri"],
                 }},
                 "nextCursor": text(),

@@ -1,10 +1,13 @@
 //! Answers a client.
 
+#![expect(clippy::disallowed_methods, reason = "the edge: the end of the process")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::http::request::Parts;
-use openskills_runtime::{Cancel, OpenSkillRuntime, RuntimeConfig, RuntimeError, Skill};
+use openskills_runtime::{CallOutcome, Cancel, OpenSkillRuntime, RuntimeConfig, RuntimeError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, CustomRequest, CustomResult, ErrorCode, ExtensionCapabilities,
@@ -16,10 +19,13 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
+use skill::SKILL_FILE;
+use tokio::sync::{Notify, Semaphore};
 
 use super::ask::{Questions, Trust};
 use super::changes::Changes;
 use super::clients::Clients;
+use super::hangup::when_gone;
 use super::schemas::{MOST_NAMES, tools};
 use super::tools::{Failure, Reading, Which, run_script};
 use super::until_end::UntilEnd;
@@ -50,6 +56,11 @@ pub(crate) struct Served {
     pub(crate) session: String,
 }
 
+/// How many scripts run at once, and how many read; more wait.
+const MOST_RUNS: usize = 16;
+const MOST_READERS: usize = 64;
+/// How long answers may still be written after the client has closed its side.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// The extension by which skills are served.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
 const INSTRUCTIONS: &str = "Skills are procedures for tasks. List them, read the one that fits the task before you begin, and follow it. \
@@ -64,22 +75,42 @@ pub(super) struct Server {
     trust: Trust,
     /// Every script that runs: they end when the server does.
     running: Cancel,
+    /// How many more may run.
+    room: Arc<Semaphore>,
+    /// How many more may read.
+    readers: Arc<Semaphore>,
 }
 
 /// Serves one client on standard input and output, until it goes.
 pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
     let server = Server::new(served, Trust::Proven);
     let (stdin, stdout) = rmcp::transport::stdio();
-    let ends = server.running.clone();
-    let stdin = UntilEnd::new(stdin, move || ends.cancel());
+    let gone = Arc::new(Notify::new());
+    let ends = || {
+        let (running, gone) = (server.running.clone(), Arc::clone(&gone));
+        move || {
+            running.cancel();
+            gone.notify_one();
+        }
+    };
+    when_gone(ends());
+    let stdin = UntilEnd::new(stdin, ends());
     let running = match server.serve((stdin, stdout)).await {
         Ok(running) => running,
         // A client that goes before it said anything was none.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    running.waiting().await?;
-    Ok(())
+    // A client that goes and reads nothing more is not waited for.
+    let last_words = async {
+        gone.notified().await;
+        tokio::time::sleep(LAST_WORDS).await;
+    };
+    tokio::select! {
+        ended = running.waiting() => ended.map(|_| ()).map_err(anyhow::Error::from),
+        // Whoever would wait for the rest to be written would wait for ever.
+        () = last_words => std::process::exit(0),
+    }
 }
 
 impl Server {
@@ -87,7 +118,9 @@ impl Server {
         let changes = Changes::new(served.config.clone());
         let questions = Questions::new(&served.look);
         let clients = Clients::new(Arc::new(served));
-        Self { clients, changes, questions, trust, running: Cancel::default() }
+        let (running, room) = (Cancel::default(), Arc::new(Semaphore::new(MOST_RUNS)));
+        let readers = Arc::new(Semaphore::new(MOST_READERS));
+        Self { clients, changes, questions, trust, running, room, readers }
     }
 
     /// Returns what ends every script.
@@ -103,11 +136,34 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let (clients, client, changes) =
             (self.clients.clone(), client(context), self.changes.count());
+        // Some of the threads stay free for what else there is to do.
+        let Ok(_room) = self.readers.acquire().await else { return Err(unfinished()) };
         let done = tokio::task::spawn_blocking(move || {
             clients.with(&client, changes, |runtime| work(runtime, clients.served()))
         });
         let done = done.await.map_err(|_| unfinished())?;
         done.map_err(|error| catalogue::failed(&error))?
+    }
+
+    /// Gets a file of another server's skill, so that nobody else waits while it comes. What is here already is not asked for.
+    async fn fetch(
+        &self,
+        context: &RequestContext<RoleServer>,
+        name: String,
+        path: String,
+    ) -> Result<(), ErrorData> {
+        let (asked, file) = (name.clone(), path.clone());
+        let is_away = self.with(context, move |runtime, _| Ok(runtime.is_away(&asked, &file)));
+        if !is_away.await? {
+            return Ok(());
+        }
+        let (clients, client) = (self.clients.clone(), client(context));
+        let Ok(_room) = self.room.acquire().await else { return Err(unfinished()) };
+        let done = tokio::task::spawn_blocking(move || {
+            clients.alone(&client, None, |runtime, _| runtime.fetch_file(&name, &path))
+        });
+        let done = done.await.map_err(|_| unfinished())?;
+        done.and_then(|done| done).map_err(|error| catalogue::failed(&error))
     }
 
     /// Runs a script. A call that the client takes back ends what it started.
@@ -130,15 +186,26 @@ impl Server {
         let asking = self.questions.of_call(context, &client, &call, self.trust);
         let (clients, approver) = (self.clients.clone(), asking.approver());
         let arguments = call.arguments.take().unwrap_or_default();
+        // Whoever reads does not wait for those who run.
+        let Ok(_room) = self.room.acquire().await else { return Err(unfinished()) };
         let done = tokio::task::spawn_blocking(move || {
             clients.alone(&client, approver, |runtime, served| {
-                run_script(runtime, served, arguments, cancel)
+                let about = named(&arguments);
+                let done = run_script(runtime, served, arguments, cancel);
+                let question = if done.is_err() { asking.question() } else { None };
+                let outcome = match (&done, &question) {
+                    (Ok(_), _) => CallOutcome::Answered,
+                    (Err(_), Some(_)) => CallOutcome::Asked,
+                    (Err(_), None) => CallOutcome::Failed,
+                };
+                record(runtime, Which::RunScript, about.as_deref(), outcome)?;
+                Ok((done, question))
             })
         });
         let done = done.await;
         watching.abort();
         let done = done.map_err(|_| unfinished())?.map_err(|error| catalogue::failed(&error))?;
-        Ok(match (done, asking.question()) {
+        Ok(match done? {
             (Ok(result), _) => result.into(),
             (Err(_), Some(question)) => question.into(),
             (Err(failure), None) => failure.result().into(),
@@ -150,18 +217,35 @@ fn unfinished() -> ErrorData {
     ErrorData::internal_error("the work was not finished", None)
 }
 
+/// Returns the skill that a call names.
+fn named(arguments: &JsonObject) -> Option<String> {
+    arguments.get("name").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Writes a call to the log, before it is answered. It is known there by one name, however it is written for the client.
+fn record(
+    runtime: &mut OpenSkillRuntime,
+    which: Which,
+    about: Option<&str>,
+    outcome: CallOutcome,
+) -> Result<(), ErrorData> {
+    let recorded = runtime.record_call(which.name(ToolNames::Dots), about, outcome);
+    recorded.map_err(|error| catalogue::failed(&error))
+}
+
 /// Answers a call that reads. What is new or has changed since the last look is looked at now.
 fn read(
     runtime: &mut OpenSkillRuntime,
     reading: Reading,
     arguments: JsonObject,
+    names: ToolNames,
 ) -> Result<CallToolResult, Failure> {
-    match reading(runtime, arguments.clone()) {
+    match reading(runtime, arguments.clone(), names) {
         Err(Failure::Runtime(
             RuntimeError::SkillChanged { .. } | RuntimeError::SkillNotFound { .. },
         )) => {
             runtime.rediscover()?;
-            reading(runtime, arguments)
+            reading(runtime, arguments, names)
         }
         other => other,
     }
@@ -172,7 +256,13 @@ fn client(context: &RequestContext<RoleServer>) -> String {
     let name = context.client_info().map(|info| info.name).unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
     let name: String = name.chars().take(48).map(plain).collect();
-    if name.is_empty() { "unnamed".to_owned() } else { name }
+    let name = if name.is_empty() { "unnamed".to_owned() } else { name };
+    // By HTTP, clients of one name are told apart where they have sessions.
+    let session = context.extensions.get::<Parts>().and_then(|parts| {
+        let session = parts.headers.get("mcp-session-id")?.to_str().ok()?;
+        Some(session.chars().filter(char::is_ascii_alphanumeric).take(8).collect::<String>())
+    });
+    session.map_or(name.clone(), |session| format!("{name}-{session}"))
 }
 
 fn cursor(request: Option<&PaginatedRequestParams>) -> Option<String> {
@@ -229,11 +319,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let all = self.with(&context, |runtime, served| {
-            let name = |skill: &Arc<Skill>| skill.name.to_string();
             // One more than are named says that there are too many to name.
             let (skills, _) = runtime.page_for_model(0, MOST_NAMES + 1);
-            let names: Vec<String> = skills.iter().map(name).collect();
-            Ok(tools(served, &names))
+            Ok(tools(served, &skills))
         });
         Ok(ListToolsResult::with_all_items(all.await?))
     }
@@ -252,7 +340,17 @@ impl ServerHandler for Server {
         };
         let Some(reading) = which.reading() else { return self.run(&context, request).await };
         let arguments = request.arguments.unwrap_or_default();
-        let done = self.with(&context, move |runtime, _| Ok(read(runtime, reading, arguments)));
+        if let Some(name) = named(&arguments) {
+            let path = arguments.get("path").and_then(Value::as_str).unwrap_or(SKILL_FILE);
+            self.fetch(&context, name, path.to_owned()).await?;
+        }
+        let done = self.with(&context, move |runtime, served| {
+            let about = named(&arguments);
+            let done = read(runtime, reading, arguments, served.names);
+            let outcome = if done.is_ok() { CallOutcome::Answered } else { CallOutcome::Failed };
+            record(runtime, which, about.as_deref(), outcome)?;
+            Ok(done)
+        });
         Ok(done.await?.unwrap_or_else(|failure| failure.result()).into())
     }
 
@@ -264,7 +362,7 @@ impl ServerHandler for Server {
         let from = cursor(request.as_ref());
         let listed = self.with(&context, move |runtime, _| {
             catalogue::page(
-                catalogue::resources(&runtime.list_skills()),
+                catalogue::resources(&runtime.approved_skills()),
                 from.as_deref(),
                 catalogue::PAGE * 10,
             )
@@ -286,6 +384,10 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let address = request.uri.clone();
+        let file = self.with(&context, move |runtime, _| catalogue::located(runtime, &address));
+        let (id, path) = file.await?;
+        self.fetch(&context, id, path).await?;
         let read = self.with(&context, move |runtime, _| catalogue::read(runtime, &request.uri));
         Ok(ReadResourceResult::new(vec![read.await?]).into())
     }
@@ -312,8 +414,9 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let made = self.with(&context, move |runtime, _| {
-            prompts::prompt(runtime, &request.name, request.arguments.as_ref())
+        self.fetch(&context, request.name.clone(), SKILL_FILE.to_owned()).await?;
+        let made = self.with(&context, move |runtime, served| {
+            prompts::prompt(runtime, &request.name, request.arguments.as_ref(), served.names)
         });
         Ok(made.await?.into())
     }
@@ -323,19 +426,23 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let start = match &request.r#ref {
-            Reference::Resource(_) if request.argument.name == "id" => request.argument.value,
-            _ => return Ok(CompleteResult::default()),
-        };
+        if !matches!(request.r#ref, Reference::Resource(_)) {
+            return Ok(CompleteResult::default());
+        }
+        let given = request.context.and_then(|context| context.arguments).unwrap_or_default();
+        let id = given.get("id").cloned();
+        let argument = request.argument;
         let found = self.with(&context, move |runtime, _| {
-            let ids = runtime.list_skills().into_iter().map(|skill| skill.id.clone());
-            Ok(ids
-                .filter(|id| id.contains(&start))
-                .take(CompletionInfo::MAX_VALUES)
-                .collect::<Vec<_>>())
+            Ok(catalogue::completed(runtime, &argument.name, &argument.value, id.as_deref()))
         });
-        let values = CompletionInfo::new(found.await?)
-            .map_err(|error| ErrorData::internal_error(error, None))?;
+        let all = found.await?;
+        let (total, first) = (all.len(), all.into_iter().take(CompletionInfo::MAX_VALUES));
+        let values = CompletionInfo::with_pagination(
+            first.collect(),
+            u32::try_from(total).ok(),
+            total > CompletionInfo::MAX_VALUES,
+        );
+        let values = values.map_err(|error| ErrorData::internal_error(error, None))?;
         Ok(CompleteResult::new(values))
     }
 

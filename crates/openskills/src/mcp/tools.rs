@@ -1,5 +1,6 @@
 //! The tools: list skills, read one, read a file of one, run a script of one.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +9,12 @@ use openskills_runtime::permit::Asked;
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
     ActivateOptions, Cancel, Depth, Execution, ExecutionOptions, Invoker, OpenSkillRuntime,
-    ReadOptions, RuntimeError, Stage,
+    ReadOptions, RuntimeError, Skill, Stage,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
-use super::catalogue::base64;
+use super::catalogue::{MAX_BYTES, base64, own_path, page, page_for_model, served_path, tagged};
 use super::server::{Served, ToolNames};
 use crate::commands::run::{exit_code_of, with_look};
 
@@ -131,7 +132,8 @@ impl Arguments {
 }
 
 /// What answers a call that only reads.
-pub(super) type Reading = fn(&mut OpenSkillRuntime, JsonObject) -> Result<CallToolResult, Failure>;
+pub(super) type Reading =
+    fn(&mut OpenSkillRuntime, JsonObject, ToolNames) -> Result<CallToolResult, Failure>;
 
 impl Which {
     /// Returns what answers it, if it only reads.
@@ -152,37 +154,43 @@ fn answered(data: Value, text: String) -> CallToolResult {
     result
 }
 
-fn list(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToolResult, Failure> {
+fn list(
+    runtime: &mut OpenSkillRuntime,
+    arguments: JsonObject,
+    _: ToolNames,
+) -> Result<CallToolResult, Failure> {
     let mut arguments = Arguments(arguments);
     let (query, cursor) = (arguments.text("query")?, arguments.text("cursor")?);
     arguments.end()?;
     let wrong = |error: rmcp::ErrorData| Failure::Arguments(error.message.to_string());
-    let (skills, next) = match query {
-        None => {
-            let start = super::catalogue::place(cursor.as_deref()).map_err(wrong)?;
-            let (skills, next) = runtime.page_for_model(start, PAGE);
-            (skills, next.map(|next| next.to_string()))
-        }
+    let (skills, next) = match query.filter(|query| !query.trim().is_empty()) {
+        None => page_for_model(runtime, cursor.as_deref(), PAGE).map_err(wrong)?,
         Some(query) => {
-            let all = runtime.skills_for_model();
+            let all: HashMap<String, Arc<Skill>> = runtime
+                .skills_for_model()
+                .into_iter()
+                .map(|skill| (skill.id.clone(), skill))
+                .collect();
             let hits = runtime.search(&query);
-            let found = |hit: &openskills_runtime::SearchHit| {
-                all.iter().find(|skill| skill.id == hit.skill.id).cloned()
-            };
-            let found = hits.iter().filter_map(found).collect();
-            super::catalogue::page(found, cursor.as_deref(), PAGE).map_err(wrong)?
+            let found = hits.iter().filter_map(|hit| all.get(&hit.skill.id).cloned()).collect();
+            page(found, cursor.as_deref(), PAGE).map_err(wrong)?
         }
     };
     let lines: String =
         skills.iter().map(|skill| format!("{}: {}\n", skill.id, skill.listing())).collect();
-    let entry = |skill: &Arc<openskills_runtime::Skill>| {
-        json!({
+    let lines = if lines.is_empty() { "no skill".to_owned() } else { lines };
+    let entry = |skill: &Arc<Skill>| {
+        let mut entry = json!({
             "id": skill.id,
             "name": skill.name.as_ref(),
             "description": skill.description.clone(),
             "source": skill.source.to_string(),
             "uri": uri(&skill.id, "SKILL.md"),
-        })
+        });
+        if let Some((server, _)) = skill.served_by() {
+            entry["server"] = Value::from(server);
+        }
+        entry
     };
     let mut data = json!({"skills": skills.iter().map(entry).collect::<Vec<_>>()});
     if let Some(next) = next {
@@ -191,7 +199,11 @@ fn list(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToo
     Ok(answered(data, lines))
 }
 
-fn read(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToolResult, Failure> {
+fn read(
+    runtime: &mut OpenSkillRuntime,
+    arguments: JsonObject,
+    names: ToolNames,
+) -> Result<CallToolResult, Failure> {
     let mut arguments = Arguments(arguments);
     let (name, given) = (arguments.required("name")?, arguments.text("arguments")?);
     arguments.end()?;
@@ -200,6 +212,7 @@ fn read(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToo
         invoker: Invoker::Model,
         arguments: given,
         again: true,
+        read_by: Some(read_by(names, &name)),
         ..ActivateOptions::default()
     };
     let loaded = runtime.activate(&name, &options)?;
@@ -218,15 +231,20 @@ fn read(runtime: &mut OpenSkillRuntime, arguments: JsonObject) -> Result<CallToo
 fn read_resource(
     runtime: &mut OpenSkillRuntime,
     arguments: JsonObject,
+    _: ToolNames,
 ) -> Result<CallToolResult, Failure> {
     let mut arguments = Arguments(arguments);
     let (name, path) = (arguments.required("name")?, arguments.required("path")?);
     arguments.end()?;
-    let options = ReadOptions { depth: Depth::Nested, ..ReadOptions::default() };
-    let (resource, read) = runtime.read_resource(&name, &path, &options)?;
+    let options = ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES };
+    let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
+    let (resource, read) = runtime.read_resource(&name, &own, &options)?;
+    let skill = runtime.skill(&read.skill_id)?;
+    let path = served_path(skill, &resource.path);
+    let server = skill.served_by().map(|(server, _)| server.to_owned());
     let mut data = json!({
-        "uri": uri(&read.skill_id, &resource.path),
-        "path": resource.path,
+        "uri": uri(&read.skill_id, &path),
+        "path": path,
         "sha256": resource.sha256,
         "size": resource.bytes.len(),
     });
@@ -240,7 +258,33 @@ fn read_resource(
             format!("{} bytes that are no text", resource.bytes.len())
         }
     };
-    Ok(answered(data, text))
+    let mut result = answered(data, text);
+    if let Some(server) = server {
+        let told =
+            format!("The next text comes from the MCP server `{server}`: a stranger wrote it.");
+        result.content.insert(0, ContentBlock::text(told));
+        result.meta = Some(tagged(&server));
+    }
+    Ok(result)
+}
+
+/// Returns how a client reads a file of a skill, in words.
+pub(super) fn read_by(names: ToolNames, skill: &str) -> String {
+    let tool = Which::ReadResource.name(names);
+    let name = serde_json::to_string(skill).unwrap_or_default();
+    format!("call {tool} with name {name} and the path of the file")
+}
+
+/// Refuses to run for a model what it may not start. What the user started in this session is started.
+fn check_model(runtime: &OpenSkillRuntime, name: &str) -> Result<(), RuntimeError> {
+    let Ok(skill) = runtime.skill(name) else { return Ok(()) };
+    if runtime.model_may_invoke(skill) || runtime.is_active(&skill.id) {
+        return Ok(());
+    }
+    Err(RuntimeError::PermissionDenied {
+        message: format!("the model may not start `{}` by itself", skill.id),
+        hint: Some("the user can, by its prompt".to_owned()),
+    })
 }
 
 /// Runs a script of a skill, until it ends or is cancelled.
@@ -284,6 +328,7 @@ pub(super) fn run_script(
         cancel,
         ..ExecutionOptions::default()
     };
+    check_model(runtime, &name)?;
     let done = runtime.execute_skill(&name, options);
     Ok(executed(&done.map_err(|error| with_look(error, &served.look))?))
 }

@@ -36,7 +36,7 @@ pub struct McpServerJson {
 /// `openskills mcp sync --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct McpChangeJson {
+pub struct McpSyncedJson {
     /// The version of this format.
     pub version: u32,
     /// Every server that was asked.
@@ -74,12 +74,8 @@ pub struct SyncedSkillJson {
 impl McpSyncJson {
     pub(crate) fn done(label: &str, kept: &KeptSkills, changes: &[SyncChange]) -> Self {
         let change = |change: &SyncChange| {
-            let (what, uri) = match change {
-                SyncChange::New(uri) => ("new", uri),
-                SyncChange::Changed(uri) => ("changed", uri),
-                SyncChange::Gone(uri) => ("gone", uri),
-            };
-            SyncedSkillJson { uri: uri.clone(), what: what.to_owned() }
+            let (uri, what) = change.parts();
+            SyncedSkillJson { uri: uri.to_owned(), what: what.to_owned() }
         };
         let refused = |(uri, what): &(String, String)| SyncedSkillJson {
             uri: uri.clone(),

@@ -30,7 +30,6 @@ print(json.dumps({'hi': sys.argv[1:], 'in': json.load(sys.stdin)}))
 ---
 name: quick
 description: Is done at once.
-disable-model-invocation: true
 ---
 Quick.
 //- /s/quick/scripts/quick.sh
@@ -48,7 +47,6 @@ touch started; while :; do sleep 0.1; done
 ---
 name: waits
 description: Waits for ever.
-disable-model-invocation: true
 ---
 Wait.
 //- /s/waits/scripts/forever.sh
@@ -56,7 +54,7 @@ while :; do sleep 0.1; done
 ";
 
 /// A server, and a client that speaks to it line by line.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -67,8 +65,12 @@ impl Client {
     fn start(env: &TestEnv, arguments: &str) -> Self {
         let words: Vec<&str> =
             ["mcp", "--dir", "s"].into_iter().chain(arguments.split_whitespace()).collect();
+        Self::start_with(env, &words)
+    }
+
+    pub(crate) fn start_with(env: &TestEnv, words: &[&str]) -> Self {
         let mut child = env
-            .command(env!("CARGO_BIN_EXE_openskills"), &words)
+            .command(env!("CARGO_BIN_EXE_openskills"), words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -105,7 +107,7 @@ impl Client {
         self.number
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let number = self.request(method, params);
         loop {
             let answer = self.hear();
@@ -115,7 +117,7 @@ impl Client {
         }
     }
 
-    fn tool(&mut self, name: &str, arguments: &Value) -> Value {
+    pub(crate) fn tool(&mut self, name: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": name, "arguments": arguments}));
         answer["result"].clone()
     }
@@ -152,7 +154,10 @@ fn tools_list_read_and_read_files() {
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["skills.list", "skills.read", "skills.read_resource", "skills.run_script"]);
-    assert_eq!(tools[1]["inputSchema"]["properties"]["name"]["enum"], json!(["pdf"]));
+    assert_eq!(
+        tools[1]["inputSchema"]["properties"]["name"]["enum"],
+        json!(["pdf", "quick", "s/pdf", "s/quick", "s/waits", "waits"])
+    );
     assert_eq!(tools[1]["annotations"]["readOnlyHint"], true);
     for tool in &tools {
         jsonschema::meta::validate(&tool["inputSchema"]).unwrap();
@@ -167,13 +172,19 @@ fn tools_list_read_and_read_files() {
     let listed = client.tool("skills.list", &json!({}));
     fits(0, &listed);
     // The model is not told of what it may not start.
-    assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 3);
     assert_eq!(listed["structuredContent"]["skills"][0]["uri"], "skill://s/pdf/SKILL.md");
     let found = client.tool("skills.list", &json!({"query": "extracts"}));
     assert_eq!(found["structuredContent"]["skills"][0]["id"], "s/pdf");
     let read = client.tool("skills.read", &json!({"name": "pdf", "arguments": "tables"}));
     fits(1, &read);
-    assert!(read["content"][0]["text"].as_str().unwrap().contains("about tables"), "{read}");
+    let content = read["content"][0]["text"].as_str().unwrap();
+    assert!(content.contains("about tables"), "{read}");
+    // A client that has no files is told how to read them, and not where they are.
+    assert!(content.contains("call skills.read_resource with name \"pdf\""), "{content}");
+    assert!(!content.contains("Skill directory"), "{content}");
+    let everything = client.tool("skills.list", &json!({"query": ""}));
+    assert_eq!(everything["structuredContent"], listed["structuredContent"]);
     let again = client.tool("skills.read", &json!({"name": "pdf", "arguments": "tables"}));
     assert_eq!(again["content"], read["content"], "another conversation may ask");
     let file =
@@ -187,6 +198,7 @@ fn tools_list_read_and_read_files() {
         ("skills.read", json!({"name": "pdf", "extra": 1}), "no argument `extra`"),
         ("skills.read_resource", json!({"name": "pdf", "path": "../../x"}), "is not read"),
         ("skills.list", json!({"cursor": "x"}), "cursor"),
+        ("skills.list", json!({"cursor": "9999"}), "cursor"),
     ] {
         let failed = client.tool(tool, &arguments);
         assert_eq!(failed["isError"], true, "{tool} {arguments}: {failed}");
@@ -206,6 +218,10 @@ fn tools_list_read_and_read_files() {
         log.contains("skill.resource_read") && log.contains("skill.activation_failed"),
         "{log}"
     );
+    assert!(
+        log.matches("mcp.called").count() > 8 && log.contains("\"outcome\":\"failed\""),
+        "{log}"
+    );
     let mut other = Client::start(&env, "--tool-names underscore");
     let tools = other.ask("tools/list", &json!({}));
     assert_eq!(tools["result"]["tools"][3]["name"], "skills_run_script");
@@ -214,14 +230,19 @@ fn tools_list_read_and_read_files() {
 #[test]
 fn scripts_run_with_leave_alone_and_end_with_their_client() {
     let env = TestEnv::with(SKILLS);
-    let mut client = Client::start(&env, "--workspace work");
     std::fs::create_dir(env.path("work")).unwrap();
+    let mut client = Client::start(&env, "--workspace work");
     let refused = client.tool("skills.run_script", &json!({"name": "pdf"}));
     assert_eq!(refused["isError"], true);
     let text = refused["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("openskills approve"), "{text}");
     approve(&env, "pdf");
     approve(&env, "slow");
+    // What the model may not start it may not run, unless the user started it.
+    let refused = client.tool("skills.run_script", &json!({"name": "slow"}));
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("the model may not start `s/slow`"), "{text}");
+    assert!(client.ask("prompts/get", &json!({"name": "slow"}))["result"].is_object());
     let call = json!({"name": "pdf", "args": ["a b"], "input": {"x": 1}});
     let done = client.tool("skills.run_script", &call);
     assert_eq!(
@@ -285,7 +306,12 @@ fn skills_are_resources_and_the_extension_lists_them() {
             "skill://s/waits/SKILL.md"
         ]
     );
+    let first = &resources["result"]["resources"][0];
+    assert_eq!((&first["name"], &first["mimeType"]), (&json!("pdf"), &json!("text/markdown")));
+    assert!(first["description"].as_str().unwrap().starts_with("Extracts"), "{first}");
     let listed = client.ask("skills/list", &json!({}));
+    assert!(listed["result"]["ttlMs"].is_u64(), "{listed}");
+    assert_eq!(listed["result"]["cacheScope"], "private");
     let skill = &listed["result"]["skills"][0];
     assert_eq!(skill["frontmatter"]["metadata"], json!({"version": "1"}), "{listed}");
     assert_eq!(listed["result"]["resultType"], "complete");
@@ -310,7 +336,17 @@ fn skills_are_resources_and_the_extension_lists_them() {
         entries[0],
         json!({"uri": "skill://s/pdf/references/deep", "name": "deep", "mimeType": "inode/directory"})
     );
-    assert_eq!(entries[1]["uri"], "skill://s/pdf/references/guide.md");
+    assert_eq!(
+        entries[1],
+        json!({"uri": "skill://s/pdf/references/guide.md", "name": "guide.md", "mimeType": "text/markdown", "size": 11})
+    );
+    let folder = client.ask("resources/directory/read", &json!({"uri": "skill://s/pdf"}));
+    let entry = &folder["result"]["resources"][0];
+    assert_eq!((&entry["name"], &entry["uri"]), (&json!("pdf"), &json!("skill://s/pdf/SKILL.md")));
+    env.write("s/pdf/references/pixel.png", &[0x89, b'P', 0, 1]);
+    let blob = client.ask("resources/read", &json!({"uri": "skill://s/pdf/references/pixel.png"}));
+    assert_eq!(blob["result"]["contents"][0]["blob"], "iVAAAQ==", "{blob}");
+    assert_eq!(blob["result"]["contents"][0]["mimeType"], "image/png");
     for (method, uri) in [
         ("resources/read", "skill://s/pdf/../../x"),
         ("resources/read", "skill://s/nobody/SKILL.md"),
@@ -320,8 +356,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
         ("resources/directory/read", "skill://s/pdf/none"),
     ] {
         let failed = client.ask(method, &json!({"uri": uri}));
-        let code = failed["error"]["code"].as_i64();
-        assert!(matches!(code, Some(-32602 | -32002)), "{method} {uri}: {failed}");
+        assert_eq!(failed["error"]["code"], -32602, "{method} {uri}: {failed}");
     }
     let prompts = client.ask("prompts/list", &json!({}));
     assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 4);
@@ -392,17 +427,21 @@ fn long_lists_come_in_pages_and_ids_are_completed() {
             break;
         }
     }
-    assert_eq!(seen.len(), 121);
+    assert_eq!(seen.len(), 123);
     let listed = client.tool("skills.list", &json!({}));
     let next = &listed["structuredContent"]["nextCursor"];
     let rest = client.tool("skills.list", &json!({"cursor": next}));
-    assert_eq!(rest["structuredContent"]["skills"].as_array().unwrap().len(), 21, "{rest}");
+    assert_eq!(rest["structuredContent"]["skills"].as_array().unwrap().len(), 23, "{rest}");
     let templates = client.ask("resources/templates/list", &json!({}));
     let template = &templates["result"]["resourceTemplates"][0]["uriTemplate"];
     let question = json!({"ref": {"type": "ref/resource", "uri": template}, "argument": {"name": "id", "value": "many-11"}});
     let completed = client.ask("completion/complete", &question);
     let values = completed["result"]["completion"]["values"].as_array().unwrap();
     assert!(values.contains(&json!("s/many-11")) && values.len() == 11, "{completed}");
+    assert_eq!(completed["result"]["completion"]["hasMore"], false);
+    let question = json!({"ref": {"type": "ref/resource", "uri": template}, "argument": {"name": "path", "value": "guide"}, "context": {"arguments": {"id": "s/pdf"}}});
+    let completed = client.ask("completion/complete", &question);
+    assert_eq!(completed["result"]["completion"]["values"], json!(["references/guide.md"]));
 }
 
 #[test]
@@ -418,7 +457,7 @@ fn skills_that_come_and_change_are_seen() {
     let read = client.tool("skills.read", &json!({"name": "new"}));
     assert!(text(&read).contains("New."), "{read}");
     let listed = client.tool("skills.list", &json!({}));
-    assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 2, "{listed}");
+    assert_eq!(listed["structuredContent"]["skills"].as_array().unwrap().len(), 4, "{listed}");
 }
 
 #[test]
@@ -444,6 +483,41 @@ fn garbage_and_many_requests_do_not_end_the_server() {
         }
     }
     client.go();
+}
+
+#[test]
+fn scripts_that_wait_keep_nobody_from_reading_or_going() {
+    let env = TestEnv::with(SKILLS);
+    approve(&env, "waits");
+    let mut client = Client::start(&env, "");
+    for _ in 0..600 {
+        client.request("tools/call", &json!({"name": "skills.run_script", "arguments": {"name": "waits", "timeout_seconds": 400}}));
+    }
+    let begun = Instant::now();
+    assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    client.stdin.take();
+    let end = Instant::now() + Duration::from_secs(15);
+    while client.child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < end, "the server stays");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_client_that_goes_without_reading_is_not_waited_for() {
+    let env = TestEnv::with(SKILLS);
+    env.write("s/pdf/large.md", &vec![b'x'; 4 << 20]);
+    let mut client = Client::start(&env, "");
+    for _ in 0..20 {
+        client.request("tools/call", &json!({"name": "skills.read_resource", "arguments": {"name": "pdf", "path": "large.md"}}));
+    }
+    client.stdin.take();
+    let end = Instant::now() + Duration::from_secs(15);
+    while client.child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < end, "the server stays");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

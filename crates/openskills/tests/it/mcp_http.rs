@@ -179,7 +179,8 @@ fn beyond_this_machine_a_token_is_needed() {
         ("--http 0.0.0.0:0", "so a token is needed"),
         ("--http [::]:0", "so a token is needed"),
         ("--http 127.0.0.1:0 --token-file none", "cannot read none"),
-        ("--http nowhere", "invalid"),
+        ("--http nowhere", "write it as 127.0.0.1:8750"),
+        ("--http 127.0.0.1:0 --workspace none", "none is no folder"),
         ("--token-file none", "--http"),
         ("--http 127.0.0.1:0 --allow-origin *", "no origin"),
     ] {
@@ -206,6 +207,9 @@ fn too_much_too_little_and_nonsense_do_not_end_the_server() {
     let (status, answer) = server.send(&large);
     assert!(matches!(status, Some(413) | None), "{answer}");
     let half = request("/mcp", &server.address, "", &tools());
+    // Clients that never finish keep nobody out for ever, and each is told.
+    let mut slow = TcpStream::connect(&server.address).unwrap();
+    slow.write_all(&half.as_bytes()[..half.len() - 10]).unwrap();
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.write_all(&half.as_bytes()[..half.len() - 10]).unwrap();
     drop(stream);
@@ -220,6 +224,10 @@ fn too_much_too_little_and_nonsense_do_not_end_the_server() {
             assert_eq!(asked.join().unwrap(), 50);
         }
     });
+    slow.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut told = String::new();
+    let _ = slow.read_to_string(&mut told);
+    assert!(told.contains("408"), "{told}");
 }
 
 #[test]

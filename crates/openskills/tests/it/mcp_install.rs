@@ -88,6 +88,30 @@ fn what_is_written_starts_a_server() {
 }
 
 #[test]
+fn the_recipes_of_the_guide_are_what_is_written() {
+    let guide = include_str!("../../../../docs/mcp.md");
+    let env = TestEnv::with("//- /x\nx\n");
+    let recipe = |kind: &str, part: &str| {
+        let fence = format!("```{kind}\n");
+        let blocks = guide.split(&fence).skip(1);
+        let blocks = blocks.map(|block| block.split("```").next().unwrap());
+        blocks.into_iter().find(|block| block.contains(part)).unwrap().to_owned()
+    };
+    for (client, kind, part, file) in [
+        ("claude-code", "json", "mcpServers", ".mcp.json"),
+        ("cursor", "json", "mcpServers", ".cursor/mcp.json"),
+        ("vscode", "json", "\"servers\"", ".vscode/mcp.json"),
+        ("codex", "toml", "mcp_servers", ".codex/config.toml"),
+    ] {
+        let done = openskills(&env, &format!("mcp install {client} --project --yes"));
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let written = entry(&env, client, file);
+        env.write(file, recipe(kind, part).as_bytes());
+        assert_eq!(entry(&env, client, file)[1..], written[1..], "{client}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_understood_is_left_alone() {
     let env = TestEnv::with("//- /.cursor/mcp.json\n{ \"mcpServers\": [\n");
     let run = openskills(&env, "mcp install cursor --project --yes");
@@ -101,6 +125,15 @@ fn a_file_that_cannot_be_understood_is_left_alone() {
         std::fs::read_to_string(env.path(".cursor/mcp.json")).unwrap(),
         "{ \"mcpServers\": [\n"
     );
+    let run = openskills(&env, "mcp install cursor -- --bogus");
+    assert!(run.code == Some(2) && run.stderr.contains("would not start so"), "{}", run.stderr);
+    // A link is followed to where the file is.
+    env.write("dotfiles/mcp.json", b"{}\n");
+    std::fs::create_dir_all(env.path("../home/.cursor")).unwrap();
+    std::os::unix::fs::symlink(env.path("dotfiles/mcp.json"), env.path("../home/.cursor/mcp.json"))
+        .unwrap();
+    assert_eq!(openskills(&env, "mcp install cursor --yes").code, Some(0));
+    assert!(std::fs::read_to_string(env.path("dotfiles/mcp.json")).unwrap().contains("openskills"));
     let run = openskills(&env, "mcp install emacs");
     assert!(run.code == Some(2) && run.stderr.contains("possible values"), "{}", run.stderr);
     let run = openskills(&env, "mcp install cursor --project --name a.b");

@@ -27,6 +27,16 @@ description: Extracts text from PDFs.
 Body.
 //- /s/pdf/scripts/hi.sh
 echo ran
+//- /s/two/SKILL.md
+---
+name: two
+description: Has two scripts.
+---
+Body.
+//- /s/two/scripts/a.sh
+echo a
+//- /s/two/scripts/b.sh
+echo b
 ";
 
 /// A user who answers what is next in a list, and a client that counts.
@@ -149,6 +159,7 @@ fn the_user_is_asked_through_the_client() {
             let shown = user.questions.lock().unwrap()[0].clone();
             for part in [
                 "s/pdf (user)",
+                "called with {\"name\":\"pdf\"}",
                 "sha256:",
                 "to run its scripts in the sandbox",
                 "openskills approve s/pdf --dir s",
@@ -211,6 +222,27 @@ fn an_answer_is_for_the_question_that_was_asked_and_once() {
         let number = question().await;
         env.write("s/pdf/scripts/hi.sh", b"echo other\n");
         assert!(is_asked(&answer(&number).await));
+        // A yes to one script is none to another, nor to other arguments.
+        let run_two = |script: &str, argument: &str| {
+            let arguments = json!({"name": "two", "script": script, "args": [argument]});
+            let mut call = CallToolRequestParams::new("skills.run_script");
+            call.arguments = Some(arguments.as_object().unwrap().clone());
+            call
+        };
+        for (script, argument, runs) in [
+            ("scripts/b.sh", "x", false),
+            ("scripts/a.sh", "y", false),
+            ("scripts/a.sh", "x", true),
+        ] {
+            let asked = client.call_tool_once(run_two("scripts/a.sh", "x")).await.unwrap();
+            let CallToolResponse::InputRequired(question) = asked else { panic!("it asks") };
+            let mut call = run_two(script, argument);
+            call.request_state = question.request_state;
+            let yes = json!({"action": "accept", "content": {"decision": "once"}});
+            call.input_responses = Some([("approval".to_owned(), yes)].into());
+            let done = client.call_tool_once(call).await.unwrap();
+            assert_eq!(!is_asked(&done), runs, "{script} {argument}: {done:?}");
+        }
         client.cancel().await.unwrap();
     });
 }
@@ -241,7 +273,7 @@ fn clients_are_told_that_skills_changed() {
         another("one");
         wait(&user, 3).await;
         let prompts = client.list_all_prompts().await.unwrap();
-        assert_eq!(prompts.len(), 2);
+        assert_eq!(prompts.len(), 3);
         client.cancel().await.unwrap();
         // Newer ones ask for what they want to know.
         let client = connect(&env, User::default(), newest).await;
@@ -250,14 +282,14 @@ fn clients_are_told_that_skills_changed() {
         let mut news = client.listen(wanted).await.unwrap();
         assert_eq!(news.acknowledged().resources_list_changed, Some(true));
         tokio::time::sleep(Duration::from_millis(1500)).await;
-        another("two");
+        another("more");
         let told = tokio::time::timeout(Duration::from_secs(10), news.next()).await.unwrap();
         assert!(
             matches!(told, Ok(Some(ServerNotification::ResourceListChangedNotification(_)))),
             "{told:?}"
         );
         let resources = client.list_all_resources().await.unwrap();
-        assert_eq!(resources.len(), 3);
+        assert_eq!(resources.len(), 4);
         client.cancel().await.unwrap();
     });
 }

@@ -4,9 +4,10 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
 use openskills_runtime::{Places, RuntimeError};
 use similar::TextDiff;
-use skill_fs::{AbsPath, make_private_folder, read_text, write_file};
+use skill_fs::{AbsPath, FsError, make_private_folder, read_text, real_path, write_file};
 use term::safe_line;
 
 use crate::ask::{ask, is_somebody_there};
@@ -39,7 +40,7 @@ Exit codes:
 Examples:
   openskills mcp install claude-code
   openskills mcp install vscode --project --yes
-  openskills mcp install cursor --dry-run -- --workspace .
+  openskills mcp install cursor --project -- --workspace .
   openskills mcp install codex --remove";
 
 /// Tell a client to start this server
@@ -89,6 +90,13 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         message: "there is no file of the user: HOME is not set".to_owned(),
         hint: Some("set HOME, or write the project's file by --project".to_owned()),
     })?;
+    // Files of clients are often links into a folder of dotfiles.
+    let file = match real_path(&file) {
+        Ok(real) => real,
+        Err(FsError::NotFound { .. }) => file,
+        Err(error) => return Err(error.into()),
+    };
+    check(&args.args)?;
     let before = read_text(&file)?;
     let entry = (!args.remove).then(|| entry(args));
     let after = args.client.edited(before.as_deref(), &args.name, entry.as_ref());
@@ -104,7 +112,7 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     let diff = diff.unified_diff().header(file.as_str(), file.as_str()).to_string();
     let mut told = McpInstallJson {
         version: VERSION,
-        client: args.client.as_str().to_owned(),
+        client: args.client.word(),
         file: file.to_string(),
         written: false,
         diff,
@@ -153,15 +161,26 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
+/// Refuses arguments that the server would refuse when the client starts it.
+fn check(args: &[String]) -> Result<(), RuntimeError> {
+    let words = ["openskills", "mcp"].into_iter().chain(args.iter().map(String::as_str));
+    match crate::cli::Cli::try_parse_from(words) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let told = error.to_string();
+            let told = told.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            let hint = Some("`openskills mcp --help` shows what it takes".to_owned());
+            let message = format!("`openskills mcp` would not start so: {told}");
+            Err(RuntimeError::Setup { message, hint })
+        }
+    }
+}
+
 fn entry(args: &InstallArgs) -> Entry {
     let own = ["mcp", "--tool-names", "underscore"].map(str::to_owned);
     let is_named = args.args.iter().any(|word| word.starts_with("--tool-names"));
     let own = own.into_iter().take(if is_named { 1 } else { 3 });
-    Entry {
-        name: args.name.clone(),
-        command: command(),
-        args: own.chain(args.args.iter().cloned()).collect(),
-    }
+    Entry { command: command(), args: own.chain(args.args.iter().cloned()).collect() }
 }
 
 /// Returns how this program is started: by its name where that finds it, else by where it is.

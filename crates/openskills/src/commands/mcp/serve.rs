@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the file of the token")]
 
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,7 +47,7 @@ Examples:
 /// Where a server listens unless somebody says otherwise.
 const ADDRESS: &str = "127.0.0.1:8750";
 /// The largest file of a token.
-const MAX_TOKEN: usize = 4096;
+const MAX_TOKEN: u64 = 4096;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
@@ -57,7 +58,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "STYLE", value_enum, default_value_t)]
     tool_names: ToolNames,
     /// Serve by HTTP, at this address; 127.0.0.1:8750 if none is named
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = ADDRESS)]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = ADDRESS, value_parser = address)]
     http: Option<SocketAddr>,
     /// A file with the token that clients must know
     #[arg(long, value_name = "FILE", requires = "http")]
@@ -72,6 +73,17 @@ pub(super) struct ServeArgs {
     look: Look,
 }
 
+/// Reads an address; a port alone is one of this machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let whole = match text.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => text.replacen("localhost:", "127.0.0.1:", 1),
+    };
+    whole.parse().map_err(|_| {
+        format!("`{text}` is no address; write it as 127.0.0.1:8750, [::1]:8750 or 8750")
+    })
+}
+
 fn origin(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     let is_one =
@@ -83,12 +95,22 @@ fn origin(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn serve(context: &mut Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    if let Some(workspace) = args.workspace.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(RuntimeError::Setup {
+            message: format!("{} is no folder that scripts could work in", workspace.display()),
+            hint: Some("name one that is there by --workspace".to_owned()),
+        }
+        .into());
+    }
+    let mut random = [0_u8; 4];
+    getrandom::fill(&mut random)
+        .map_err(|error| anyhow::anyhow!("there is no chance here: {error}"))?;
     let served = Served {
         config: args.look.config(context)?,
         workspace: args.workspace.clone(),
         names: args.tool_names,
         look: args.look.words(),
-        session: format!("{:x}", std::process::id()),
+        session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
     let http = args.http.map(|address| http(address, args)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -115,16 +137,18 @@ fn http(address: SocketAddr, args: &ServeArgs) -> Result<Http, RuntimeError> {
     };
     let token = match &args.token_file {
         Some(file) => {
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| wrong(format!("cannot read {}: {error}", file.display())))?;
+            let unread = |error| wrong(format!("cannot read {}: {error}", file.display()));
+            let mut text = String::new();
+            let open = std::fs::File::open(file).map_err(unread)?;
+            open.take(MAX_TOKEN + 1).read_to_string(&mut text).map_err(unread)?;
             Some(text)
         }
         None => std::env::var("OPENSKILLS_MCP_TOKEN").ok().filter(|token| !token.is_empty()),
     };
-    let token = token.map(|token| token.trim().to_owned());
-    if token.as_ref().is_some_and(|token| token.len() > MAX_TOKEN) {
+    if token.as_ref().is_some_and(|token| token.len() as u64 > MAX_TOKEN) {
         return Err(wrong(format!("the token is longer than {MAX_TOKEN} characters")));
     }
+    let token = token.map(|token| token.trim().to_owned());
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
     let http = Http { address, token, hosts, origins };
     http.check().map_err(wrong)?;

@@ -12,7 +12,7 @@ use term::{counted, safe_line, table};
 
 use crate::context::Context;
 use crate::mcp::list_skills;
-use crate::output::{McpChangeJson, McpServerJson, McpServersJson, McpSyncJson, VERSION};
+use crate::output::{McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, VERSION};
 
 const ADD_AFTER: &str = "\
 Adds an MCP server to mcp.json in the configuration and asks it once what skills it serves. Those are
@@ -45,16 +45,16 @@ pub(super) struct AddArgs {
     #[arg(value_name = "LABEL", value_parser = label)]
     label: String,
     /// Where it is on the network
-    #[arg(value_name = "URL", value_parser = url, required_unless_present = "command", conflicts_with = "command")]
+    #[arg(value_name = "URL", value_parser = url, conflicts_with = "command")]
     url: Option<String>,
     /// The program that it is, after --
     #[arg(value_name = "COMMAND", last = true)]
     command: Vec<String>,
     /// A variable that the program is given; may be given several times
-    #[arg(long, value_name = "NAME", value_parser = variable, requires = "command")]
+    #[arg(long, value_name = "NAME", value_parser = variable)]
     env: Vec<String>,
     /// The variable that holds the token of a server on the network
-    #[arg(long, value_name = "NAME", value_parser = variable, requires = "url")]
+    #[arg(long, value_name = "NAME", value_parser = variable)]
     token_env: Option<String>,
     /// Do not ask the server now
     #[arg(long)]
@@ -154,40 +154,65 @@ fn variable(text: &str) -> Result<String, String> {
     if is_good { Ok(text.to_owned()) } else { Err(format!("`{text}` is no name of a variable")) }
 }
 
+/// Returns how the server is reached that was named.
+fn address(args: &AddArgs) -> Result<ServerAddress, RuntimeError> {
+    let wrong = |message: &str, hint: &str| {
+        Err(RuntimeError::Setup { message: message.to_owned(), hint: Some(hint.to_owned()) })
+    };
+    match &args.url {
+        None if args.command.is_empty() => wrong(
+            "there is neither an address nor a command of the server",
+            "openskills mcp add LABEL URL, or: openskills mcp add LABEL -- COMMAND…",
+        ),
+        None if args.token_env.is_some() => wrong(
+            "--token-env is for a server on the network",
+            "a program is given variables by --env",
+        ),
+        None => Ok(ServerAddress::Command { command: args.command.clone(), env: args.env.clone() }),
+        Some(_) if !args.env.is_empty() => wrong(
+            "--env is for a server that is a program",
+            "the variable with the token of a server on the network is named by --token-env",
+        ),
+        Some(url) => Ok(ServerAddress::Url { url: url.clone(), token_env: args.token_env.clone() }),
+    }
+}
+
+fn check_free(servers: &SkillServers, args: &AddArgs) -> Result<(), RuntimeError> {
+    let label = &args.label;
+    if servers.get(label).is_none() || args.force {
+        return Ok(());
+    }
+    let hint = format!("replace it: --force; or remove it: openskills mcp remove {label}");
+    let message = format!("there is a server `{label}` already");
+    Err(RuntimeError::Setup { message, hint: Some(hint) })
+}
+
 pub(super) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitCode> {
     let places = Places::from_environment()?;
+    let label = &args.label;
+    let server = SkillServer { label: label.clone(), address: address(args)? };
+    check_free(&SkillServers::load(&places)?, args)?;
+    // Nobody else waits while the server thinks.
+    let kept = if args.no_sync { None } else { Some(ask(&server)?) };
     let _lock = SkillServers::lock(&places)?;
     let mut servers = SkillServers::load(&places)?;
-    let label = &args.label;
-    if servers.get(label).is_some() && !args.force {
-        let hint = format!("replace it: --force; or remove it: openskills mcp remove {label}");
-        let message = format!("there is a server `{label}` already");
-        return Err(RuntimeError::Setup { message, hint: Some(hint) }.into());
-    }
-    let address = match &args.url {
-        Some(url) => ServerAddress::Url { url: url.clone(), token_env: args.token_env.clone() },
-        None => ServerAddress::Command { command: args.command.clone(), env: args.env.clone() },
-    };
-    let server = SkillServer { label: label.clone(), address };
-    let kept = if args.no_sync { None } else { Some(ask(&server)?) };
+    check_free(&servers, args)?;
     // What another server of that label listed is not this one's.
     KeptSkills::forget(places.state.as_ref(), label)?;
     servers.add(server);
     let file = servers.save(&places)?;
     context.ui.out(&format!("added {label} to {}\n", safe_line(file.as_str())))?;
-    match kept {
-        None => {
-            let told = format!("ask it what it serves: openskills mcp sync {label}\n");
-            context.ui.error(&told)?;
-        }
+    let next = match kept {
+        None => format!("ask it what it serves: openskills mcp sync {label}\n"),
         Some(kept) => {
             kept.save(places.state.as_ref(), label)?;
             tell(context, label, &kept, &[])?;
-            context.ui.error(&format!(
-                "nothing of them is shown to a model before you approve it: openskills list, then openskills approve {label}/NAME\n"
-            ))?;
+            format!(
+                "nothing of them reaches a model before you approve it: openskills approve {label}/NAME\n"
+            )
         }
-    }
+    };
+    context.ui.error(&next)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -207,12 +232,10 @@ fn tell(
 ) -> std::io::Result<()> {
     context.ui.out(&format!("{label}: {}\n", counted(kept.len(), "skill")))?;
     for change in changes {
-        let (word, uri) = match change {
-            SyncChange::New(uri) => ("new", uri),
-            SyncChange::Changed(uri) => ("changed, needs approval again", uri),
-            SyncChange::Gone(uri) => ("gone", uri),
-        };
-        context.ui.out(&format!("  {}: {word}\n", safe_line(uri)))?;
+        let (uri, word) = change.parts();
+        let more =
+            if word == "changed" { "; if it was approved, it needs approval again" } else { "" };
+        context.ui.out(&format!("  {}: {word}{more}\n", safe_line(uri)))?;
     }
     for (uri, why) in &kept.refused {
         context.ui.error(&format!(
@@ -257,7 +280,10 @@ pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
     }
     let head = ["LABEL", "SKILLS", "ASKED", "SERVER"].map(str::to_owned).to_vec();
     let row = |server: &McpServerJson| {
+        let refused = server.refused.filter(|count| *count > 0);
+        let refused = refused.map_or_else(String::new, |count| format!(" ({count} refused)"));
         let skills = server.skills.map_or_else(|| "?".to_owned(), |count| count.to_string());
+        let skills = skills + &refused;
         let asked = server.synced_at.clone().unwrap_or_else(|| "never".to_owned());
         vec![server.label.clone(), skills, asked, server.address.clone()]
     };
@@ -304,6 +330,10 @@ pub(super) fn sync(context: &mut Context, args: &SyncArgs) -> anyhow::Result<Exi
         let label = server.label.clone();
         let done = ask(&server).and_then(|kept| {
             let _lock = SkillServers::lock(&places)?;
+            if SkillServers::load(&places)?.get(&label).as_ref() != Some(&server) {
+                let message = "it was removed or replaced meanwhile".to_owned();
+                return Err(RuntimeError::Server { server: label.clone(), message, hint: None });
+            }
             let before = KeptSkills::load(places.state.as_ref(), &label).ok().flatten();
             kept.save(places.state.as_ref(), &label)?;
             let changes = kept.changes_since(before.as_ref());
@@ -325,7 +355,7 @@ pub(super) fn sync(context: &mut Context, args: &SyncArgs) -> anyhow::Result<Exi
         }
     }
     if args.json {
-        context.ui.json(&McpChangeJson { version: VERSION, servers: told })?;
+        context.ui.json(&McpSyncedJson { version: VERSION, servers: told })?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
