@@ -46,6 +46,10 @@ fn help_lists_every_command() {
         stdout:   validate     Check skills against the Agent Skills standard
         stdout:   cache        Show or clear what is kept to be faster
         stdout:   mcp          Serve skills to clients of the Model Context Protocol, and use those of its servers
+        stdout:   pack         Pack a skill as a ZIP file
+        stdout:   install      Install a skill from a folder or an archive
+        stdout:   remove       Remove a skill that was installed
+        stdout:   test         Run the tests that a skill brings
         stdout:   show         Show all properties of a skill, its digests and its files
         stdout:   completions  Print a completion script for a shell
         stdout:   help         Print this message or the help of the given subcommand(s)

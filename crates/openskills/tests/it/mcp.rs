@@ -99,7 +99,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    fn request(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> u64 {
         self.number += 1;
         let message =
             json!({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params});
