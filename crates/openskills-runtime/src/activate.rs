@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use skill::{Arguments, Context, Diagnostic, Frontmatter, MARKER_FILE, Shell, is_ignorable};
+use skill::{
+    Arguments, Context, Diagnostic, Frontmatter, Interaction, MARKER_FILE, Shell, SideEffect,
+    is_ignorable,
+};
 use skill_fs::{Root, SkillFile, WalkLimits, list_files};
 
 use crate::arguments::{Values, substitute};
@@ -13,6 +16,7 @@ use crate::index::Place;
 use crate::load::Loaded;
 use crate::prompt::xml_escaped;
 use crate::quote::shell_word;
+use crate::schema_arguments::Fitting;
 use crate::{RuntimeError, Skill, SkillActivation};
 
 /// The most files of a skill that an activation names.
@@ -41,6 +45,8 @@ pub struct ActivateOptions {
     pub again: bool,
     /// How a client that has no files reads one of the skill, in words; it is not told where the skill is then.
     pub read_by: Option<String>,
+    /// Whether a skill that asks for it may attach its libraries, in place of loading them alone.
+    pub attach: bool,
 }
 
 /// An activated skill.
@@ -62,6 +68,8 @@ pub struct LoadedSkill {
     pub resources: Resources,
     /// What its frontmatter asks of the host.
     pub requests: Requests,
+    /// The arguments by name, where the skill describes them.
+    pub arguments: Option<Value>,
     /// The record for the log.
     pub activation: SkillActivation,
     /// What was noticed on the way.
@@ -113,10 +121,22 @@ pub struct Requests {
     /// The shell of its inline commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<&'static str>,
+    /// `returning` for a run to a result, `conversational` for a turn that is handed over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<&'static str>,
+    /// What it says that it changes; absent where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side_effects: Option<Vec<&'static str>>,
+    /// Libraries that it needs; they are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<String>,
+    /// Whether to attach them; only where the host allowed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attach: Option<bool>,
 }
 
 impl Requests {
-    pub(crate) fn new(frontmatter: &Frontmatter) -> Self {
+    pub(crate) fn new(frontmatter: &Frontmatter, options: &ActivateOptions) -> Self {
         let rules = |tools: &skill::AllowedTools| {
             tools.rules.iter().map(skill::ToolRule::to_string).collect()
         };
@@ -135,8 +155,28 @@ impl Requests {
                 Shell::Bash => "bash",
                 Shell::PowerShell => "powershell",
             }),
+            interaction: frontmatter.corteza.interaction.map(|interaction| match interaction {
+                Interaction::Returning => "returning",
+                Interaction::Conversational => "conversational",
+            }),
+            side_effects: side_effects(frontmatter),
+            libraries: frontmatter.corteza.library_depends.clone(),
+            attach: (!frontmatter.corteza.library_depends.is_empty())
+                .then(|| options.attach && frontmatter.corteza.attach == Some(true)),
         }
     }
+}
+
+/// Returns what a skill says that it changes, in words.
+pub(crate) fn side_effects(frontmatter: &Frontmatter) -> Option<Vec<&'static str>> {
+    let word = |effect: &SideEffect| match effect {
+        SideEffect::None => "none",
+        SideEffect::Filesystem => "filesystem",
+        SideEffect::Network => "network",
+        SideEffect::Session => "session",
+        SideEffect::External => "external",
+    };
+    Some(frontmatter.corteza.side_effects.as_ref()?.iter().map(word).collect())
 }
 
 /// Refuses who may not start the skill, by all that its files say.
@@ -185,14 +225,16 @@ pub(crate) fn instructions(
     body: &str,
     frontmatter: &Frontmatter,
     skill: &Skill,
-    arguments: Option<&str>,
+    (arguments, fitting): (Option<&str>, Option<&Fitting>),
     (session_id, skill_dir): (&str, &str),
 ) -> Result<String, RuntimeError> {
-    let names = match &frontmatter.arguments {
-        Some(Arguments::Names(names)) => names.as_slice(),
-        Some(Arguments::Schema(_)) | None => &[],
+    let names = match (&frontmatter.arguments, fitting) {
+        (_, Some(fitting)) => fitting.names.as_slice(),
+        (Some(Arguments::Names(names)), None) => names.as_slice(),
+        (Some(Arguments::Schema(_)) | None, None) => &[],
     };
-    let values = Values { arguments, names, skill_dir, session_id };
+    let list = fitting.map(|fitting| fitting.list.as_slice());
+    let values = Values { arguments, list, names, skill_dir, session_id };
     substitute(body, &values).ok_or_else(|| RuntimeError::PermissionDenied {
         message: format!(
             "the instructions of `{}` grow too long by what is put into them",

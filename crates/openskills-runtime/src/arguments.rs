@@ -9,6 +9,8 @@ use std::collections::HashMap;
 pub(crate) struct Values<'a> {
     /// The arguments as they were given; `None` if there are none.
     pub(crate) arguments: Option<&'a str>,
+    /// The same one by one, where they are known so.
+    pub(crate) list: Option<&'a [String]>,
     /// The names of positional arguments.
     pub(crate) names: &'a [String],
     /// The skill's folder.
@@ -27,7 +29,10 @@ const MAX_NAME: usize = 64;
 /// A text that uses `$0` counts from 0, as `$ARGUMENTS[n]` does; any other counts its first argument as `$1`. What has
 /// no value stays as it is. Arguments that the text has no place for are added at its end.
 pub(crate) fn substitute(body: &str, values: &Values<'_>) -> Option<String> {
-    let list = values.arguments.map(split).unwrap_or_default();
+    let list = match values.list {
+        Some(list) => list.to_vec(),
+        None => values.arguments.map(split).unwrap_or_default(),
+    };
     let names = values.names.iter().enumerate().map(|(at, name)| (name.as_str(), at));
     let known = Known {
         values,
@@ -153,7 +158,7 @@ fn has_zero(body: &str) -> bool {
 }
 
 /// Splits arguments as a shell would: at white space, outside quotes.
-fn split(text: &str) -> Vec<String> {
+pub(crate) fn split(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut current: Option<String> = None;
     let mut quote = None;
@@ -183,7 +188,8 @@ mod tests {
 
     fn check(body: &str, arguments: Option<&str>, expected: &str) {
         let names = ["issue".to_owned(), "issue-number".to_owned(), "branch".to_owned()];
-        let values = Values { arguments, names: &names, skill_dir: "/s/pdf", session_id: "s1" };
+        let values =
+            Values { arguments, list: None, names: &names, skill_dir: "/s/pdf", session_id: "s1" };
         assert_eq!(substitute(body, &values).unwrap(), expected, "{body} {arguments:?}");
     }
 
@@ -224,8 +230,13 @@ mod tests {
     #[test]
     fn hostile_bodies_cost_no_more_than_they_weigh() {
         let names: Vec<String> = (0..8_000).map(|n| format!("a{n}")).collect();
-        let values =
-            Values { arguments: Some("x"), names: &names, skill_dir: "/s", session_id: "s" };
+        let values = Values {
+            arguments: Some("x"),
+            list: None,
+            names: &names,
+            skill_dir: "/s",
+            session_id: "s",
+        };
         for piece in ["${", "$", "$ARGUMENTS[", "$a", "$9", "${SKILL_DIR", "$a0"] {
             let body = piece.repeat((1 << 20) / piece.len());
             let text = substitute(&body, &values).unwrap();

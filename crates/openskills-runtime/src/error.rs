@@ -107,6 +107,26 @@ pub enum RuntimeError {
         /// The label that was probably meant.
         nearest: Option<String>,
     },
+    /// The arguments are not what the skill describes.
+    #[error("the arguments of `{skill}` do not fit: {message}")]
+    Arguments {
+        /// The skill.
+        skill: String,
+        /// What does not fit.
+        message: String,
+        /// The names of its arguments.
+        names: String,
+    },
+    /// Libraries that a skill needs are not there.
+    #[error("`{skill}` needs libraries that are not there: {}", missing.join(", "))]
+    MissingLibraries {
+        /// The skill.
+        skill: String,
+        /// Which.
+        missing: Vec<String>,
+        /// How to get them.
+        hint: String,
+    },
     /// A package is not taken.
     #[error(transparent)]
     Package(#[from] PackError),
@@ -209,6 +229,8 @@ impl RuntimeError {
             Self::SandboxUnavailable { .. } => "sandbox-unavailable",
             Self::Script { .. } => "script",
             Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
+            Self::Arguments { .. } => "arguments",
+            Self::MissingLibraries { .. } => "missing-libraries",
             Self::Package(_) => "package",
             Self::NotInstalled { .. } => "not-installed",
             Self::Server { .. } => "mcp-server",
@@ -248,6 +270,10 @@ impl RuntimeError {
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())
             }
+            Self::Arguments { names, .. } => Some(format!(
+                "it takes: {names}; as words in this order, as name=value, or as an object of JSON"
+            )),
+            Self::MissingLibraries { hint, .. } => Some(hint.clone()),
             Self::Package(error) => error.hint().map(str::to_owned),
             Self::NotInstalled { nearest, .. } => {
                 Some(meant(nearest).unwrap_or_else(|| {

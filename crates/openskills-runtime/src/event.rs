@@ -157,6 +157,9 @@ pub struct SkillActivation {
     #[serde(serialize_with = "time")]
     #[schemars(with = "String")]
     pub activated_at: Timestamp,
+    /// Whether its libraries may be attached, as the host allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attached: Option<bool>,
     /// The MCP server that serves it, and its URI there: `mcp:<server>:<uri>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,

@@ -37,6 +37,8 @@ pub struct Skill {
     pub scope: Scope,
     /// The label of the root it was found in.
     pub root: Arc<str>,
+    /// The place of its root in the order of precedence: 1 comes first.
+    pub priority: usize,
     /// Whether the user has not switched it off.
     pub is_enabled: bool,
     /// Why the organisation does not let it be used.
@@ -198,7 +200,9 @@ impl Index {
         // From the strongest root to the weakest: a folder that is seen through several counts for the first.
         let mut order: Vec<&FoundIn<'_>> = roots.iter().rev().collect();
         order.sort_by_key(|found| found.root.source);
-        for FoundIn { root, real, skills: scanned } in order {
+        for (at, FoundIn { root, real, skills: scanned }) in order.into_iter().enumerate() {
+            // What is part of the program comes before all of them.
+            let priority = at + 2;
             let (label, path) = (Arc::from(root.label.as_str()), Arc::new(root.path.clone()));
             let read = |scanned: &Scanned| {
                 let folder = scanned.folder(real);
@@ -207,7 +211,7 @@ impl Index {
                 };
                 let skill = read(root, scanned, said, (folder, &label, &path));
                 let is_enabled = !disabled.covers(&skill.key, skill.path());
-                Ok(Arc::new(Skill { is_enabled, ..skill }))
+                Ok(Arc::new(Skill { is_enabled, priority, ..skill }))
             };
             let first = skills.len();
             let made: Vec<Result<Arc<Skill>, Box<RefusedSkill>>> =
@@ -221,11 +225,12 @@ impl Index {
             make_unique(&mut skills[first..]);
         }
         drop_seen(&mut skills, roots);
-        for ServedBy { label, skills: listed } in served {
+        for (at, ServedBy { label, skills: listed }) in served.iter().enumerate() {
+            let priority = roots.len() + at + 2;
             let first = skills.len();
             for listed in listed {
                 match served_skill(label, listed, disabled) {
-                    Ok(skill) => skills.push(Arc::new(skill)),
+                    Ok(skill) => skills.push(Arc::new(Skill { priority, ..skill })),
                     Err(refused) => found.refused.push(*refused),
                 }
             }
@@ -426,6 +431,7 @@ fn served_skill(
         source: SkillSource::ThirdParty,
         scope: Scope::Mcp,
         root: Arc::clone(label),
+        priority: 1,
         is_enabled: !disabled.covers(&key, &served.origin),
         denied: None,
         shadowed_by: None,
@@ -446,6 +452,7 @@ fn builtin(builtin: &'static Builtin) -> Skill {
         source: SkillSource::Builtin,
         scope: Scope::Builtin,
         root: Arc::from("builtin"),
+        priority: 1,
         is_enabled: true,
         denied: None,
         shadowed_by: None,
@@ -491,6 +498,7 @@ fn read(
         source: root.source,
         scope: root.scope,
         root: label.clone(),
+        priority: 1,
         is_enabled: true,
         denied: None,
         shadowed_by: None,

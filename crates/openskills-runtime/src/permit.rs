@@ -79,6 +79,8 @@ pub struct Plan {
     pub declared: Declared,
     /// What is asked for.
     pub asked: Asked,
+    /// What it says that it changes; nothing where it says nothing.
+    pub side_effects: Option<Vec<&'static str>>,
 }
 
 /// The moment, and what the user says just now.
@@ -148,6 +150,8 @@ pub struct Request {
     pub grant: Grant,
     /// What the skill declares.
     pub powers: Powers,
+    /// What it says that it changes; nothing where it says nothing.
+    pub side_effects: Option<Vec<&'static str>>,
     /// Why the user is asked.
     pub reasons: Vec<String>,
     /// The version that was approved last.
@@ -256,6 +260,7 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
     Ok(Request {
         reasons: reasons(plan, &grant),
         subject: subject.clone(),
+        side_effects: plan.side_effects.clone(),
         grant,
         powers,
         changes: changes.unwrap_or_else(Vec::new),

@@ -2,11 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: environment and working folder")]
 
+use std::collections::BTreeMap;
 use std::env;
 
 use skill_fs::AbsPath;
 
 use crate::RuntimeError;
+use crate::libraries::Libraries;
 
 /// The folder of this program's files inside the folders for configuration, state, cache and data.
 const OWN: &str = "openskills";
@@ -38,6 +40,8 @@ pub struct Places {
     pub org: Option<AbsPath>,
     /// The policy of the organisation.
     pub org_policy: Option<AbsPath>,
+    /// What the environment says of where libraries are, by variable.
+    pub library_variables: BTreeMap<String, String>,
 }
 
 impl Places {
@@ -66,10 +70,20 @@ impl Places {
             data: base("XDG_DATA_HOME", ".local/share"),
             org: if cfg!(unix) { AbsPath::new(ORG).ok() } else { None },
             org_policy: if cfg!(unix) { AbsPath::new(POLICY).ok() } else { None },
+            library_variables: Libraries::VARIABLES
+                .into_iter()
+                .filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)))
+                .collect(),
             csk_home,
             home,
             cwd,
         })
+    }
+
+    /// Finds where libraries are that skills need.
+    pub(crate) fn libraries(&self) -> Libraries {
+        let variable = |name: &str| self.library_variables.get(name).cloned();
+        Libraries::find(self.home.as_ref(), &self.cwd, variable)
     }
 
     /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. For
@@ -86,6 +100,7 @@ impl Places {
             csk_home: Some(home.join(".cocoaskills")),
             org: Some(folder.join("org")),
             org_policy: Some(folder.join("org-policy.json")),
+            library_variables: BTreeMap::new(),
             home: Some(home),
         }
     }

@@ -28,7 +28,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
-use skill::{Diagnostic, Digest};
+use skill::{Arguments, Diagnostic, Digest, Frontmatter};
 use skill_fs::{AbsPath, Digests, FsError};
 
 use crate::activate::{check_invoker, content, instructions, resources};
@@ -37,6 +37,7 @@ use crate::index::Place;
 use crate::load::{load, model_may_invoke};
 use crate::log::Log;
 use crate::prompt::prompt;
+use crate::schema_arguments::{Fitting, fit};
 use crate::session::Session;
 use crate::uri::uri;
 use crate::watch::{Watching, watch};
@@ -340,6 +341,8 @@ impl OpenSkillRuntime {
         }
         let frontmatter = &loaded.document.frontmatter;
         check_invoker(&skill, &loaded, options.invoker)?;
+        let fitting = fitting(&skill, frontmatter, options.arguments.as_deref())?;
+        self.check_libraries(&skill, frontmatter)?;
         let mut activation = SkillActivation {
             skill_id: skill.id.clone(),
             hash: self.hash(&skill)?,
@@ -348,6 +351,7 @@ impl OpenSkillRuntime {
             task_id: options.task_id.clone(),
             activated_at: Timestamp::now(),
             origin: skill.served_by().map(|_| skill.path().to_owned()),
+            attached: (options.attach && frontmatter.corteza.attach == Some(true)).then_some(true),
             repeated: false,
         };
         self.check_policy(&skill, frontmatter)?;
@@ -366,7 +370,8 @@ impl OpenSkillRuntime {
             let body = &loaded.document.body.text;
             let served_at = uri(&skill.id, "");
             let folder = if options.read_by.is_some() { &served_at } else { skill.path() };
-            instructions(body, frontmatter, &skill, arguments, (&self.session.id, folder))?
+            let places = (self.session.id.as_str(), folder);
+            instructions(body, frontmatter, &skill, (arguments, fitting.as_ref()), places)?
         };
         // Of two at the same time one is the first.
         let mut is_noted = false;
@@ -387,14 +392,35 @@ impl OpenSkillRuntime {
             requests: match &skill.place {
                 // What a server asks for beyond its text is nobody's to give.
                 Place::Served(_) => Requests::default(),
-                Place::Builtin(_) | Place::Folder { .. } => Requests::new(frontmatter),
+                Place::Builtin(_) | Place::Folder { .. } => Requests::new(frontmatter, options),
             },
+            arguments: fitting.map(|fitting| fitting.data),
             activation,
             diagnostics: loaded.diagnostics,
             is_noted,
         };
         activated.content = content(&activated, &skill, options.read_by.as_deref());
         Ok(activated)
+    }
+
+    /// Refuses a skill whose libraries are not there.
+    fn check_libraries(
+        &self,
+        skill: &Skill,
+        frontmatter: &Frontmatter,
+    ) -> Result<(), RuntimeError> {
+        let needed = &frontmatter.corteza.library_depends;
+        if needed.is_empty() {
+            return Ok(());
+        }
+        let missing = self.places()?.libraries().missing(needed);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let hint: Vec<&str> = missing.iter().map(|(_, how)| how.as_str()).collect();
+        let names = missing.iter().map(|(name, _)| name.clone()).collect();
+        let (skill, hint) = (skill.id.clone(), hint.join("; "));
+        Err(RuntimeError::MissingLibraries { skill, missing: names, hint })
     }
 
     /// Takes an activation back: its instructions did not reach the model, so the next one gives them again. One that was
@@ -515,6 +541,22 @@ fn events(before: &Discovery, now: &Discovery, at: Timestamp) -> Vec<Event> {
     let is_gone = |old: &&Arc<Skill>| !is.contains(old.id.as_str());
     events.extend(before.index.skills.iter().filter(is_gone).map(|old| Event::removed(old, at)));
     events
+}
+
+/// Reads the arguments of a skill that describes them, and holds them to that.
+fn fitting(
+    skill: &Skill,
+    frontmatter: &Frontmatter,
+    given: Option<&str>,
+) -> Result<Option<Fitting>, RuntimeError> {
+    let Some(Arguments::Schema(schema)) = &frontmatter.arguments else { return Ok(None) };
+    let schema = schema.to_json();
+    fit(&schema, given).map(Some).map_err(|message| {
+        let names = schema.get("properties").and_then(serde_json::Value::as_object);
+        let names = names.map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
+        let skill = skill.id.clone();
+        RuntimeError::Arguments { skill, message, names: names.unwrap_or_default() }
+    })
 }
 
 fn made_session_id() -> String {

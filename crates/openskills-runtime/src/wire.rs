@@ -49,6 +49,8 @@ pub struct SkillIndexEntry {
     pub model_may_invoke: bool,
     /// Whether the user may start it by name.
     pub user_may_invoke: bool,
+    /// The place of its root in the order of precedence: 1 comes first.
+    pub priority: usize,
     /// The id of the skill that its name means instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowed_by: Option<String>,
@@ -96,6 +98,7 @@ impl SkillIndexEntry {
             enabled: skill.is_enabled,
             model_may_invoke: skill.model_may_invoke,
             user_may_invoke: skill.user_may_invoke,
+            priority: skill.priority,
             shadowed_by: skill.shadowed_by.clone(),
             served: None,
             origin_url: skill.provenance.as_ref().and_then(|from| from.origin_url.clone()),

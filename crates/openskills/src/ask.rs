@@ -80,6 +80,11 @@ pub(crate) fn shown(request: &Request) -> String {
         .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
         .collect();
     text += &table(&rows, None);
+    let effects = match &request.side_effects {
+        None => "It does not say what it changes.\n".to_owned(),
+        Some(effects) => format!("It says that it changes: {}.\n", effects.join(", ")),
+    };
+    text += &effects;
     text += "You would grant:\n";
     if subject.is_served {
         text += "  to show its text and its files to a model, as the server listed them; they are fetched later\n";

@@ -228,6 +228,9 @@ pub struct ActivateJson {
     /// What the frontmatter asks of the host, as data: nothing of it was done.
     #[serde(flatten)]
     pub requests: Requests,
+    /// The arguments by name, where the skill describes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<Value>,
     /// The record for the log.
     pub activation: SkillActivation,
     /// Everything found on the way.

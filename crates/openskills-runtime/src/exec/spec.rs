@@ -77,7 +77,9 @@ pub(crate) fn spec(
         around.interpreter.iter().flat_map(|interpreter| interpreter.folders.iter().cloned()),
     );
     read.extend(declared_places(&powers.read, around));
-    let network = if powers.network.is_nothing() { Network::None } else { Network::Proxy };
+    // What is sent cannot be taken back, so a dry run sends nothing.
+    let is_cut = powers.network.is_nothing() || options.dry_run;
+    let network = if is_cut { Network::None } else { Network::Proxy };
     let usual = Limits::default();
     let is_wasm = *around.runs == Runs::Wasm;
     let memory = if is_wasm { WASM_MEMORY } else { usual.memory };

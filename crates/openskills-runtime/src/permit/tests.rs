@@ -34,6 +34,7 @@ fn plan(source: SkillSource) -> Plan {
         script: None,
         version: String::new(),
         declared: Declared::default(),
+        side_effects: None,
         asked: Asked::default(),
     }
 }

@@ -233,14 +233,19 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
         || (is_of(&WRITERS, tool) && is_of(&WRITERS, called))
         || (is_of(&SHELLS, tool) && is_of(&SHELLS, called));
     let (lower, name) = (tool.to_ascii_lowercase(), called.to_ascii_lowercase());
-    let is_it = does_the_same || same_tool(&lower, &name) || super::glob(&lower, &name);
+    // A bare name denies the functions of that name in every package.
+    let is_bare = called.rsplit("::").next().is_some_and(|bare| bare.eq_ignore_ascii_case(tool));
+    let is_it = does_the_same || is_bare || same_tool(&lower, &name) || super::glob(&lower, &name);
     is_it.then(|| specifier.as_deref().map(str::trim).filter(|text| *text != "*"))
 }
 
 /// Compares names of tools; a server of tools stands for all of its tools.
 fn same_tool(rule: &str, called: &str) -> bool {
     let rule = rule.strip_suffix("__*").unwrap_or(rule);
+    // A function of a package may be written `pkg::fn`, or `pkg_fn` where a name takes no colons.
+    let plain = |name: &str| name.replace("::", "_");
     rule == called
+        || (rule.contains("::") != called.contains("::") && plain(rule) == plain(called))
         || (rule.starts_with("mcp__")
             && called.strip_prefix(rule).is_some_and(|rest| rest.starts_with("__")))
 }

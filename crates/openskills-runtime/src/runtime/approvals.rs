@@ -9,6 +9,7 @@ use skill_fs::{Digests, FsError, Root, WalkLimits, digests, walk};
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
 use super::OpenSkillRuntime;
+use crate::activate::side_effects;
 use crate::index::Place;
 use crate::load::{Loaded, load, open};
 use crate::log::redact;
@@ -39,7 +40,9 @@ impl OpenSkillRuntime {
         // What was read is the skill that the digest is of only if nothing changed meanwhile.
         open(skill)?;
         let version = loaded.document.frontmatter.metadata_text("version");
-        Ok(Plan { subject, script: script.map(str::to_owned), version, declared, asked })
+        let side_effects = side_effects(&loaded.document.frontmatter);
+        let script = script.map(str::to_owned);
+        Ok(Plan { subject, script, version, declared, asked, side_effects })
     }
 
     /// Decides whether a plan may be carried out. The decision is in the log before it is returned.

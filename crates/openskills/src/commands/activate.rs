@@ -19,7 +19,8 @@ NAME is a name, an id (`openskills list --all` shows them), or /NAME for a skill
 the user may start needs the slash, one that is not for the user refuses it.
 
 ARGUMENTS replace $ARGUMENTS, $ARGUMENTS[0], $1, $2 … (from $0 where the skill uses $0) and the names that the skill
-declares; ${SKILL_DIR} and ${SESSION_ID} are replaced, too. Nothing is run: neither hooks nor inline commands.
+declares; a skill that describes its arguments by a schema takes them in its order, as name=value or as an
+object of JSON, and refuses what does not fit. ${SKILL_DIR} and ${SESSION_ID} are replaced, too. Nothing is run: neither hooks nor inline commands.
 With --session, a skill that is active already is noted and not printed again, until it changes.
 
 Reads:  the SKILL.md of the skill and the names of its files; for the digest, the files once
@@ -27,7 +28,7 @@ Writes: the index; with --session, what is active in it
 
 Exit codes:
   0  done
-  1  the skill cannot be loaded, or has changed meanwhile
+  1  the skill cannot be loaded, has changed meanwhile, or needs libraries that are not there; arguments do not fit
   2  the call or the configuration is wrong
   3  there is no such skill
   4  it may not be started: switched off, or not for who asks
@@ -58,6 +59,9 @@ pub(crate) struct ActivateArgs {
     /// Print the instructions even if they are active in the session
     #[arg(long)]
     again: bool,
+    /// Let the skill attach its libraries, if it asks for that; it is in the log
+    #[arg(long)]
+    attach: bool,
     /// Write everything as JSON: also model, context, agent and hooks, as data
     #[arg(long)]
     pub(crate) json: bool,
@@ -87,6 +91,7 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
         task_id: args.task.clone(),
         again: args.again,
         read_by: None,
+        attach: args.attach,
     };
     let loaded = runtime.activate(name, &options)?;
     if let Err(error) = write(context, runtime, args, &loaded) {
@@ -134,6 +139,7 @@ fn report(loaded: &LoadedSkill) -> ActivateJson {
             more: loaded.resources.more,
         },
         requests: loaded.requests.clone(),
+        given: loaded.arguments.clone(),
         activation: loaded.activation.clone(),
         diagnostics: loaded.diagnostics.iter().map(DiagnosticJson::from).collect(),
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the end of the process")]
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,16 +102,25 @@ pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    // A client that goes and reads nothing more is not waited for.
     let last_words = async {
         gone.notified().await;
         tokio::time::sleep(LAST_WORDS).await;
     };
     tokio::select! {
-        ended = running.waiting() => ended.map(|_| ()).map_err(anyhow::Error::from),
-        // Whoever would wait for the rest to be written would wait for ever.
-        () = last_words => std::process::exit(0),
+        ended = running.waiting() => ended.map(|_| ())?,
+        () = last_words => {}
     }
+    leave()
+}
+
+/// Ends the process. A client that goes and reads nothing more is not waited for: what would be written last would be waited for for ever.
+fn leave() -> ! {
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = send.send(std::io::stdout().lock().flush());
+    });
+    let _ = receive.recv_timeout(LAST_WORDS);
+    std::process::exit(0)
 }
 
 impl Server {

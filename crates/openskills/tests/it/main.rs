@@ -5,6 +5,7 @@
 
 mod approvals;
 mod check_tool;
+mod corteza;
 mod fuzz;
 mod general;
 mod hostile;

@@ -1,0 +1,272 @@
+//! Libraries that a skill needs: looked for in the folders where they are installed, without starting anything.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use skill_fs::AbsPath;
+
+/// Where libraries are on this machine, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Libraries {
+    /// Those of R.
+    pub(crate) r: Vec<PathBuf>,
+    /// Those of Python.
+    pub(crate) python: Vec<PathBuf>,
+    /// Those of Node.js.
+    pub(crate) node: Vec<PathBuf>,
+}
+
+/// A kind of library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    R,
+    Python,
+    Node,
+}
+
+/// A library that a skill needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Needed {
+    kind: Kind,
+    name: String,
+    /// The least version that will do.
+    least: Option<String>,
+}
+
+impl Libraries {
+    /// The variables that say where they are.
+    pub(crate) const VARIABLES: [&str; 6] =
+        ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "PYTHONPATH", "VIRTUAL_ENV", "NODE_PATH"];
+
+    /// Finds the folders. `variable` reads the environment.
+    pub(crate) fn find(
+        home: Option<&AbsPath>,
+        project: &AbsPath,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let listed = |name: &str| -> Vec<PathBuf> {
+            let text = variable(name).unwrap_or_default();
+            std::env::split_paths(&text).filter(|path| path.is_absolute()).collect()
+        };
+        let home = home.map(AbsPath::as_path);
+        let mut r: Vec<PathBuf> =
+            ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"].into_iter().flat_map(listed).collect();
+        r.extend(home.into_iter().flat_map(|home| below(&below_one(&home.join("R")))));
+        r.extend(
+            ["/usr/local/lib/R/site-library", "/usr/lib/R/site-library", "/usr/lib/R/library"]
+                .map(PathBuf::from),
+        );
+        let mut python = listed("PYTHONPATH");
+        let environments =
+            [variable("VIRTUAL_ENV").map(PathBuf::from), Some(project.as_path().join(".venv"))];
+        let bases = environments.into_iter().flatten().chain(home.map(|home| home.join(".local")));
+        let bases = bases.chain([PathBuf::from("/usr/local"), PathBuf::from("/usr")]);
+        for base in bases {
+            for version in below_one(&base.join("lib")) {
+                let name = version.file_name().map(|name| name.to_string_lossy().into_owned());
+                if name.is_some_and(|name| name.starts_with("python3")) {
+                    python
+                        .extend(["site-packages", "dist-packages"].map(|part| version.join(part)));
+                }
+            }
+        }
+        let mut node: Vec<PathBuf> = std::iter::successors(Some(project.clone()), AbsPath::parent)
+            .map(|folder| folder.as_path().join("node_modules"))
+            .collect();
+        node.extend(listed("NODE_PATH"));
+        node.extend(
+            ["/usr/local/lib/node_modules", "/usr/lib/node_modules", "/usr/share/nodejs"]
+                .map(PathBuf::from),
+        );
+        Self { r, python, node }
+    }
+
+    /// Returns those of what is needed that are not there, each with how to get it.
+    pub(crate) fn missing(&self, needed: &[String]) -> Vec<(String, String)> {
+        let mut missing = Vec::new();
+        for text in needed {
+            let Some(library) = Needed::parse(text) else {
+                missing.push((text.clone(), "it is no name of a library".to_owned()));
+                continue;
+            };
+            let how = match self.version(&library) {
+                None => library.how_to_get(),
+                Some(version) => match &library.least {
+                    Some(least) if is_older(&version, least) => {
+                        format!("{version} is there; {}", library.how_to_get())
+                    }
+                    _ => continue,
+                },
+            };
+            missing.push((text.clone(), how));
+        }
+        missing
+    }
+
+    /// Returns the version of a library that is there; empty where none is told.
+    fn version(&self, library: &Needed) -> Option<String> {
+        let name = &library.name;
+        match library.kind {
+            Kind::R => self.r.iter().find_map(|folder| {
+                field(&read(&folder.join(name).join("DESCRIPTION"))?, "Version:")
+            }),
+            Kind::Node => self.node.iter().find_map(|folder| {
+                let text = read(&folder.join(name).join("package.json"))?;
+                let data: serde_json::Value = serde_json::from_str(&text).ok()?;
+                Some(data.get("version")?.as_str()?.to_owned())
+            }),
+            Kind::Python => self.python.iter().find_map(|folder| python_version(folder, name)),
+        }
+    }
+}
+
+impl Needed {
+    /// Reads `name`, `r:name`, `python:name` or `node:name`, with `>=version` after it.
+    fn parse(text: &str) -> Option<Self> {
+        let (name, least) = match text.split_once(">=") {
+            Some((name, least)) => (name.trim(), Some(least.trim().to_owned())),
+            None => (text.trim(), None),
+        };
+        let (kind, name) = match name.split_once(':') {
+            None => (Kind::R, name),
+            Some(("r" | "R", name)) => (Kind::R, name),
+            Some(("python", name)) => (Kind::Python, name),
+            Some(("node", name)) => (Kind::Node, name),
+            Some(_) => return None,
+        };
+        let is_scoped =
+            kind == Kind::Node && name.starts_with('@') && name.matches('/').count() == 1;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let plain = if is_scoped { name[1..].replacen('/', "", 1) } else { name.to_owned() };
+        let is_good = !plain.is_empty() && plain.chars().all(is_plain) && !plain.starts_with('.');
+        is_good.then(|| Self { kind, name: name.to_owned(), least })
+    }
+
+    fn how_to_get(&self) -> String {
+        let name = &self.name;
+        match self.kind {
+            Kind::R => format!("in R: install.packages(\"{name}\")"),
+            Kind::Python => format!("python3 -m pip install {name}"),
+            Kind::Node => format!("npm install {name}"),
+        }
+    }
+}
+
+/// Returns the folders in a folder.
+fn below_one(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut all: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    all.sort();
+    all
+}
+
+fn below(folders: &[PathBuf]) -> Vec<PathBuf> {
+    folders.iter().flat_map(|folder| below_one(folder)).collect()
+}
+
+/// Reads a small file that says what a library is.
+fn read(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    (metadata.is_file() && metadata.len() < 1 << 20).then(|| fs::read_to_string(path).ok())?
+}
+
+fn field(text: &str, name: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    Some(line.unwrap_or_default().trim().to_owned())
+}
+
+/// Returns the version of a package of Python: by what its installer wrote, or the bare module.
+fn python_version(folder: &Path, name: &str) -> Option<String> {
+    let wanted = normal(name);
+    for entry in fs::read_dir(folder).ok()?.filter_map(Result::ok) {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let written = file.strip_suffix(".dist-info").or_else(|| file.strip_suffix(".egg-info"));
+        if let Some((found, version)) = written.and_then(|stem| stem.split_once('-'))
+            && normal(found) == wanted
+        {
+            return Some(version.split('-').next().unwrap_or(version).to_owned());
+        }
+        let module = file.strip_suffix(".py").unwrap_or(&file);
+        if normal(module) == wanted {
+            // What stands there without a version will have to do, unless a version is wanted.
+            let is_module = entry.path().join("__init__.py").is_file() || file.ends_with(".py");
+            let told = below_names(folder, &wanted);
+            if is_module && told.is_none() {
+                return Some(String::new());
+            }
+        }
+    }
+    None
+}
+
+fn below_names(folder: &Path, wanted: &str) -> Option<()> {
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names
+        .any(|name| {
+            name.split_once('-')
+                .is_some_and(|(stem, rest)| normal(stem) == wanted && rest.ends_with("-info"))
+        })
+        .then_some(())
+}
+
+fn normal(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['-', '.'], "_")
+}
+
+/// Returns true if a version comes before another; one that is not told is older than any.
+fn is_older(version: &str, least: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u64> {
+        text.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+    };
+    numbers(version) < numbers(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_found_where_they_are_installed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path();
+        for (path, text) in [
+            ("r/pensar/DESCRIPTION", "Package: pensar\nVersion: 0.3.1\n"),
+            ("py/requests-2.31.0.dist-info/METADATA", ""),
+            ("py/bare/__init__.py", ""),
+            ("node/left-pad/package.json", "{\"version\": \"1.3.0\"}"),
+            ("node/@scope/thing/package.json", "{\"version\": \"2.0.0\"}"),
+        ] {
+            fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+            fs::write(base.join(path), text).unwrap();
+        }
+        let folder = |name: &str| vec![base.join("none"), base.join(name)];
+        let libraries = Libraries { r: folder("r"), python: folder("py"), node: folder("node") };
+        let there = [
+            "pensar",
+            "r:pensar>=0.3",
+            "python:requests",
+            "python:Requests >= 2",
+            "python:bare",
+            "node:left-pad>=1.3.0",
+            "node:@scope/thing",
+        ];
+        assert_eq!(libraries.missing(&there.map(str::to_owned)), []);
+        for (text, how) in [
+            ("llm.api", "install.packages(\"llm.api\")"),
+            ("pensar>=0.4", "0.3.1 is there"),
+            ("python:numpy", "pip install numpy"),
+            ("python:bare>=1", "is there"),
+            ("node:chalk", "npm install chalk"),
+            ("../etc", "no name of a library"),
+            ("ruby:rails", "no name of a library"),
+            ("node:@a/../b", "no name of a library"),
+        ] {
+            let missing = libraries.missing(&[text.to_owned()]);
+            assert!(missing.len() == 1 && missing[0].1.contains(how), "{text}: {missing:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Arguments that a skill describes by a JSON Schema: read, and held to it, before a model sees anything.
+//!
+//! The schema is a stranger's. Nothing that it refers to is looked up, and its patterns take time in proportion to the text.
+
+use jsonschema::{PatternOptions, Retrieve, Uri};
+use serde_json::{Map, Value};
+
+use crate::arguments::split;
+
+/// Arguments that fit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fitting {
+    /// By name.
+    pub(crate) data: Value,
+    /// The names that the skill declares, in order.
+    pub(crate) names: Vec<String>,
+    /// Their values as texts, in the same order; empty where there is none.
+    pub(crate) list: Vec<String>,
+}
+
+/// Refuses to look anything up.
+struct Nothing;
+
+impl Retrieve for Nothing {
+    fn retrieve(
+        &self,
+        uri: &Uri<String>,
+    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err(format!("`{uri}` is not looked up").into())
+    }
+}
+
+/// Reads what was typed by a schema: an object of JSON, or words, each for the next property, or `name=value`.
+pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
+    let given = given.unwrap_or_default().trim();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names: Vec<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
+    // An object may have been quoted on its way here.
+    let words = split(given);
+    let object = match words.as_slice() {
+        [one] if one.starts_with('{') => Some(one.as_str()),
+        _ => Some(given).filter(|given| given.starts_with('{')),
+    };
+    let data = if let Some(object) = object {
+        serde_json::from_str(object)
+            .map_err(|error| format!("the arguments are no JSON: {error}"))?
+    } else {
+        Value::Object(by_words(properties, &names, words)?)
+    };
+    let validator = jsonschema::options()
+        .with_retriever(Nothing)
+        .with_pattern_options(PatternOptions::regex())
+        .build(schema)
+        .map_err(|error| format!("`arguments.schema` cannot be used: {error}"))?;
+    let mut problems = validator.iter_errors(&data).map(|error| {
+        let at = error.instance_path().to_string();
+        let at = at.trim_start_matches('/').replace('/', ".");
+        if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
+    });
+    let problem = problems.next();
+    drop(problems);
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    let text = |name: &String| match data.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let list = names.iter().map(text).collect();
+    Ok(Fitting { data, names, list })
+}
+
+fn by_words(
+    properties: Option<&Map<String, Value>>,
+    names: &[String],
+    words: Vec<String>,
+) -> Result<Map<String, Value>, String> {
+    let mut found = Map::new();
+    let schema = |name: &str| properties.and_then(|all| all.get(name));
+    for word in words {
+        let named = word.split_once('=').filter(|(name, _)| schema(name).is_some());
+        let (name, text) = match named {
+            Some((name, text)) => (name.to_owned(), text.to_owned()),
+            None => {
+                let next = names.iter().find(|name| !found.contains_key(*name));
+                let next = next.ok_or_else(|| {
+                    format!("`{word}` is one argument too many; it takes: {}", names.join(", "))
+                })?;
+                (next.clone(), word)
+            }
+        };
+        if found.contains_key(&name) {
+            return Err(format!("`{name}` is given twice"));
+        }
+        let value = typed(schema(&name), text);
+        found.insert(name, value);
+    }
+    Ok(found)
+}
+
+/// Returns a word as what its schema asks for; a text where that does not fit, so that the schema says what is wrong.
+fn typed(schema: Option<&Value>, text: String) -> Value {
+    match schema.and_then(|schema| schema.get("type")).and_then(Value::as_str) {
+        None | Some("string") => Value::String(text),
+        Some(_) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "topic": {"type": "string", "minLength": 2},
+                "rounds": {"type": "integer", "minimum": 1, "maximum": 9},
+                "deep": {"type": "boolean"},
+            },
+            "required": ["topic"],
+            "additionalProperties": false,
+        })
+    }
+
+    #[test]
+    fn words_and_json_are_read_by_the_schema() {
+        for (given, data) in [
+            ("bees", json!({"topic": "bees"})),
+            ("'honey bees' 3", json!({"topic": "honey bees", "rounds": 3})),
+            ("deep=true bees", json!({"deep": true, "topic": "bees"})),
+            ("{\"topic\": \"bees\", \"rounds\": 2}", json!({"topic": "bees", "rounds": 2})),
+            ("42", json!({"topic": "42"})),
+            (r#""{\"topic\": \"bees\"}""#, json!({"topic": "bees"})),
+        ] {
+            assert_eq!(fit(&schema(), Some(given)).unwrap().data, data, "{given}");
+        }
+        let fitting = fit(&schema(), Some("rounds=2 bees")).unwrap();
+        assert_eq!(fitting.names, ["topic", "rounds", "deep"]);
+        assert_eq!(fitting.list, ["bees", "2", ""]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        for (given, told) in [
+            (None, "topic"),
+            (Some(""), "topic"),
+            (Some("x"), "topic"),
+            (Some("bees many"), "rounds"),
+            (Some("bees 10"), "rounds"),
+            (Some("bees 1 true more"), "one argument too many"),
+            (Some("topic=a1 topic=b2"), "given twice"),
+            (Some("{\"topic\": 1}"), "topic"),
+            (Some("{\"topic\": \"bees\", \"other\": 1}"), "other"),
+            (Some("{"), "no JSON"),
+        ] {
+            let told_is = fit(&schema(), given).unwrap_err();
+            assert!(told_is.contains(told), "{given:?}: {told_is}");
+        }
+    }
+
+    #[test]
+    fn a_schema_reaches_nothing_and_costs_little() {
+        for reference in ["file:///etc/passwd", "http://evil.example/x.json", "other.json"] {
+            let schema = json!({"type": "object", "properties": {"a": {"$ref": reference}}});
+            let error = fit(&schema, Some("x")).unwrap_err();
+            assert!(error.contains("cannot be used"), "{error}");
+        }
+        let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}});
+        let given = format!("{}!", "a".repeat(40_000));
+        assert!(fit(&schema, Some(&given)).is_err());
+        assert!(fit(&json!({"type": "nonsense"}), Some("x")).is_err());
+        assert!(fit(&json!(true), Some("x")).is_err());
+    }
+}

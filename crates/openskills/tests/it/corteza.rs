@@ -1,0 +1,116 @@
+//! corteza.skill/v1 at work: arguments, libraries, effects and interaction.
+
+use serde_json::{Value, json};
+use testkit::TestEnv;
+
+use crate::openskills;
+
+const SKILLS: &str = "\
+//- /s/autoresearch/SKILL.md
+---
+skill_format: corteza.skill/v1
+name: autoresearch
+description: Bounded autonomous research loop into a vault.
+side_effects: [filesystem, network]
+library_depends: [pensar, 'python:requests']
+attach: true
+interaction: returning
+arguments:
+  schema:
+    type: object
+    properties:
+      topic: { type: string, minLength: 2 }
+      rounds: { type: integer, minimum: 1, maximum: 9 }
+    required: [topic]
+    additionalProperties: false
+tools:
+  allow: [web_search, 'pensar::ingest_url']
+---
+Research $topic in $rounds rounds ($1).
+//- /lib/pensar/DESCRIPTION
+Package: pensar
+Version: 0.3.1
+//- /py/requests-2.31.0.dist-info/METADATA
+Name: requests
+";
+
+fn env() -> TestEnv {
+    let env = TestEnv::with(SKILLS);
+    let (r, python) = (env.path("lib"), env.path("py"));
+    env.var("R_LIBS", &r.to_string_lossy()).var("PYTHONPATH", &python.to_string_lossy())
+}
+
+#[test]
+fn arguments_are_held_to_the_schema_before_anything_is_shown() {
+    let env = env();
+    let run = openskills(&env, "activate autoresearch --dir s --json -- bees 3");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(loaded["instructions"], "Research bees in 3 rounds (bees).");
+    assert_eq!(loaded["given"], json!({"topic": "bees", "rounds": 3}));
+    assert_eq!(loaded["interaction"], "returning");
+    assert_eq!(loaded["sideEffects"], json!(["filesystem", "network"]), "{loaded}");
+    // Attaching needs the host's word, and is in the log then.
+    assert_eq!(loaded["attach"], json!(false));
+    let run = openskills(&env, "activate autoresearch --dir s --json --attach -- bees");
+    let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (&loaded["attach"], &loaded["activation"]["attached"]),
+        (&json!(true), &json!(true))
+    );
+    let object = env.run_args(
+        env!("CARGO_BIN_EXE_openskills"),
+        &["activate", "autoresearch", "--dir", "s", "{\"topic\": \"wasps\"}"],
+    );
+    assert!(object.stdout.contains("Research wasps"), "{}{}", object.stdout, object.stderr);
+    for (given, told) in [
+        ("", "topic"),
+        ("-- x", "topic"),
+        ("-- bees many", "rounds"),
+        ("-- bees 1 2", "too many"),
+        ("-- bees 10", "rounds"),
+    ] {
+        let run = openskills(&env, &format!("activate autoresearch --dir s {given}"));
+        assert_eq!(run.code, Some(1), "{given}: {}", run.stdout);
+        assert!(
+            run.stderr.contains(told) && run.stderr.contains("it takes: topic, rounds"),
+            "{given}: {}",
+            run.stderr
+        );
+        assert!(!run.stdout.contains("Research"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn libraries_are_there_before_a_skill_is_activated() {
+    let env = env();
+    std::fs::remove_dir_all(env.path("lib/pensar")).unwrap();
+    let run = openskills(&env, "activate autoresearch --dir s -- bees");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("needs libraries that are not there: pensar")
+            && run.stderr.contains("install.packages(\"pensar\")"),
+        "{}",
+        run.stderr
+    );
+    let log = openskills(&env, "log show --json").stdout;
+    assert!(log.contains("missing-libraries"), "{log}");
+}
+
+#[test]
+fn tools_of_packages_are_known_by_both_of_their_names() {
+    let env = env();
+    for (tool, code) in [
+        ("web_search", 0),
+        ("pensar::ingest_url", 0),
+        ("pensar_ingest_url", 0),
+        ("ingest_url", 4),
+        ("other::ingest_url", 4),
+        ("other_ingest_url", 4),
+        ("Bash", 4),
+    ] {
+        let run =
+            openskills(&env, &format!("check-tool --skill autoresearch --tool {tool} --dir s"));
+        assert_eq!(run.code, Some(code), "{tool}: {}{}", run.stdout, run.stderr);
+    }
+}
