@@ -11,6 +11,7 @@ pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod mcp;
+pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod pack;
 pub(crate) mod prompt;

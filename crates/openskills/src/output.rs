@@ -22,7 +22,8 @@ pub use mcp::{
     McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, SyncedSkillJson,
 };
 pub use packages::{
-    InstallJson, InstalledJson, InstalledSkillJson, PackJson, RemoveJson, TestJson, TestedJson,
+    InstallJson, InstalledJson, InstalledSkillJson, MigrateJson, PackJson, RemoveJson, TestJson,
+    TestedJson,
 };
 pub use run::{
     CacheJson, CacheKindJson, ChangeJson, NewJson, RunJson, SandboxJson, ViolationJson, WasmJson,
@@ -449,6 +450,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-mcp-list", schema_for!(McpServersJson)),
         ("openskills-mcp-sync", schema_for!(McpSyncedJson)),
         ("openskills-new", schema_for!(NewJson)),
+        ("openskills-migrate", schema_for!(MigrateJson)),
         ("openskills-pack", schema_for!(PackJson)),
         ("openskills-install", schema_for!(InstallJson)),
         ("openskills-remove", schema_for!(RemoveJson)),

@@ -30,6 +30,7 @@ mod identifier;
 pub mod json;
 mod manifest;
 mod marker;
+mod migrate;
 mod name;
 mod nearest;
 mod references;
@@ -65,11 +66,12 @@ pub use manifest::{
     LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, RESERVED_COMMANDS, Tree, TreeEntry,
 };
 pub use marker::{Marker, RefKind, is_commit_id};
+pub use migrate::{Migrated, SKILL_FORMAT, to_claude, to_v1};
 pub use name::{MAX_NAME, NameError, SkillName, normalised};
 pub use nearest::nearest;
 pub use references::{Existence, check_references};
 pub use rel_path::{RelPath, RelPathError};
 use report::Report;
-pub use schema::frontmatter_schema;
+pub use schema::{corteza_schema, frontmatter_schema};
 pub use source::Source;
 pub use value::Value;

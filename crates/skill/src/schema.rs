@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::frontmatter::words;
-use crate::{FIELDS, MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME};
+use crate::{FIELDS, MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_NAME, SKILL_FORMAT};
 
 /// Returns the schema.
 pub fn frontmatter_schema() -> Value {
@@ -23,6 +23,16 @@ pub fn frontmatter_schema() -> Value {
         "additionalProperties": false,
         "properties": properties,
     })
+}
+
+/// Returns the schema of a bundle of corteza.skill/v1: the same, with the format named.
+pub fn corteza_schema() -> Value {
+    let mut schema = frontmatter_schema();
+    schema["title"] = json!("Frontmatter of a bundle of corteza.skill/v1");
+    schema["description"] = json!("See docs/spec/corteza.skill-v1.md.");
+    schema["required"] = json!(["skill_format", "name", "description"]);
+    schema["properties"]["skill_format"] = json!({ "const": SKILL_FORMAT });
+    schema
 }
 
 fn property(name: &str) -> Value {

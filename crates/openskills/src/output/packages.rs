@@ -113,3 +113,19 @@ pub struct TestedJson {
     /// What it wrote to standard error.
     pub stderr: String,
 }
+
+/// `openskills migrate --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MigrateJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The file.
+    pub file: String,
+    /// What changes in it, as lines of a diff; empty if nothing does.
+    pub diff: String,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+    /// Whether it was written.
+    pub written: bool,
+}

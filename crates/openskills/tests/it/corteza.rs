@@ -114,3 +114,56 @@ fn tools_of_packages_are_known_by_both_of_their_names() {
         assert_eq!(run.code, Some(code), "{tool}: {}{}", run.stdout, run.stderr);
     }
 }
+
+#[test]
+fn a_skill_is_migrated_and_comes_back() {
+    let env = TestEnv::with(
+        "//- /auto/SKILL.md\n---\nname: auto\ndescription: Does it. # mine\ndisable-model-invocation: true\n---\nBody.\n",
+    );
+    let before = std::fs::read_to_string(env.path("auto/SKILL.md")).unwrap();
+    let shown = openskills(&env, "migrate auto");
+    assert_eq!(shown.code, Some(5), "{}", shown.stderr);
+    assert!(
+        shown.stdout.contains("+skill_format: corteza.skill/v1")
+            && shown.stdout.contains("-disable-model-invocation: true"),
+        "{}",
+        shown.stdout
+    );
+    assert_eq!(std::fs::read_to_string(env.path("auto/SKILL.md")).unwrap(), before);
+    assert_eq!(openskills(&env, "migrate auto --yes").code, Some(0));
+    let text = std::fs::read_to_string(env.path("auto/SKILL.md")).unwrap();
+    assert!(text.contains("model_invocation: user-only") && text.contains("# mine"), "{text}");
+    assert_eq!(openskills(&env, "validate auto").code, Some(0));
+    let again: Value =
+        serde_json::from_str(&openskills(&env, "migrate auto --json").stdout).unwrap();
+    assert_eq!((&again["diff"], &again["written"]), (&json!(""), &json!(false)));
+    assert_eq!(openskills(&env, "migrate auto --to claude --yes").code, Some(0));
+    assert_eq!(openskills(&env, "validate auto").code, Some(0));
+    let claude = std::fs::read_to_string(env.path("auto/SKILL.md")).unwrap();
+    assert!(
+        claude.contains("disable-model-invocation: true") && !claude.contains("\nskill_format"),
+        "{claude}"
+    );
+    assert_eq!(openskills(&env, "migrate auto --yes").code, Some(0));
+    let back = std::fs::read_to_string(env.path("auto/SKILL.md")).unwrap();
+    assert_eq!(skill::raw_frontmatter(&back), skill::raw_frontmatter(&text));
+    // A SKILL.json alone, and what cannot be understood.
+    env.write("old/SKILL.json", b"{\"name\": \"old\", \"description\": \"Old.\", \"side_effects\": [\"none\"], \"instructions\": \"Do.\"}");
+    assert_eq!(openskills(&env, "migrate old --yes").code, Some(0));
+    assert_eq!(openskills(&env, "validate old").code, Some(0));
+    assert!(std::fs::read_to_string(env.path("old/SKILL.md")).unwrap().ends_with("Do.\n"));
+    env.write("bad/SKILL.md", b"nothing\n");
+    let run = openskills(&env, "migrate bad --yes");
+    assert!(run.code == Some(1) && run.stderr.contains("frontmatter"), "{}", run.stderr);
+    assert_eq!(openskills(&env, "migrate none").code, Some(2));
+}
+
+#[test]
+fn the_example_of_the_specification_is_a_bundle() {
+    let spec = include_str!("../../../../docs/spec/corteza.skill-v1.md");
+    let example = spec.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let env = TestEnv::with("//- /x\nx\n");
+    env.write("autoresearch/SKILL.md", format!("{example}Research $topic.\n").as_bytes());
+    let run = openskills(&env, "validate autoresearch");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+}

@@ -46,6 +46,7 @@ fn help_lists_every_command() {
         stdout:   validate     Check skills against the Agent Skills standard
         stdout:   cache        Show or clear what is kept to be faster
         stdout:   mcp          Serve skills to clients of the Model Context Protocol, and use those of its servers
+        stdout:   migrate      Turn a skill into corteza.skill/v1, or back
         stdout:   pack         Pack a skill as a ZIP file
         stdout:   install      Install a skill from a folder or an archive
         stdout:   remove       Remove a skill that was installed

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use expect_test::expect_file;
 use jsonschema::Validator;
 use proptest::prelude::*;
-use skill::{Code, Input, Severity, Strictness, frontmatter_schema, parse, raw_frontmatter};
+use skill::{
+    Code, Input, Severity, Strictness, corteza_schema, frontmatter_schema, parse, raw_frontmatter,
+};
 
 use crate::corpus::content_cases;
 
@@ -63,6 +65,14 @@ fn verdicts(directory: &str, bytes: &[u8]) -> Option<(bool, bool)> {
 fn the_published_schema_is_current() {
     let text = serde_json::to_string_pretty(&frontmatter_schema()).unwrap() + "\n";
     expect_file!["../../../../schemas/frontmatter.schema.json"].assert_eq(&text);
+    let text = serde_json::to_string_pretty(&corteza_schema()).unwrap() + "\n";
+    expect_file!["../../../../schemas/corteza.skill-v1.schema.json"].assert_eq(&text);
+    let validator = jsonschema::validator_for(&corteza_schema()).unwrap();
+    let bundle =
+        |format: &str| serde_json::json!({"skill_format": format, "name": "a", "description": "d"});
+    assert!(validator.is_valid(&bundle("corteza.skill/v1")));
+    assert!(!validator.is_valid(&bundle("corteza.skill/v2")));
+    assert!(!validator.is_valid(&serde_json::json!({"name": "a", "description": "d"})));
 }
 
 #[test]
