@@ -127,6 +127,12 @@ pub enum RuntimeError {
         /// How to get them.
         hint: String,
     },
+    /// There is no such package where libraries are installed.
+    #[error("there is no installed package `{name}`")]
+    LibraryNotFound {
+        /// What was asked for.
+        name: String,
+    },
     /// A package is not taken.
     #[error(transparent)]
     Package(#[from] PackError),
@@ -231,6 +237,7 @@ impl RuntimeError {
             Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
             Self::Arguments { .. } => "arguments",
             Self::MissingLibraries { .. } => "missing-libraries",
+            Self::LibraryNotFound { .. } => "library-not-found",
             Self::Package(_) => "package",
             Self::NotInstalled { .. } => "not-installed",
             Self::Server { .. } => "mcp-server",
@@ -274,6 +281,9 @@ impl RuntimeError {
                 "it takes: {names}; as words in this order, as name=value, or as an object of JSON"
             )),
             Self::MissingLibraries { hint, .. } => Some(hint.clone()),
+            Self::LibraryNotFound { .. } => Some(
+                "name its folder or tarball; R_LIBS, PYTHONPATH and NODE_PATH say where else libraries are".to_owned(),
+            ),
             Self::Package(error) => error.hint().map(str::to_owned),
             Self::NotInstalled { nearest, .. } => {
                 Some(meant(nearest).unwrap_or_else(|| {

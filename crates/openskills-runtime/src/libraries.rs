@@ -105,6 +105,26 @@ impl Libraries {
         missing
     }
 
+    /// Returns the folders of an installed library. Without a kind the first that has one of that name counts.
+    pub(crate) fn folders(&self, text: &str) -> Option<Vec<PathBuf>> {
+        let library = Needed::parse(text)?;
+        let kinds = if text.contains(':') {
+            vec![library.kind]
+        } else {
+            vec![Kind::R, Kind::Python, Kind::Node]
+        };
+        let name = &library.name;
+        let with = |folders: &[PathBuf], file: &str| {
+            let found = folders.iter().map(|folder| folder.join(name));
+            found.into_iter().find(|folder| folder.join(file).is_file()).map(|folder| vec![folder])
+        };
+        kinds.into_iter().find_map(|kind| match kind {
+            Kind::R => with(&self.r, "DESCRIPTION"),
+            Kind::Node => with(&self.node, "package.json"),
+            Kind::Python => self.python.iter().find_map(|folder| python_folders(folder, name)),
+        })
+    }
+
     /// Returns the version of a library that is there; empty where none is told.
     fn version(&self, library: &Needed) -> Option<String> {
         let name = &library.name;
@@ -200,6 +220,21 @@ fn python_version(folder: &Path, name: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns what an installer wrote of a package of Python, and the folders of its modules.
+fn python_folders(folder: &Path, name: &str) -> Option<Vec<PathBuf>> {
+    let wanted = normal(name);
+    let about = below_one(folder).into_iter().find(|path| {
+        let file =
+            path.file_name().map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
+        let stem = file.strip_suffix(".dist-info").and_then(|stem| stem.split_once('-'));
+        stem.is_some_and(|(stem, _)| normal(stem) == wanted)
+    })?;
+    let listed = read(&about.join("top_level.txt")).unwrap_or_else(|| wanted.clone());
+    let modules = listed.lines().map(|line| folder.join(line.trim())).filter(|path| path.is_dir());
+    let modules: Vec<PathBuf> = modules.collect();
+    Some(std::iter::once(about).chain(modules).collect())
 }
 
 fn below_names(folder: &Path, wanted: &str) -> Option<()> {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::path::PathBuf;
 
 use skill_fs::AbsPath;
 
@@ -84,6 +85,11 @@ impl Places {
     pub(crate) fn libraries(&self) -> Libraries {
         let variable = |name: &str| self.library_variables.get(name).cloned();
         Libraries::find(self.home.as_ref(), &self.cwd, variable)
+    }
+
+    /// Returns the folders of an installed package: `name`, or `r:name`, `python:name`, `node:name`.
+    pub fn installed_library(&self, name: &str) -> Option<Vec<PathBuf>> {
+        self.libraries().folders(name)
     }
 
     /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. For

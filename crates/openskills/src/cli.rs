@@ -12,8 +12,8 @@ use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
 
 use crate::commands::{
     activate, approvals, approve, cache, check_tool, discover, files, install, list, log, mcp,
-    migrate, new, pack, prompt, read, replay, run, sandbox_, search, show, switch, test, trust,
-    validate, where_,
+    migrate, new, pack, prompt, read, replay, run, sandbox_, search, show, skillify, switch, test,
+    trust, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell};
@@ -120,6 +120,7 @@ enum Command {
     Cache(cache::CacheArgs),
     Mcp(mcp::McpArgs),
     Migrate(migrate::MigrateArgs),
+    Skillify(skillify::SkillifyArgs),
     Pack(pack::PackArgs),
     Install(install::InstallArgs),
     Remove(install::RemoveArgs),
@@ -159,6 +160,7 @@ impl Command {
             Self::Disable(args) => args.is_json(),
             Self::Mcp(args) => args.is_json(),
             Self::Migrate(args) => args.json,
+            Self::Skillify(args) => args.json,
             Self::Pack(args) => args.json,
             Self::Install(args) => args.json,
             Self::Remove(args) => args.json,
@@ -209,6 +211,7 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::New(args) => new::new(&mut context, args)?,
         Command::Cache(args) => cache::cache(&mut context, args)?,
         Command::Mcp(args) => mcp::mcp(&mut context, args)?,
+        Command::Skillify(args) => skillify::skillify(&mut context, args)?,
         Command::Migrate(args) => migrate::migrate(&mut context, args)?,
         Command::Pack(args) => pack::pack(&mut context, args)?,
         Command::Install(args) => install::install(&mut context, args)?,

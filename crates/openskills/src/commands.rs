@@ -21,6 +21,7 @@ pub(crate) mod run;
 pub(crate) mod sandbox_;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod skillify;
 pub(crate) mod switch;
 pub(crate) mod test;
 pub(crate) mod trust;

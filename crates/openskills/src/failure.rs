@@ -33,6 +33,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
         | RuntimeError::ResourceNotFound { .. }
         | RuntimeError::ServerNotFound { .. }
         | RuntimeError::NotInstalled { .. }
+        | RuntimeError::LibraryNotFound { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
         RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
         RuntimeError::NeedsApproval { .. } => ASK,

@@ -22,8 +22,8 @@ pub use mcp::{
     McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, SyncedSkillJson,
 };
 pub use packages::{
-    InstallJson, InstalledJson, InstalledSkillJson, MigrateJson, PackJson, RemoveJson, TestJson,
-    TestedJson,
+    InstallJson, InstalledJson, InstalledSkillJson, MigrateJson, PackJson, RemoveJson,
+    SkillifyJson, TestJson, TestedJson,
 };
 pub use run::{
     CacheJson, CacheKindJson, ChangeJson, NewJson, RunJson, SandboxJson, ViolationJson, WasmJson,
@@ -451,6 +451,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-mcp-sync", schema_for!(McpSyncedJson)),
         ("openskills-new", schema_for!(NewJson)),
         ("openskills-migrate", schema_for!(MigrateJson)),
+        ("openskills-skillify", schema_for!(SkillifyJson)),
         ("openskills-pack", schema_for!(PackJson)),
         ("openskills-install", schema_for!(InstallJson)),
         ("openskills-remove", schema_for!(RemoveJson)),

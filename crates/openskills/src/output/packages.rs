@@ -129,3 +129,29 @@ pub struct MigrateJson {
     /// Whether it was written.
     pub written: bool,
 }
+
+/// `openskills skillify --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SkillifyJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The name of the skill.
+    pub name: String,
+    /// The package.
+    pub package: String,
+    /// Its version.
+    pub package_version: String,
+    /// The digest of its source.
+    pub source_hash: String,
+    /// How many things it exports.
+    pub topics: usize,
+    /// Where the bundle is; absent where it is nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// How it differs from the bundle in `--output`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Whether it was written there.
+    pub written: bool,
+}

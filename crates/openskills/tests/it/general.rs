@@ -47,6 +47,7 @@ fn help_lists_every_command() {
         stdout:   cache        Show or clear what is kept to be faster
         stdout:   mcp          Serve skills to clients of the Model Context Protocol, and use those of its servers
         stdout:   migrate      Turn a skill into corteza.skill/v1, or back
+        stdout:   skillify     Derive a bundle from an R, Python, Rust or npm package
         stdout:   pack         Pack a skill as a ZIP file
         stdout:   install      Install a skill from a folder or an archive
         stdout:   remove       Remove a skill that was installed

@@ -22,6 +22,7 @@ mod run;
 mod runtime;
 mod schemas;
 mod show;
+mod skillify;
 mod validate;
 mod wasm;
 

@@ -1,0 +1,321 @@
+//! `openskills skillify`: a bundle derived from a package.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the edge: packages, bundles and a program that the user names"
+)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use openskills_runtime::skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
+use openskills_runtime::{Places, RuntimeError, shell_word};
+use similar::TextDiff;
+use skill::{SKILL_FILE, raw_frontmatter};
+use skill_fs::{AbsPath, FsError, make_private_folder, replace_folder};
+use skillify::{Files, Library, derive};
+use term::{counted, safe_line};
+
+use crate::ask::{ask, is_somebody_there};
+use crate::cli::REFUSED;
+use crate::context::Context;
+use crate::output::{SkillifyJson, VERSION};
+
+const AFTER: &str = "\
+Derives a bundle of corteza.skill/v1 from a package: what it exports, how it is called, and what its own
+help says of each argument. Nothing of the package is run. The same package gives the same bytes.
+
+  R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or a library as it is installed
+  Python   a source tree or its tarball (pyproject.toml or PKG-INFO), or what is installed
+  Rust     a crate: its folder, or the .crate file
+  npm      a package: its folder, or the .tgz file
+
+PACKAGE is looked for where libraries are installed: as one of R, then of Python, then of Node.js; with
+`r:`, `python:` or `node:` before it as one of that kind alone.
+
+The bundle is kept in the cache by name, version and digest of the source, and never changed there. With
+--output it is written to DIR/NAME as well; a bundle that is there is replaced only if it was derived from
+the same package, and the difference is shown first. With --summarize each section goes to a program of
+yours on standard input (its name in SKILLIFY_SECTION), and what that writes takes its place; the bundle
+says so.
+
+Reads:  the package; the bundle that would be replaced
+Writes: the cache; with --output the bundle
+
+Exit codes:
+  0  done
+  1  the package cannot be understood; nothing was written
+  2  the call is wrong
+  3  there is no such package
+  4  the answer is no
+  5  nobody is there to be asked
+
+Examples:
+  openskills skillify jsonlite
+  openskills skillify ./serde-1.0.228.crate --output ./skills
+  openskills skillify python:requests --output .claude/skills --diff
+  openskills skillify ./mypackage --summarize 'llm -s \"Shorten this page\"'";
+
+/// Derive a bundle from an R, Python, Rust or npm package
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct SkillifyArgs {
+    /// A folder or a tarball, or the name of an installed package
+    #[arg(value_name = "PATH|PACKAGE")]
+    package: String,
+    /// The folder that the bundle's folder is written to
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Show how it differs from the bundle that it would replace, and write nothing
+    #[arg(long, requires = "output")]
+    diff: bool,
+    /// A program that rewrites each section
+    #[arg(long, value_name = "COMMAND")]
+    summarize: Option<String>,
+    /// Do not ask before a bundle is replaced
+    #[arg(long, short)]
+    yes: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Result<ExitCode> {
+    let places = Places::from_environment()?;
+    let files = files(context, &places, &args.package)?;
+    let library = derive(&files).map_err(|error| unusable(&args.package, &error.to_string()))?;
+    let command = args.summarize.as_deref();
+    let package = library.bundle(|name, text| summarized(command, name, text), command)?;
+    let kept = keep(&places, &library, &package)?;
+    let mut told = SkillifyJson {
+        version: VERSION,
+        name: package.name.clone(),
+        package: library.name.clone(),
+        package_version: library.version.clone(),
+        source_hash: library.source.to_string(),
+        topics: library.topics.len(),
+        path: kept.as_ref().map(ToString::to_string),
+        diff: None,
+        written: false,
+    };
+    if let Some(output) = &args.output {
+        let skills = AbsPath::new(context.cwd.as_path().join(output))?;
+        let target = skills.join(&package.name);
+        let before = replaced(&target, &library)?;
+        let diff = difference(before.as_ref(), &package);
+        if !args.json && (args.diff || before.is_some()) {
+            for line in diff.lines() {
+                context.ui.out(&format!("{}\n", safe_line(line)))?;
+            }
+        }
+        if !args.diff && !diff.is_empty() {
+            if before.is_some() && !args.yes {
+                if args.json || !is_somebody_there() {
+                    let message =
+                        "nobody is there to be asked whether the bundle is replaced".to_owned();
+                    let hint = Some("in a script, add --yes".to_owned());
+                    return Err(RuntimeError::NeedsApproval { message, hint }.into());
+                }
+                context.ui.flush()?;
+                if !ask(&mut context.ui)? {
+                    context.ui.error("nothing was written\n")?;
+                    return Ok(ExitCode::from(REFUSED));
+                }
+            }
+            write(&package, &skills, &target)?;
+            told.written = true;
+            told.path = Some(target.to_string());
+        }
+        told.diff = Some(diff);
+    }
+    if args.json {
+        context.ui.json(&told)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let at = told.path.as_deref().unwrap_or("nowhere: there is no cache");
+    let topics = counted(told.topics, "export");
+    let line = format!("{} {} ({topics}): {at}", library.name, library.version);
+    context.ui.out(&format!("{}\n", safe_line(&line)))?;
+    if args.output.is_none() {
+        let name = shell_word(&args.package);
+        context.ui.error(&format!(
+            "to use it: openskills skillify {} --output .claude/skills\n",
+            safe_line(&name)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unusable(package: &str, why: &str) -> RuntimeError {
+    RuntimeError::Script { skill: package.to_owned(), message: why.to_owned() }
+}
+
+/// Reads a package: a path, or the name of one that is installed.
+fn files(context: &Context, places: &Places, package: &str) -> Result<Files, RuntimeError> {
+    let failed = |error: skillify::SkillifyError| unusable(package, &error.to_string());
+    let path = context.cwd.as_path().join(package);
+    let is_path = package.contains('/') || path.exists();
+    if !is_path || (package.starts_with("node:@") && !path.exists()) {
+        let found = places.installed_library(package);
+        let found =
+            found.ok_or_else(|| RuntimeError::LibraryNotFound { name: package.to_owned() })?;
+        let mut all = Files::default();
+        for folder in &found {
+            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+            let folder =
+                AbsPath::new(folder).map_err(|error| unusable(package, &error.to_string()))?;
+            let prefix = if found.len() > 1 { name.unwrap_or_default() } else { String::new() };
+            all.extend(&prefix, Files::of_folder(&folder).map_err(failed)?);
+        }
+        return Ok(all);
+    }
+    let metadata = std::fs::metadata(&path).map_err(|error| RuntimeError::Setup {
+        message: format!("cannot read {package}: {error}"),
+        hint: Some("name a folder, a tarball, or an installed package".to_owned()),
+    })?;
+    if metadata.is_dir() {
+        let folder = AbsPath::new(&path).map_err(|error| unusable(package, &error.to_string()))?;
+        return Files::of_folder(&folder).map_err(failed);
+    }
+    if metadata.len() > MAX_ARCHIVE {
+        return Err(unusable(package, "it is larger than 64 MiB"));
+    }
+    let bytes = std::fs::read(&path).map_err(|error| unusable(package, &error.to_string()))?;
+    match format_of(&bytes) {
+        Some(Format::TarGz) => Files::of_tarball(&bytes).map_err(failed),
+        Some(Format::Zip) => Err(unusable(
+            package,
+            "ZIP files (wheels among them) are not read; unpack it, and name the folder",
+        )),
+        None => Err(unusable(package, "it is no tarball")),
+    }
+}
+
+/// Has the user's program rewrite a section.
+fn summarized(
+    command: Option<&str>,
+    name: &str,
+    text: &str,
+) -> Result<Option<String>, RuntimeError> {
+    let Some(command) = command else { return Ok(None) };
+    let failed = |why: String| RuntimeError::Script {
+        skill: name.to_owned(),
+        message: format!("`{command}` fails: {why}"),
+    };
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .env("SKILLIFY_SECTION", name)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    let stdin = child.stdin.take();
+    let given = text.to_owned();
+    // It may write before it has read everything.
+    let writing =
+        std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(given.as_bytes())));
+    let done = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    let _ = writing.join();
+    if !done.status.success() {
+        return Err(failed(done.status.to_string()));
+    }
+    let text =
+        String::from_utf8(done.stdout).map_err(|_| failed("it writes no UTF-8".to_owned()))?;
+    if text.trim().is_empty() {
+        return Err(failed("it writes nothing".to_owned()));
+    }
+    Ok(Some(text))
+}
+
+/// Keeps a bundle in the cache, where it is never changed.
+fn keep(
+    places: &Places,
+    library: &Library,
+    package: &Package,
+) -> Result<Option<AbsPath>, RuntimeError> {
+    let Some(cache) = &places.cache else { return Ok(None) };
+    let plain = |text: &str| -> String {
+        let text: String = text
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' })
+            .take(60)
+            .collect();
+        if text.trim_matches('.').is_empty() { "_".to_owned() } else { text }
+    };
+    let all: Vec<u8> = package.files.iter().flat_map(|file| file.bytes.iter().copied()).collect();
+    let (source, made) = (library.source.to_string(), skill::Digest::of(&all).to_string());
+    let hash = format!("{}-{}", &source[7..23], &made[7..15]);
+    let folder = cache
+        .join("skillified")
+        .join(plain(&library.name))
+        .join(plain(&library.version))
+        .join(hash);
+    let target = folder.join(&package.name);
+    if target.as_path().is_dir() {
+        return Ok(Some(target));
+    }
+    make_private_folder(&folder)?;
+    write(package, &folder, &target)?;
+    Ok(Some(target))
+}
+
+/// Writes a bundle in one step.
+fn write(package: &Package, skills: &AbsPath, target: &AbsPath) -> Result<(), RuntimeError> {
+    let failed = |source| FsError::Io { path: skills.to_string(), source };
+    std::fs::create_dir_all(skills.as_path()).map_err(failed)?;
+    let scratch = tempfile::Builder::new()
+        .prefix(".openskills-")
+        .tempdir_in(skills.as_path())
+        .map_err(failed)?;
+    let staged = scratch.path().join(&package.name);
+    package.unpack(&staged)?;
+    let staged =
+        AbsPath::new(&staged).map_err(|error| unusable(&package.name, &error.to_string()))?;
+    replace_folder(&staged, target)?;
+    Ok(())
+}
+
+/// Returns the bundle that would be replaced. One that was not derived from the same package is somebody's own.
+fn replaced(target: &AbsPath, library: &Library) -> Result<Option<Package>, RuntimeError> {
+    if std::fs::symlink_metadata(target.as_path()).is_err() {
+        return Ok(None);
+    }
+    let before = Package::of_folder(target)?;
+    let text =
+        before.file(SKILL_FILE).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    let fields = text.as_deref().and_then(raw_frontmatter).map(|raw| raw.to_json());
+    let from = fields
+        .and_then(|fields| Some(fields.pointer("/generated_from/package")?.as_str()?.to_owned()));
+    if from.as_deref() == Some(library.name.as_str()) {
+        return Ok(Some(before));
+    }
+    Err(RuntimeError::Setup {
+        message: format!("{target} is there, and it was not derived from `{}`", library.name),
+        hint: Some("name another folder by --output, or move it away".to_owned()),
+    })
+}
+
+/// Returns how a bundle differs from the one before it.
+fn difference(before: Option<&Package>, now: &Package) -> String {
+    let text = |package: Option<&Package>, path: &str| -> String {
+        let file = package.and_then(|package| package.file(path));
+        file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default()
+    };
+    let mut paths: Vec<&str> = now
+        .files
+        .iter()
+        .chain(before.iter().flat_map(|before| &before.files))
+        .map(|file| file.path.as_str())
+        .collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let mut shown = String::new();
+    for path in paths {
+        let (old, new) = (text(before, path), text(Some(now), path));
+        let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+        let name = Path::new(&now.name).join(path).display().to_string();
+        shown += &diff.unified_diff().header(&name, &name).to_string();
+    }
+    shown
+}

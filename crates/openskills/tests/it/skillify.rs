@@ -1,0 +1,168 @@
+//! Bundles derived from packages, small ones that are written here and real ones that CI brings.
+
+use serde_json::Value;
+use testkit::{TestEnv, skip};
+
+use crate::openskills;
+
+const PACKAGES: &str = "\
+//- /lib/my.math/DESCRIPTION
+Package: my.math
+Version: 0.2.1
+Title: Small Mathematics
+Description: Adds things up.
+//- /lib/my.math/NAMESPACE
+export(add)
+//- /lib/my.math/man/add.Rd
+\\name{add}
+\\alias{add}
+\\title{Add numbers}
+\\usage{add(x, y)}
+\\arguments{\\item{x}{a vector}\\item{y}{another}}
+\\description{Adds.}
+//- /py/my_tools-1.2.dist-info/METADATA
+Name: my-tools
+Version: 1.2
+Summary: Tools for it
+//- /py/my_tools/__init__.py
+def fetch(url):
+    \"\"\"Fetch a page.
+
+    :param url: where it is
+    \"\"\"
+";
+
+fn env() -> TestEnv {
+    let env = TestEnv::with(PACKAGES);
+    let (r, python) = (env.path("lib"), env.path("py"));
+    env.var("R_LIBS", &r.to_string_lossy()).var("PYTHONPATH", &python.to_string_lossy())
+}
+
+#[test]
+fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
+    let env = env();
+    let first: Value =
+        serde_json::from_str(&openskills(&env, "skillify my.math --json").stdout).unwrap();
+    assert_eq!(
+        (first["name"].as_str(), first["topics"].as_u64()),
+        (Some("my-math"), Some(1)),
+        "{first}"
+    );
+    let again: Value =
+        serde_json::from_str(&openskills(&env, "skillify ./lib/my.math --json").stdout).unwrap();
+    assert_eq!(first["path"], again["path"]);
+    let run = openskills(&env, "skillify my.math --output skills");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(openskills(&env, "validate skills/my-math").code, Some(0));
+    assert!(
+        std::fs::read_to_string(env.path("skills/my-math/references/add.md"))
+            .unwrap()
+            .contains("- `x`: a vector")
+    );
+    // Its library is there, so it can be activated.
+    assert_eq!(openskills(&env, "activate my-math --dir skills").code, Some(0));
+    // Another version shows its difference, and replaces only with a word.
+    let text = std::fs::read_to_string(env.path("lib/my.math/man/add.Rd")).unwrap();
+    env.write("lib/my.math/man/add.Rd", text.replace("a vector", "a list").as_bytes());
+    let shown = openskills(&env, "skillify my.math --output skills --diff");
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert!(
+        shown.stdout.contains("-- `x`: a vector") && shown.stdout.contains("+- `x`: a list"),
+        "{}",
+        shown.stdout
+    );
+    assert_eq!(openskills(&env, "skillify my.math --output skills").code, Some(5));
+    assert!(
+        std::fs::read_to_string(env.path("skills/my-math/references/add.md"))
+            .unwrap()
+            .contains("a vector")
+    );
+    assert_eq!(openskills(&env, "skillify my.math --output skills --yes").code, Some(0));
+    assert!(
+        std::fs::read_to_string(env.path("skills/my-math/references/add.md"))
+            .unwrap()
+            .contains("a list")
+    );
+    // What somebody wrote is theirs.
+    env.write("mine/my-math/SKILL.md", b"---\nname: my-math\ndescription: mine\n---\n");
+    let run = openskills(&env, "skillify my.math --output mine --yes");
+    assert!(run.code == Some(2) && run.stderr.contains("was not derived from"), "{}", run.stderr);
+    let run = openskills(&env, "skillify python:my-tools --output skills");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        std::fs::read_to_string(env.path("skills/my-tools/references/my_tools-fetch.md"))
+            .unwrap()
+            .contains("where it is")
+    );
+    for (words, code, told) in [
+        ("skillify nobody", 3, "no installed package `nobody`"),
+        ("skillify ./none", 2, "cannot read"),
+        ("skillify ./lib", 1, "it is no package"),
+        ("skillify my.math --diff", 2, "--output"),
+    ] {
+        let run = openskills(&env, words);
+        assert_eq!(run.code, Some(code), "{words}: {}", run.stderr);
+        assert!(run.stderr.contains(told), "{words}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_program_of_the_users_rewrites_sections_and_is_named() {
+    let env = env();
+    let words = [
+        "skillify",
+        "my.math",
+        "--output",
+        "skills",
+        "--summarize",
+        "printf '# %s\\n\\nshort\\n' \"$SKILLIFY_SECTION\"; cat > /dev/null",
+    ];
+    let run = env.run_args(env!("CARGO_BIN_EXE_openskills"), &words);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(
+        std::fs::read_to_string(env.path("skills/my-math/references/add.md")).unwrap(),
+        "# add\n\nshort\n"
+    );
+    let skill = std::fs::read_to_string(env.path("skills/my-math/SKILL.md")).unwrap();
+    assert!(skill.contains("summarized-by:") && skill.contains("# overview"), "{skill}");
+    assert_eq!(openskills(&env, "validate skills/my-math").code, Some(0));
+    let run = env.run_args(
+        env!("CARGO_BIN_EXE_openskills"),
+        &["skillify", "my.math", "--summarize", "exit 3"],
+    );
+    assert!(run.code == Some(1) && run.stderr.contains("fails"), "{}", run.stderr);
+}
+
+#[test]
+fn real_packages_become_valid_bundles() {
+    let folder = std::env::var("SKILLIFY_PACKAGES").unwrap_or_default();
+    let real: Vec<_> =
+        std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok).collect();
+    if real.len() < 4 {
+        return skip(
+            "real packages",
+            "SKILLIFY_PACKAGES names no folder with one of R, PyPI, crates.io and npm each",
+        );
+    }
+    let env = TestEnv::with("//- /x\nx\n");
+    for entry in real {
+        let path = entry.path().to_string_lossy().into_owned();
+        let run = env.run_args(
+            env!("CARGO_BIN_EXE_openskills"),
+            &["skillify", &path, "--output", "skills", "--json"],
+        );
+        assert_eq!(run.code, Some(0), "{path}: {}{}", run.stdout, run.stderr);
+        let told: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert!(told["topics"].as_u64().unwrap() > 3, "{path}: {told}");
+        let name = told["name"].as_str().unwrap();
+        let valid = openskills(&env, &format!("validate skills/{name}"));
+        assert_eq!(valid.code, Some(0), "{path}: {}{}", valid.stdout, valid.stderr);
+        if name == "jsonlite" {
+            let page =
+                std::fs::read_to_string(env.path("skills/jsonlite/references/toJSON.md")).unwrap();
+            for part in ["`simplifyVector`", "`flatten`", "fromJSON("] {
+                assert!(page.contains(part), "{part}\n{page}");
+            }
+        }
+    }
+}

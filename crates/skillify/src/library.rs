@@ -1,0 +1,94 @@
+//! What is known of a package: who it is, and what it exports.
+
+use skill::Digest;
+
+/// A kind of package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// R.
+    R,
+    /// Python.
+    Python,
+    /// Rust.
+    Rust,
+    /// npm.
+    Npm,
+}
+
+impl Kind {
+    /// Returns what people call it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::R => "R",
+            Self::Python => "Python",
+            Self::Rust => "Rust",
+            Self::Npm => "npm",
+        }
+    }
+}
+
+/// A package, as far as it tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Library {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it is, on one line.
+    pub title: String,
+    /// More of that.
+    pub description: String,
+    /// Its licence, as it says.
+    pub license: Option<String>,
+    /// What it exports, sorted by name.
+    pub topics: Vec<Topic>,
+    /// Titles of longer texts that it brings.
+    pub vignettes: Vec<String>,
+    /// The digest of its files.
+    pub source: Digest,
+}
+
+/// Something that a package exports.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// What else is told of on its page.
+    pub also: Vec<String>,
+    /// What it is, on one line.
+    pub title: String,
+    /// How it is called.
+    pub usage: String,
+    /// What it does.
+    pub description: String,
+    /// What it takes.
+    pub arguments: Vec<Argument>,
+    /// What it gives.
+    pub value: String,
+}
+
+/// An argument of something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub text: String,
+}
+
+/// Returns the first sentence of a text, on one line.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let paragraph: String = text
+        .trim()
+        .lines()
+        .take_while(|line| !line.trim().is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.find(". ") {
+        Some(end) => line[..=end].to_owned(),
+        None => line,
+    }
+}

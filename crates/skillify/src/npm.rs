@@ -1,0 +1,262 @@
+//! npm packages: what their types, or else their code, export.
+
+use serde_json::Value;
+use tree_sitter::{Language, Node};
+
+use crate::library::first_sentence;
+use crate::syntax::{children, head, parse, text};
+use crate::{Argument, Files, Kind, Library, SkillifyError, Topic};
+
+const MOST: usize = 600;
+
+/// Reads an npm package.
+pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
+    let manifest: Value = serde_json::from_str(&files.text("package.json").unwrap_or_default())
+        .map_err(|error| SkillifyError::file("package.json", error.to_string()))?;
+    let get = |key: &str| manifest.get(key).and_then(Value::as_str).map(str::to_owned);
+    let name =
+        get("name").ok_or_else(|| SkillifyError::file("package.json", "it names no package"))?;
+    let mut topics = Vec::new();
+    for path in entries(files, &manifest) {
+        let source = files.text(&path).unwrap_or_default();
+        topics.extend(module(&path, &source));
+    }
+    topics.sort_by(|one: &Topic, other| one.name.cmp(&other.name));
+    topics.dedup_by(|one, other| one.name == other.name);
+    topics.truncate(MOST);
+    let readme = files.paths().find(|path| path.eq_ignore_ascii_case("README.md"));
+    let readme = readme.and_then(|path| files.text(path)).unwrap_or_default();
+    let is_prose = |part: &&str| {
+        part.trim().len() > 40 && part.trim_start().starts_with(|c: char| c.is_alphanumeric())
+    };
+    let description = readme.split("\n\n").find(is_prose).unwrap_or_default().trim().to_owned();
+    Ok(Library {
+        kind: Kind::Npm,
+        title: get("description").unwrap_or_else(|| first_sentence(&description)),
+        version: get("version").unwrap_or_else(|| "0.0.0".to_owned()),
+        license: get("license"),
+        description,
+        topics,
+        vignettes: Vec::new(),
+        source: files.digest(),
+        name,
+    })
+}
+
+/// Returns the files that say what is exported: types where there are any, else code.
+fn entries(files: &Files, manifest: &Value) -> Vec<String> {
+    let plain = |path: &str| path.trim_start_matches("./").to_owned();
+    let mut named: Vec<String> = ["types", "typings"]
+        .into_iter()
+        .filter_map(|key| Some(plain(manifest.get(key)?.as_str()?)))
+        .collect();
+    collect(manifest.get("exports"), "types", &mut named, 0);
+    named.push("index.d.ts".to_owned());
+    let is_there = |path: &String| files.has(path);
+    let types: Vec<String> = named.into_iter().filter(is_there).collect();
+    if !types.is_empty() {
+        return unique(types);
+    }
+    let mut named: Vec<String> = ["module", "main"]
+        .into_iter()
+        .filter_map(|key| Some(plain(manifest.get(key)?.as_str()?)))
+        .collect();
+    for key in ["import", "require", "default", "node"] {
+        collect(manifest.get("exports"), key, &mut named, 0);
+    }
+    if let Some(path) = manifest.get("exports").and_then(Value::as_str) {
+        named.push(plain(path));
+    }
+    let with_ending = named
+        .iter()
+        .flat_map(|path| [path.clone(), format!("{path}.js"), format!("{path}/index.js")]);
+    let mut all: Vec<String> = with_ending.filter(is_there).collect();
+    all.extend(["index.js", "index.mjs"].map(str::to_owned).into_iter().filter(is_there));
+    unique(all)
+}
+
+fn unique(all: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    all.into_iter().filter(|path| seen.insert(path.clone())).collect()
+}
+
+/// Collects the paths that `exports` has for a condition.
+fn collect(value: Option<&Value>, condition: &str, found: &mut Vec<String>, depth: usize) {
+    let Some(Value::Object(fields)) = value else { return };
+    if depth > 6 {
+        return;
+    }
+    for (key, value) in fields {
+        match value.as_str() {
+            Some(path) if key == condition => found.push(path.trim_start_matches("./").to_owned()),
+            _ => collect(Some(value), condition, found, depth + 1),
+        }
+    }
+}
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Code,
+    Types,
+}
+
+fn module(path: &str, source: &str) -> Vec<Topic> {
+    let is_typed = [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending));
+    let language: Language = if is_typed {
+        tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()
+    } else {
+        tree_sitter_javascript::LANGUAGE.into()
+    };
+    let Some(tree) = parse(&language, source) else { return Vec::new() };
+    let mut topics = Vec::new();
+    let kind = if path.contains(".d.") { Source::Types } else { Source::Code };
+    for node in children(tree.root_node()) {
+        statement(node, source, kind, &mut topics);
+    }
+    topics
+}
+
+fn statement(node: Node<'_>, source: &str, kind: Source, topics: &mut Vec<Topic>) {
+    match node.kind() {
+        "export_statement" => {
+            let comment = comment(node, source);
+            if let Some(inner) = node.child_by_field_name("declaration") {
+                declaration(inner, source, &comment, topics);
+            } else if let Some(value) = node.child_by_field_name("value") {
+                let usage = head(value, source);
+                topics.push(topic("default", &comment, usage));
+            } else {
+                for clause in
+                    children(node).into_iter().filter(|node| node.kind() == "export_clause")
+                {
+                    for name in children(clause) {
+                        let shown =
+                            name.child_by_field_name("alias").or(name.child_by_field_name("name"));
+                        if let Some(shown) = shown {
+                            topics.push(topic(text(shown, source), "", String::new()));
+                        }
+                    }
+                }
+            }
+        }
+        // What a file of types declares is exported by it, or told of by what is.
+        "ambient_declaration" if kind == Source::Types => {
+            let comment = comment(node, source);
+            for inner in children(node) {
+                declaration(inner, source, &comment, topics);
+            }
+        }
+        "expression_statement" => {
+            let Some(inner) =
+                node.named_child(0).filter(|inner| inner.kind() == "assignment_expression")
+            else {
+                return;
+            };
+            let (Some(left), Some(right)) =
+                (inner.child_by_field_name("left"), inner.child_by_field_name("right"))
+            else {
+                return;
+            };
+            let name = text(left, source);
+            let comment = comment(node, source);
+            if let Some(name) =
+                name.strip_prefix("module.exports.").or_else(|| name.strip_prefix("exports."))
+            {
+                topics.push(topic(name, &comment, head(right, source)));
+            } else if name == "module.exports" && right.kind() == "object" {
+                for pair in children(right) {
+                    let key = pair.child_by_field_name("key").or(pair.child_by_field_name("name"));
+                    let key = key.map_or_else(|| text(pair, source), |key| text(key, source));
+                    topics.push(topic(key, "", String::new()));
+                }
+            } else if name == "module.exports" {
+                topics.push(topic("default", &comment, head(right, source)));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn declaration(node: Node<'_>, source: &str, comment: &str, topics: &mut Vec<Topic>) {
+    match node.kind() {
+        "lexical_declaration" | "variable_declaration" => {
+            for one in children(node).into_iter().filter(|one| one.kind() == "variable_declarator")
+            {
+                if let Some(name) = one.child_by_field_name("name") {
+                    topics.push(topic(text(name, source), comment, head(one, source)));
+                }
+            }
+        }
+        "ambient_declaration" => {
+            children(node)
+                .into_iter()
+                .for_each(|inner| declaration(inner, source, comment, topics));
+        }
+        "internal_module" | "module" | "statement_block" => {
+            let body = node.child_by_field_name("body").unwrap_or(node);
+            for inner in children(body) {
+                statement(inner, source, Source::Types, topics);
+            }
+        }
+        _ => {
+            if let Some(name) = node.child_by_field_name("name") {
+                topics.push(topic(text(name, source), comment, head(node, source)));
+            }
+        }
+    }
+}
+
+/// Returns the comment before a statement.
+fn comment(node: Node<'_>, source: &str) -> String {
+    let before = node.prev_named_sibling().filter(|before| before.kind() == "comment");
+    let written = before.map_or("", |before| text(before, source));
+    let Some(written) = written.strip_prefix("/**") else { return String::new() };
+    let lines = written.trim_end_matches("*/").lines();
+    let plain = lines.map(|line| line.trim().trim_start_matches('*').trim_start_matches(' '));
+    plain.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+fn topic(name: &str, comment: &str, usage: String) -> Topic {
+    let (mut said, mut arguments, mut value) = (Vec::new(), Vec::<Argument>::new(), String::new());
+    let mut is_other = false;
+    for line in comment.lines() {
+        if let Some(rest) = line.strip_prefix("@param") {
+            let rest = rest.trim();
+            let rest = if rest.starts_with('{') {
+                rest.split_once('}').map_or(rest, |(_, rest)| rest)
+            } else {
+                rest
+            };
+            let (name, text) =
+                rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
+            let text = text.trim().trim_start_matches('-').trim().to_owned();
+            arguments.push(Argument { name: name.trim_matches(['[', ']']).to_owned(), text });
+            is_other = true;
+        } else if let Some(rest) =
+            line.strip_prefix("@returns").or_else(|| line.strip_prefix("@return"))
+        {
+            value = rest.trim().to_owned();
+            is_other = true;
+        } else if line.starts_with('@') {
+            is_other = true;
+        } else if !is_other {
+            said.push(line);
+        } else if let Some(last) = arguments.last_mut().filter(|_| value.is_empty()) {
+            last.text = format!("{} {}", last.text, line.trim()).trim().to_owned();
+        }
+    }
+    let description = said.join("\n").trim().to_owned();
+    let title = first_sentence(&description);
+    let title = if title.is_empty() { usage.clone() } else { title };
+    let title = if title.is_empty() { "exported".to_owned() } else { title };
+    Topic {
+        name: name.trim_matches(['"', '\'']).to_owned(),
+        title,
+        usage,
+        description,
+        arguments,
+        value,
+        ..Topic::default()
+    }
+}

@@ -1,0 +1,5 @@
+//! Bundles derived from small packages that are written here.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod packages;

@@ -1,0 +1,398 @@
+//! One package of each kind, and what is told of it.
+
+use std::convert::Infallible;
+
+use skill::{Input, Severity, Strictness, parse};
+use skill_pack::Package;
+use skillify::{Files, Library, derive};
+
+fn files(all: &[(&str, &str)]) -> Files {
+    Files::of(all.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
+}
+
+fn bundle(library: &Library) -> Package {
+    library.bundle(|_, _| Ok::<_, Infallible>(None), None).unwrap()
+}
+
+fn text(package: &Package, path: &str) -> String {
+    let file = package.file(path).unwrap_or_else(|| {
+        panic!(
+            "no {path} in {:?}",
+            package.files.iter().map(|file| file.path.to_string()).collect::<Vec<_>>()
+        )
+    });
+    String::from_utf8(file.bytes.clone()).unwrap()
+}
+
+/// Returns the bundle, which must be one that `openskills validate` takes.
+fn valid(all: &[(&str, &str)]) -> (Library, Package) {
+    let library = derive(&files(all)).unwrap();
+    let package = bundle(&library);
+    let skill = text(&package, "SKILL.md");
+    let input = Input { file: "SKILL.md", directory: Some(&package.name), bytes: skill.as_bytes() };
+    let parsed = parse(&input, Strictness::Strict);
+    let errors: Vec<_> =
+        parsed.diagnostics.iter().filter(|one| one.severity == Severity::Error).collect();
+    assert!(errors.is_empty(), "{errors:?}\n{skill}");
+    assert_eq!(bundle(&derive(&files(all)).unwrap()), package, "it is not the same every time");
+    (library, package)
+}
+
+const RD: &str = r"% a comment
+\name{add}
+\alias{add}
+\alias{plus}
+\title{Add numbers}
+\usage{
+add(x, y = 1, \dots)
+\method{add}{thing}(x)
+}
+\arguments{
+\item{x}{a \code{numeric} vector, 100\% sure}
+\item{y}{what is \emph{added}; see \link[base]{sum}}
+\item{\dots}{more}
+}
+\description{Adds \code{y} to \strong{x}.}
+\value{A list with \itemize{\item one \item two}}
+\examples{add(1, 2)}
+";
+
+#[test]
+fn a_source_package_of_r() {
+    let (library, package) = valid(&[
+        (
+            "DESCRIPTION",
+            "Package: my.math\nVersion: 0.2.1\nTitle: Small\n  Mathematics\nDescription: Adds <things> up.\nLicense: MIT\n",
+        ),
+        ("NAMESPACE", "export(add, plus)\nexport(undocumented)\n"),
+        ("man/add.Rd", RD),
+        (
+            "man/hidden.Rd",
+            "\\name{hidden}\\alias{hidden}\\title{No}\\keyword{internal}\\description{x}",
+        ),
+        ("vignettes/intro.Rmd", "---\ntitle: \"An introduction\"\n---\n"),
+    ]);
+    assert_eq!((library.name.as_str(), package.name.as_str()), ("my.math", "my-math"));
+    let skill = text(&package, "SKILL.md");
+    for part in [
+        "library_depends: [\"my.math\"]",
+        "version: \"0.2.1\"",
+        "source_hash: \"sha256:",
+        "[`add`](references/add.md), `plus`: Add numbers",
+        "`my.math::name(...)`",
+        "An introduction",
+        "undocumented",
+    ] {
+        assert!(skill.contains(part), "{part}\n{skill}");
+    }
+    assert!(!skill.contains("hidden"), "{skill}");
+    let page = text(&package, "references/add.md");
+    for part in [
+        "add(x, y = 1, ...)",
+        "- `x`: a `numeric` vector, 100% sure",
+        "- `y`: what is *added*; see sum",
+        "- `...`: more",
+        "Adds `y` to **x**.",
+        "- one",
+        "## S3 method for class 'thing'",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+}
+
+#[test]
+fn a_package_of_python() {
+    let (_, package) = valid(&[
+        (
+            "PKG-INFO",
+            "Metadata-Version: 2.1\nName: my-tools\nVersion: 1.2\nSummary: Tools for it\nLicense: MIT\n\nA longer text about these tools and what they are for.\n",
+        ),
+        (
+            "src/my_tools/__init__.py",
+            "def fetch(url, *, timeout=3.0):\n    \"\"\"Fetch a page.\n\n    :param url: where it is\n    :param float timeout: how long\n        to wait\n    :returns: the text\n    \"\"\"\n\ndef _hidden(): pass\n",
+        ),
+        (
+            "src/my_tools/shapes.py",
+            "class Circle:\n    \"\"\"A circle.\"\"\"\n\n    def area(self, digits: int) -> float:\n        \"\"\"Its area.\n\n        Args:\n            digits (int): how exact\n\n        Returns:\n            a number\n        \"\"\"\n\n@cached\ndef total(a, b):\n    \"\"\"Sum.\n\n    Parameters\n    ----------\n    a : int\n        the first\n    b : int\n        the second\n    \"\"\"\n",
+        ),
+        ("src/my_tools/_private.py", "def secret(): pass\n"),
+        ("tests/test_x.py", "def test_x(): pass\n"),
+    ]);
+    let skill = text(&package, "SKILL.md");
+    assert!(
+        skill.contains("library_depends: [\"python:my-tools\"]")
+            && skill.contains("my_tools.shapes.Circle.area"),
+        "{skill}"
+    );
+    assert!(
+        !skill.contains("_hidden") && !skill.contains("secret") && !skill.contains("test_x"),
+        "{skill}"
+    );
+    let page = text(&package, "references/my_tools-fetch.md");
+    for part in [
+        "def fetch(url, *, timeout=3.0)",
+        "- `url`: where it is",
+        "- `timeout`: how long to wait",
+        "the text",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert!(
+        text(&package, "references/my_tools-shapes-Circle-area.md")
+            .contains("- `digits`: how exact")
+    );
+    assert!(
+        text(&package, "references/my_tools-shapes-total.md").contains("- `b`: int the second")
+    );
+}
+
+#[test]
+fn a_crate() {
+    let (_, package) = valid(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"my-crate\"\nversion = \"0.3.0\"\ndescription = \"Does things\"\nlicense = \"MIT\"\n",
+        ),
+        (
+            "src/lib.rs",
+            "//! A crate that does things.\n//!\n//! # Examples\nmod inner;\npub mod shapes;\npub use inner::Thing;\n/// Adds one.\n///\n/// More about it.\npub fn add_one(x: &mut Vec<u8>, by: Option<usize>) -> Result<u32, String> { todo!() }\nfn hidden() {}\n#[doc(hidden)]\npub fn secret() {}\n/// Greets.\n#[macro_export]\nmacro_rules! greet { () => {} }\n",
+        ),
+        (
+            "src/inner.rs",
+            "/// A thing.\n#[derive(Debug)]\npub struct Thing { /// x\n pub size: u32, }\nimpl Thing {\n /// Makes one.\n pub fn new() -> Self { todo!() }\n}\n",
+        ),
+        ("src/shapes.rs", "/// A circle.\npub enum Shape { Circle, Square(u32) }\n"),
+    ]);
+    let skill = text(&package, "SKILL.md");
+    for part in [
+        "my_crate::add_one",
+        "my_crate::Thing",
+        "my_crate::shapes::Shape",
+        "my_crate::greet!",
+        "A crate that does things.",
+    ] {
+        assert!(skill.contains(part), "{part}\n{skill}");
+    }
+    assert!(!skill.contains("hidden") && !skill.contains("secret"), "{skill}");
+    let page = text(&package, "references/my_crate--add_one.md");
+    assert!(
+        page.contains("pub fn add_one(x: &mut Vec<u8>, by: Option<usize>) -> Result<u32, String>"),
+        "{page}"
+    );
+    assert!(page.contains("More about it."), "{page}");
+}
+
+#[test]
+fn an_npm_package() {
+    let manifest = "{\"name\": \"@me/pad\", \"version\": \"2.0.0\", \"description\": \"Pads texts\", \"license\": \"MIT\", \"main\": \"lib/index.js\", \"types\": \"./lib/index.d.ts\"}";
+    let (_, package) = valid(&[
+        ("package.json", manifest),
+        (
+            "lib/index.d.ts",
+            "/**\n * Pads a text.\n * @param text - what is padded\n * @param {number} width how wide\n * @returns the padded text\n */\nexport declare function pad(text: string, width: number): string;\nexport interface Options { fill: string }\nexport declare const VERSION: string;\n",
+        ),
+    ]);
+    assert_eq!(package.name, "me-pad");
+    let skill = text(&package, "SKILL.md");
+    assert!(
+        skill.contains("library_depends: [\"node:@me/pad\"]") && skill.contains("[`Options`]"),
+        "{skill}"
+    );
+    let page = text(&package, "references/pad.md");
+    for part in [
+        "Pads a text.",
+        "- `text`: what is padded",
+        "- `width`: how wide",
+        "the padded text",
+        "function pad(text: string, width: number): string",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    // Without types the code tells.
+    let (_, package) = valid(&[
+        ("package.json", "{\"name\": \"plain\", \"version\": \"1.0.0\", \"main\": \"index\"}"),
+        (
+            "index.js",
+            "/** Says hello. */\nexports.hello = function (name) {};\nmodule.exports.bye = 1;\n",
+        ),
+        ("README.md", "# plain\n\nA small package that says hello to everybody who asks for it.\n"),
+    ]);
+    assert!(text(&package, "SKILL.md").contains("[`hello`](references/hello.md): Says hello."));
+}
+
+#[test]
+fn what_is_no_package_is_said() {
+    for (all, told) in [
+        (vec![("x.txt", "x")], "it is no package"),
+        (vec![("DESCRIPTION", "Version: 1\n")], "names no package"),
+        (vec![("Cargo.toml", "[package")], "Cargo.toml"),
+        (vec![("Cargo.toml", "[package]\nname = \"a\"\n")], "no library"),
+        (vec![("package.json", "{")], "package.json"),
+        (vec![("package.json", "{\"name\": \"a\"}")], "exports nothing"),
+        (vec![("DESCRIPTION", "Package: a\n"), ("man/a.Rd", "\\name{a")], "not closed"),
+    ] {
+        let error = derive(&files(&all)).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn hostile_help_neither_panics_nor_grows() {
+    let deep = format!("\\title{}", "{\\emph".repeat(5_000));
+    assert!(derive(&files(&[("DESCRIPTION", "Package: a\n"), ("man/a.Rd", &deep)])).is_err());
+    for bytes in [&b""[..], b"X\n", b"X\n\0\0\0\x02", &[0x1f, 0x8b, 8, 0], &[0; 64]] {
+        let all = [
+            ("DESCRIPTION".to_owned(), b"Package: a\n".to_vec()),
+            ("help/a.rdx".to_owned(), bytes.to_vec()),
+            ("help/a.rdb".to_owned(), bytes.to_vec()),
+        ];
+        assert!(derive(&Files::of(all)).is_err());
+    }
+    // What a package says cannot leave its place.
+    let (_, package) = valid(&[
+        (
+            "DESCRIPTION",
+            "Package: a\nVersion: 1\nTitle: x\u{202e}y <b>\nDescription: ---\u{1b}[2J\n",
+        ),
+        (
+            "man/a.Rd",
+            "\\name{a}\\alias{../../evil}\\title{t\n---\nname: evil}\\description{``` end}\\usage{```\nx\n```}",
+        ),
+    ]);
+    assert!(package.files.iter().all(|file| !file.path.as_str().contains("..")));
+    let page = text(&package, "references/evil.md");
+    assert!(page.contains("````r\n"), "{page}");
+}
+
+/// Writes values as R does, as far as pages of help need it.
+#[derive(Default)]
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn int(&mut self, number: i32) {
+        self.0.extend(number.to_be_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.int(9);
+        self.int(i32::try_from(text.len()).unwrap());
+        self.0.extend(text.as_bytes());
+    }
+
+    fn texts(&mut self, texts: &[&str]) {
+        self.int(i32::try_from(texts.len()).unwrap());
+        texts.iter().for_each(|text| self.text(text));
+    }
+
+    /// The attributes of what was just written: one of this name, with texts.
+    fn attribute(&mut self, name: &str, texts: &[&str]) {
+        self.int(2 | 0x400);
+        self.int(1);
+        self.text(name);
+        self.int(16);
+        self.texts(texts);
+        self.int(254);
+    }
+
+    /// A piece of a page: a text with its tag.
+    fn piece(&mut self, text: &str) {
+        self.int(16 | 0x200);
+        self.texts(&[text]);
+        self.attribute("Rd_tag", &["TEXT"]);
+    }
+
+    /// A part of a page: a tag around pieces or parts.
+    fn part(&mut self, tag: &str, inner: &[&dyn Fn(&mut Self)]) {
+        self.int(19 | 0x200);
+        self.int(i32::try_from(inner.len()).unwrap());
+        inner.iter().for_each(|write| write(self));
+        self.attribute("Rd_tag", &[tag]);
+    }
+
+    /// What is between a pair of braces, where there are several.
+    fn group(&mut self, text: &str) {
+        self.int(19);
+        self.int(1);
+        self.piece(text);
+    }
+
+    fn begun() -> Self {
+        let mut writer = Self(b"X\n".to_vec());
+        [3, 0x0004_0202, 0x0003_0500, 5].into_iter().for_each(|number| writer.int(number));
+        writer.0.extend(b"UTF-8");
+        writer
+    }
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn an_installed_library_of_r() {
+    let mut page = Writer::begun();
+    page.int(19);
+    page.int(6);
+    page.part("\\name", &[&|page| page.piece("add")]);
+    page.part("\\alias", &[&|page| page.piece("add")]);
+    page.part("\\title", &[&|page| page.piece("Add numbers")]);
+    page.part("\\usage", &[&|page| page.piece("add(x, y)\n")]);
+    page.part(
+        "\\arguments",
+        &[
+            &|page| page.piece("\n"),
+            &|page| page.part("\\item", &[&|page| page.group("x"), &|page| page.group("a vector")]),
+            &|page| page.part("\\item", &[&|page| page.group("y"), &|page| page.group("another")]),
+        ],
+    );
+    page.part(
+        "\\description",
+        &[&|page| page.piece("Adds "), &|page| page.part("\\code", &[&|page| page.piece("x")])],
+    );
+    let packed = zlib(&page.0);
+    let mut data = vec![0; 7];
+    let mut entry = u32::try_from(page.0.len()).unwrap().to_be_bytes().to_vec();
+    entry.extend(&packed);
+    data.extend(&entry);
+    let mut index = Writer::begun();
+    index.int(19 | 0x200);
+    index.int(2);
+    index.int(19 | 0x200);
+    index.int(1);
+    index.int(13);
+    index.int(2);
+    index.int(7);
+    index.int(i32::try_from(entry.len()).unwrap());
+    index.attribute("names", &["add"]);
+    index.int(10);
+    index.int(1);
+    index.int(1);
+    index.attribute("names", &["variables", "compressed"]);
+    let all = |data: Vec<u8>| {
+        Files::of([
+            (
+                "DESCRIPTION".to_owned(),
+                b"Package: plus\nVersion: 1.0\nTitle: Plus\nDescription: Adds.\n".to_vec(),
+            ),
+            ("NAMESPACE".to_owned(), b"export(add)\n".to_vec()),
+            ("INDEX".to_owned(), b"add                     Add numbers\n".to_vec()),
+            ("help/plus.rdx".to_owned(), zlib(&index.0)),
+            ("help/plus.rdb".to_owned(), data),
+        ])
+    };
+    let library = derive(&all(data.clone())).unwrap();
+    let page = text(&bundle(&library), "references/add.md");
+    for part in ["add(x, y)", "- `x`: a vector", "- `y`: another", "Adds `x`"] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    // Any byte of it may be another: then it is refused, or says something else, and nothing more.
+    for at in 0..data.len() {
+        let mut broken = data.clone();
+        broken[at] ^= 0x55;
+        let _ = derive(&all(broken));
+    }
+    assert!(derive(&all(data[..20].to_vec())).is_err());
+}
