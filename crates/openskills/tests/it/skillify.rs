@@ -161,7 +161,7 @@ fn real_packages_become_valid_bundles() {
             let pages = std::fs::read_dir(env.path("skills/jsonlite/references")).unwrap();
             let mut pages =
                 pages.map(|page| std::fs::read_to_string(page.unwrap().path()).unwrap());
-            let page = pages.find(|page| page.contains("fromJSON(")).unwrap();
+            let page = pages.find(|page| page.contains("\nfromJSON(")).unwrap();
             for part in ["`simplifyVector`", "`flatten`", "fromJSON("] {
                 assert!(page.contains(part), "{part}\n{page}");
             }
