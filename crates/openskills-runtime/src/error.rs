@@ -133,6 +133,14 @@ pub enum RuntimeError {
         /// What was asked for.
         name: String,
     },
+    /// Something that was named cannot be used for what was asked.
+    #[error("`{what}` cannot be used: {message}")]
+    Unusable {
+        /// What.
+        what: String,
+        /// Why.
+        message: String,
+    },
     /// A package is not taken.
     #[error(transparent)]
     Package(#[from] PackError),
@@ -238,6 +246,7 @@ impl RuntimeError {
             Self::Arguments { .. } => "arguments",
             Self::MissingLibraries { .. } => "missing-libraries",
             Self::LibraryNotFound { .. } => "library-not-found",
+            Self::Unusable { .. } => "unusable",
             Self::Package(_) => "package",
             Self::NotInstalled { .. } => "not-installed",
             Self::Server { .. } => "mcp-server",
@@ -301,6 +310,7 @@ impl RuntimeError {
             Self::Log(error) => error.hint(),
             Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
             Self::Script { .. }
+            | Self::Unusable { .. }
             | Self::Commit { .. }
             | Self::PartlyCommitted { .. }
             | Self::Files(_) => None,

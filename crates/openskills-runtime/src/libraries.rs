@@ -105,6 +105,25 @@ impl Libraries {
         missing
     }
 
+    /// Returns those of the dependencies in a skill's metadata that are not there, each with how to get it. There a plain name is a package of Python, as others write it, and an
+    /// interpreter is no library.
+    pub(crate) fn missing_dependencies(&self, text: &str) -> Vec<(String, String)> {
+        let is_interpreter =
+            |name: &str| matches!(name, "python" | "python3" | "node" | "nodejs" | "r" | "R");
+        let named = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let libraries: Vec<String> = named
+            .filter(|name| {
+                !is_interpreter(name.split(['>', '=', '<', '~', ' ']).next().unwrap_or(name))
+            })
+            .map(|name| {
+                let plain = name.replace("==", ">=").replace("~=", ">=");
+                let plain = plain.split('<').next().unwrap_or_default().trim().to_owned();
+                if plain.contains(':') { plain } else { format!("python:{plain}") }
+            })
+            .collect();
+        self.missing(&libraries)
+    }
+
     /// Returns the folders of an installed library. Without a kind the first that has one of that name counts.
     pub(crate) fn folders(&self, text: &str) -> Option<Vec<PathBuf>> {
         let library = Needed::parse(text)?;
@@ -160,7 +179,8 @@ impl Needed {
             kind == Kind::Node && name.starts_with('@') && name.matches('/').count() == 1;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let plain = if is_scoped { name[1..].replacen('/', "", 1) } else { name.to_owned() };
-        let is_good = !plain.is_empty() && plain.chars().all(is_plain) && !plain.starts_with('.');
+        let is_good = plain.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+            && plain.chars().all(is_plain);
         is_good.then(|| Self { kind, name: name.to_owned(), least })
     }
 
@@ -232,7 +252,11 @@ fn python_folders(folder: &Path, name: &str) -> Option<Vec<PathBuf>> {
         stem.is_some_and(|(stem, _)| normal(stem) == wanted)
     })?;
     let listed = read(&about.join("top_level.txt")).unwrap_or_else(|| wanted.clone());
-    let modules = listed.lines().map(|line| folder.join(line.trim())).filter(|path| path.is_dir());
+    let is_name = |line: &&str| {
+        !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let modules = listed.lines().map(str::trim).filter(is_name).map(|line| folder.join(line));
+    let modules = modules.filter(|path| path.is_dir());
     let modules: Vec<PathBuf> = modules.collect();
     Some(std::iter::once(about).chain(modules).collect())
 }
@@ -254,10 +278,16 @@ fn normal(name: &str) -> String {
 
 /// Returns true if a version comes before another; one that is not told is older than any.
 fn is_older(version: &str, least: &str) -> bool {
-    let numbers = |text: &str| -> Vec<u64> {
-        text.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+    let numbers = |text: &str| -> Vec<u128> {
+        let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+        let mut all: Vec<u128> = parts.map(|part| part.parse().unwrap_or(u128::MAX)).collect();
+        // 1.0 is 1.0.0.
+        while all.last() == Some(&0) {
+            all.pop();
+        }
+        all
     };
-    numbers(version) < numbers(least)
+    version.is_empty() || numbers(version) < numbers(least)
 }
 
 #[cfg(test)]
@@ -283,6 +313,8 @@ mod tests {
         let there = [
             "pensar",
             "r:pensar>=0.3",
+            "node:@scope/thing>=2",
+            "node:@scope/thing>=2.0.0.0",
             "python:requests",
             "python:Requests >= 2",
             "python:bare",
@@ -290,9 +322,15 @@ mod tests {
             "node:@scope/thing",
         ];
         assert_eq!(libraries.missing(&there.map(str::to_owned)), []);
+        assert_eq!(libraries.missing_dependencies("python>=3.8, requests>=2.0, node:left-pad"), []);
+        let missing = libraries.missing_dependencies("pandas>=1.5.0, requests==9.0, requests<3");
+        let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["python:pandas>=1.5.0", "python:requests>=9.0"]);
         for (text, how) in [
             ("llm.api", "install.packages(\"llm.api\")"),
             ("pensar>=0.4", "0.3.1 is there"),
+            ("python:-rhttp", "no name of a library"),
+            ("pensar>=99999999999999999999999999999999999999999", "0.3.1 is there"),
             ("python:numpy", "pip install numpy"),
             ("python:bare>=1", "is there"),
             ("node:chalk", "npm install chalk"),

@@ -28,7 +28,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rayon::prelude::*;
-use skill::{Arguments, Diagnostic, Digest, Frontmatter};
+use skill::{Arguments, Code, Diagnostic, Digest, Frontmatter};
 use skill_fs::{AbsPath, Digests, FsError};
 
 use crate::activate::{check_invoker, content, instructions, resources};
@@ -36,6 +36,7 @@ use crate::discover::{Discovery, discover, hash_folders, problems};
 use crate::index::Place;
 use crate::load::{load, model_may_invoke};
 use crate::log::Log;
+use crate::problem::problem_of;
 use crate::prompt::prompt;
 use crate::schema_arguments::{Fitting, fit};
 use crate::session::Session;
@@ -343,6 +344,7 @@ impl OpenSkillRuntime {
         check_invoker(&skill, &loaded, options.invoker)?;
         let fitting = fitting(&skill, frontmatter, options.arguments.as_deref())?;
         self.check_libraries(&skill, frontmatter)?;
+        let dependencies = self.missing_dependencies(&skill, frontmatter)?;
         let mut activation = SkillActivation {
             skill_id: skill.id.clone(),
             hash: self.hash(&skill)?,
@@ -396,7 +398,7 @@ impl OpenSkillRuntime {
             },
             arguments: fitting.map(|fitting| fitting.data),
             activation,
-            diagnostics: loaded.diagnostics,
+            diagnostics: loaded.diagnostics.into_iter().chain(dependencies).collect(),
             is_noted,
         };
         activated.content = content(&activated, &skill, options.read_by.as_deref());
@@ -421,6 +423,26 @@ impl OpenSkillRuntime {
         let names = missing.iter().map(|(name, _)| name.clone()).collect();
         let (skill, hint) = (skill.id.clone(), hint.join("; "));
         Err(RuntimeError::MissingLibraries { skill, missing: names, hint })
+    }
+
+    /// Warns of what a skill's metadata names and is not there: nobody installs it in passing.
+    fn missing_dependencies(
+        &self,
+        skill: &Skill,
+        frontmatter: &Frontmatter,
+    ) -> Result<Vec<Diagnostic>, RuntimeError> {
+        let named = frontmatter.metadata_text("dependencies");
+        if named.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
+        let missing = self.places()?.libraries().missing_dependencies(&named);
+        let warning = |(name, how): (String, String)| {
+            let message =
+                format!("`{}` depends on `{name}`, which is not installed here", skill.id);
+            problem_of(Code::MissingDependency, &shown, message).with_hint(how)
+        };
+        Ok(missing.into_iter().map(warning).collect())
     }
 
     /// Takes an activation back: its instructions did not reach the model, so the next one gives them again. One that was

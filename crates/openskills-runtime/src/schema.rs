@@ -14,6 +14,8 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("openskills-approvals-file", approvals()),
         ("openskills-policy", policy()),
         ("openskills-log-head", head()),
+        ("openskills-mcp-servers", mcp_servers()),
+        ("openskills-installed-file", installed()),
     ]
 }
 
@@ -48,6 +50,59 @@ fn config() -> Value {
                 "additionalProperties": false,
             },
         },
+    })
+}
+
+fn mcp_servers() -> Value {
+    let name = json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" });
+    let program = json!({
+        "type": "object",
+        "required": ["command"],
+        "properties": {
+            "command": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+            "env": { "type": "array", "items": name },
+        },
+        "additionalProperties": false,
+    });
+    let remote = json!({
+        "type": "object",
+        "required": ["url"],
+        "properties": { "url": { "type": "string", "pattern": "^https?://" }, "token_env": name },
+        "additionalProperties": false,
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "MCP servers whose skills are listed",
+        "type": "object",
+        "required": ["schema_version"],
+        "properties": {
+            "schema_version": { "const": 1 },
+            "servers": {
+                "type": "object",
+                "propertyNames": { "pattern": "^[a-z0-9-]{1,32}$" },
+                "additionalProperties": { "oneOf": [program, remote] },
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn installed() -> Value {
+    let mut record = schemars::schema_for!(crate::Installed).to_value();
+    let mut take = |key: &str| record.as_object_mut().and_then(|record| record.remove(key));
+    take("$schema");
+    let signature = take("$defs").and_then(|defs| defs.get("SignatureRecord").cloned());
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Skills that `openskills install` installed, by folder",
+        "type": "object",
+        "required": ["schema_version", "skills"],
+        "properties": {
+            "schema_version": { "const": 1 },
+            "skills": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Installed" } },
+        },
+        "additionalProperties": false,
+        "$defs": { "Installed": record, "SignatureRecord": signature },
     })
 }
 

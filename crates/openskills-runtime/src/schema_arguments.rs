@@ -2,6 +2,8 @@
 //!
 //! The schema is a stranger's. Nothing that it refers to is looked up, and its patterns take time in proportion to the text.
 
+use std::collections::HashMap;
+
 use jsonschema::{PatternOptions, Retrieve, Uri};
 use serde_json::{Map, Value};
 
@@ -16,6 +18,51 @@ pub(crate) struct Fitting {
     pub(crate) names: Vec<String>,
     /// Their values as texts, in the same order; empty where there is none.
     pub(crate) list: Vec<String>,
+}
+
+/// How much a schema may grow by its references.
+const MAX_COST: u64 = 20_000;
+
+/// Returns how many parts a schema has, each reference counted as what it leads to. One that leads to itself counts once: how often it is followed is up to the arguments.
+fn cost(whole: &Value, part: &Value, known: &mut HashMap<String, u64>, depth: usize) -> u64 {
+    if depth > 200 {
+        return MAX_COST + 1;
+    }
+    match part {
+        Value::Array(items) => items
+            .iter()
+            .fold(1, |sum: u64, item| sum.saturating_add(cost(whole, item, known, depth + 1))),
+        Value::Object(fields) => {
+            let mut sum = 1_u64;
+            for (key, value) in fields {
+                // What is only defined costs where it is referred to.
+                if depth == 0 && matches!(key.as_str(), "$defs" | "definitions") {
+                    continue;
+                }
+                let target = value
+                    .as_str()
+                    .filter(|_| key == "$ref")
+                    .and_then(|text| text.strip_prefix('#'));
+                let more = match target {
+                    Some(pointer) => match known.get(pointer) {
+                        Some(cost) => *cost,
+                        None => {
+                            known.insert(pointer.to_owned(), 1);
+                            let found = whole.pointer(pointer);
+                            let found =
+                                found.map_or(1, |found| cost(whole, found, known, depth + 1));
+                            known.insert(pointer.to_owned(), found);
+                            found
+                        }
+                    },
+                    None => cost(whole, value, known, depth + 1),
+                };
+                sum = sum.saturating_add(more);
+            }
+            sum
+        }
+        _ => 1,
+    }
 }
 
 /// Refuses to look anything up.
@@ -47,6 +94,11 @@ pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String
     } else {
         Value::Object(by_words(properties, &names, words)?)
     };
+    if cost(schema, schema, &mut HashMap::new(), 0) > MAX_COST {
+        return Err(
+            "`arguments.schema` cannot be used: it grows too much by its references".to_owned()
+        );
+    }
     let validator = jsonschema::options()
         .with_retriever(Nothing)
         .with_pattern_options(PatternOptions::regex())
@@ -172,6 +224,18 @@ mod tests {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}});
         let given = format!("{}!", "a".repeat(40_000));
         assert!(fit(&schema, Some(&given)).is_err());
+        // References that double what they refer to, forty times.
+        let mut definitions = Map::new();
+        for level in 0..40 {
+            let next = format!("#/$defs/d{}", level + 1);
+            definitions
+                .insert(format!("d{level}"), json!({"allOf": [{"$ref": next}, {"$ref": next}]}));
+        }
+        definitions.insert("d40".to_owned(), json!({"type": "object"}));
+        let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+        assert!(fit(&schema, Some("{}")).unwrap_err().contains("grows too much"));
+        let tree = json!({"type": "object", "properties": {"a": {"type": "string"}, "more": {"$ref": "#"}}});
+        assert!(fit(&tree, Some("x")).is_ok());
         assert!(fit(&json!({"type": "nonsense"}), Some("x")).is_err());
         assert!(fit(&json!(true), Some("x")).is_err());
     }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
+use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::Request;
-use openskills_runtime::{Answer, Audited, change_lines, rfc3339};
+use openskills_runtime::{Answer, Audited, RuntimeError, change_lines, rfc3339};
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.
@@ -12,8 +13,64 @@ pub(crate) fn is_somebody_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// How somebody says yes to what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// By a flag, before.
+    Given,
+    /// By an answer, on the terminal.
+    Asked,
+    /// Not at all: nobody is there.
+    Nobody,
+}
+
+impl Consent {
+    /// Returns how it is said, by the flags `--yes` and `--json`. Whoever is not asked must say so: an agent must not agree by the way.
+    pub(crate) fn of((yes, json): (bool, bool)) -> Self {
+        match yes {
+            true => Self::Given,
+            false if !json && is_somebody_there() => Self::Asked,
+            false => Self::Nobody,
+        }
+    }
+
+    /// Returns whether it is said; `otherwise` is told after a no.
+    pub(crate) fn agreed(self, ui: &mut Ui, otherwise: &str) -> anyhow::Result<bool> {
+        match self {
+            Self::Given => Ok(true),
+            Self::Nobody => {
+                let message = "nobody is there to be asked".to_owned();
+                let hint = Some("in a script, add --yes".to_owned());
+                Err(RuntimeError::NeedsApproval { message, hint }.into())
+            }
+            Self::Asked => {
+                ui.flush()?;
+                let is_agreed = ask(ui)?;
+                if !is_agreed {
+                    ui.error(&format!("{otherwise}\n"))?;
+                }
+                Ok(is_agreed)
+            }
+        }
+    }
+
+    /// Refuses what an audit stands against. What is bad may still be taken by somebody who is asked, and saw it.
+    pub(crate) fn check(self, audited: &Audited) -> Result<(), RuntimeError> {
+        let (message, hint) = match &audited.decision {
+            Decision::Go | Decision::Warn(_) => return Ok(()),
+            Decision::Ask(_) if self == Self::Asked => return Ok(()),
+            Decision::Ask(asked) => (
+                format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
+                "look at it by `csk audit`; on a terminal you are asked".to_owned(),
+            ),
+            Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
+        };
+        Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
+    }
+}
+
 /// Asks for a yes. Anything else is a no.
-pub(crate) fn ask(ui: &mut Ui) -> io::Result<bool> {
+fn ask(ui: &mut Ui) -> io::Result<bool> {
     ui.error("Approve? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;

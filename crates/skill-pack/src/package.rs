@@ -33,12 +33,16 @@ pub struct PackedFile {
 }
 
 impl Package {
-    /// Reads a folder. What no archive may hold is refused here as well: a link, a name that differs from another only in case.
+    /// Reads a folder, without the repository that it may be. What no archive may hold is refused here as well: a link, a name that differs from another only in case.
     pub fn of_folder(folder: &AbsPath) -> Result<Self, PackError> {
         let root = Root::open(folder)?;
         let name = root.path().file_name().unwrap_or("skill").to_owned();
         let mut tree = Tree::default();
         for entry in walk(&root, &WalkLimits::SKILL)? {
+            // The repository that a skill is written in is not part of it.
+            if entry.path.parts().next() == Some(".git") {
+                continue;
+            }
             let shown = format!("{name}/{}", entry.path);
             match entry.kind {
                 Kind::Folder => tree.folder(&shown)?,

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
 
 use crate::tree::{MAX_BYTES, MAX_FILES, Tree};
@@ -70,6 +70,9 @@ pub fn tar_entries(
         if size > SMALL && size > packed.saturating_mul(MAX_RATIO) {
             return Err(PackError::Bomb { name: "the tarball".to_owned(), packed, size });
         }
+    }
+    if !decoder.into_inner().into_inner().is_empty() {
+        return Err(PackError::Malformed("there is something after its end".to_owned()));
     }
     if unpacked.len() as u64 > limit {
         let found = unpacked.len() as u64;

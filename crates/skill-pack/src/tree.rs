@@ -163,6 +163,9 @@ fn unusable(part: &str) -> Option<String> {
     if part.len() > MAX_PART {
         return Some(format!("a part of it is longer than {MAX_PART} bytes"));
     }
+    if part.eq_ignore_ascii_case(".git") {
+        return Some("a repository does not belong in a package".to_owned());
+    }
     if part.ends_with('.') || part.ends_with(' ') {
         return Some("a part of it ends with a dot or a blank, which some systems drop".to_owned());
     }
@@ -228,6 +231,7 @@ mod tests {
             vec!["pdf/SKILL.md", "pdf/a/b", "pdf/a"],
             vec!["pdf/SKILL.md", "pdf/a/", "pdf/a/"],
             vec!["pdf/SKILL.md", "pdf/nul.txt"],
+            vec!["pdf/SKILL.md", "pdf/.git/config"],
             vec!["pdf/SKILL.md", "pdf/COM1"],
             vec!["pdf/SKILL.md", "pdf/x."],
             vec!["pdf/SKILL.md", "pdf/a:b"],

@@ -69,13 +69,19 @@ struct Listed {
 
 /// Reads a ZIP file of one skill.
 pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
+    let whole = bytes.len() as u64;
     let bytes = Bytes(bytes);
-    let listed = directory(&bytes)?;
+    let (listed, start) = directory(&bytes)?;
+    // Many small bombs are one.
+    let size = listed.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size as u64));
+    if size > 8 * SMALL && size > whole.saturating_mul(MAX_RATIO) {
+        return Err(PackError::Bomb { name: "the archive".to_owned(), packed: whole, size });
+    }
     let mut tree = Tree::default();
     let mut ranges = Vec::new();
     for entry in &listed {
         let (data, end) = data(&bytes, entry)?;
-        ranges.push((entry.at, end));
+        ranges.push((entry.at, end, entry.flags & 8 != 0));
         match kind(entry)? {
             Kind::Folder if data.is_empty() => tree.folder(&entry.name)?,
             Kind::Folder => {
@@ -88,14 +94,23 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
         }
     }
     ranges.sort_unstable();
-    if ranges.windows(2).any(|two| two[0].1 > two[1].0) {
-        return Err(malformed("two entries share bytes"));
+    let mut expected = 0;
+    for (from, end, is_later) in ranges {
+        if from != expected {
+            return Err(malformed("two entries share bytes, or some belong to none"));
+        }
+        // Sizes that come later stand after the bytes, with or without a mark.
+        let mark = bytes.slice(end, 4).is_ok_and(|found| found == *b"PK\x07\x08");
+        expected = end + if is_later { if mark { 16 } else { 12 } } else { 0 };
+    }
+    if expected != start {
+        return Err(malformed("there are bytes that belong to no entry"));
     }
     tree.package()
 }
 
-/// Reads the directory, which stands at the very end.
-fn directory(bytes: &Bytes<'_>) -> Result<Vec<Listed>, PackError> {
+/// Reads the directory, which stands at the very end, and says where it begins.
+fn directory(bytes: &Bytes<'_>) -> Result<(Vec<Listed>, usize), PackError> {
     let length = bytes.0.len();
     let starts = length.saturating_sub(END_SIZE + MAX_COMMENT)..=length.saturating_sub(END_SIZE);
     let is_end = |at: &usize| {
@@ -149,7 +164,7 @@ fn directory(bytes: &Bytes<'_>) -> Result<Vec<Listed>, PackError> {
     if place != at {
         return Err(malformed("its directory is not as long as it says"));
     }
-    Ok(listed)
+    Ok((listed, start))
 }
 
 fn named(bytes: &[u8]) -> Result<String, PackError> {

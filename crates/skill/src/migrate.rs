@@ -3,6 +3,8 @@
 //! Entries that stay keep their lines as they were written, comments included. What Claude Code has no field for goes into `metadata.corteza` as JSON, and comes
 //! back from there.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::fence::split;
@@ -40,45 +42,69 @@ pub struct Migrated {
 }
 
 /// The fields of a frontmatter: each with the lines that it is written in, if it was.
-struct Fields {
-    /// What stands before the first entry.
-    head: String,
+struct Fields<'a> {
+    /// What stands before the frontmatter, and after it.
+    around: (&'a str, &'a str),
+    /// What stands before the first entry, and after the last.
+    comments: (String, String),
     entries: Vec<(String, Value, Option<String>)>,
-    body: String,
+    /// How lines end.
+    newline: &'static str,
+    /// Whether lines and fields fit together, so that each field knows its lines.
+    is_plain: bool,
 }
 
-impl Fields {
-    fn read(text: &str) -> Result<Self, String> {
+impl<'a> Fields<'a> {
+    fn read(text: &'a str) -> Result<Self, String> {
         let Some(Value::Object(data)) = raw_frontmatter(text).map(|raw| raw.to_json()) else {
             return Err("its frontmatter cannot be read".to_owned());
         };
         let source = Source::new(text);
         let mut report = Report::new("", &source, Strictness::Lenient);
         let parts = split(text, &mut report).ok_or("it has no frontmatter")?;
-        let (mut head, mut blocks): (String, Vec<String>) = (String::new(), Vec::new());
-        for line in text[parts.frontmatter].split_inclusive('\n') {
-            let goes_on = line.starts_with([' ', '\t', '#', '\r', '\n', '-', '}', ']']);
+        let inside = &text[parts.frontmatter.clone()];
+        let (mut blocks, mut waiting): (Vec<String>, String) = (Vec::new(), String::new());
+        for line in inside.split_inclusive('\n') {
+            let is_comment = line.starts_with('#') || line.trim().is_empty();
+            let goes_on = line.starts_with([' ', '\t', '-', '}', ']']);
             match blocks.last_mut() {
-                Some(block) if goes_on => block.push_str(line),
-                None if goes_on => head.push_str(line),
-                _ => blocks.push(line.to_owned()),
+                // A comment belongs to what follows it.
+                _ if is_comment => waiting.push_str(line),
+                Some(block) if goes_on => {
+                    block.push_str(&std::mem::take(&mut waiting));
+                    block.push_str(line);
+                }
+                _ => blocks.push(std::mem::take(&mut waiting) + line),
             }
         }
-        // Where lines and fields do not fit together, the fields are written anew.
-        let is_plain = blocks.len() == data.len();
-        let mut blocks = blocks.into_iter().map(Some);
+        let is_of = |block: &String, key: &String| {
+            let line = block.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty());
+            line.is_some_and(|line| line.trim_start_matches(['"', '\'']).starts_with(key.as_str()))
+        };
+        let is_plain = blocks.len() == data.len()
+            && blocks.iter().zip(data.keys()).all(|(block, key)| is_of(block, key));
+        let mut blocks = blocks.into_iter();
         let entry = |(key, value): (String, Value)| {
-            let block = blocks.next().flatten().filter(|_| is_plain);
-            let block =
-                block.filter(|block| block.trim_start_matches(['"', '\'']).starts_with(&key));
+            let block = blocks.next().filter(|_| is_plain);
             (key, value, block)
         };
         let entries = data.into_iter().map(entry).collect();
-        Ok(Self { head, entries, body: text[parts.body].to_owned() })
+        let newline = if inside.contains("\r\n") { "\r\n" } else { "\n" };
+        let around = (&text[..parts.frontmatter.start], &text[parts.frontmatter.end..]);
+        Ok(Self { around, comments: (String::new(), waiting), entries, newline, is_plain })
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
         self.entries.iter().find(|(name, ..)| name == key).map(|(_, value, _)| value)
+    }
+
+    /// Returns a field that must be a mapping, if it is there.
+    fn mapping(&self, key: &str) -> Result<Map<String, Value>, String> {
+        match self.get(key) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(fields)) => Ok(fields.clone()),
+            Some(_) => Err(format!("`{key}` is not a mapping")),
+        }
     }
 
     fn take(&mut self, key: &str) -> Option<Value> {
@@ -94,6 +120,15 @@ impl Fields {
         }
     }
 
+    /// Sets a mapping; an empty one is taken out.
+    fn set_mapping(&mut self, key: &str, fields: Map<String, Value>) {
+        if fields.is_empty() {
+            self.take(key);
+        } else {
+            self.set(key, Value::Object(fields));
+        }
+    }
+
     /// Sets a field that stands first.
     fn set_first(&mut self, key: &str, value: Value) {
         if self.get(key) != Some(&value) {
@@ -102,18 +137,77 @@ impl Fields {
         }
     }
 
-    fn text(&self) -> String {
-        let mut text = format!("---\n{}", self.head);
+    /// Returns everything that is said, as texts. `kept` is what [`to_claude`] keeps: it is told apart by whoever brings it back.
+    fn said(&self) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        for (key, value, _) in &self.entries {
+            match value {
+                Value::String(text) if CLAUDE[2..].contains(&key.as_str()) => {
+                    all.extend(rules(text));
+                }
+                Value::Object(fields) if key == "metadata" => {
+                    fields
+                        .iter()
+                        .filter(|(key, _)| *key != KEPT)
+                        .for_each(|(_, value)| leaves(value, &mut all));
+                }
+                // What these say is said otherwise, and a field of its own says so.
+                _ if CLAUDE[..2].contains(&key.as_str()) || key == FORMAT || key == INVOCATION => {}
+                value => leaves(value, &mut all),
+            }
+        }
+        all
+    }
+
+    /// Writes it, unless something that was said would not be said any more.
+    fn written(&self, was: &BTreeSet<String>, kept: &Map<String, Value>) -> Result<String, String> {
+        let mut text = format!("{}{}", self.around.0, self.comments.0);
         for (key, value, block) in &self.entries {
             match block {
                 Some(block) => text.push_str(block),
-                None => text.push_str(&entry(key, value)),
+                None => text.push_str(&entry(key, value).replace('\n', self.newline)),
             }
             if !text.ends_with('\n') {
-                text.push('\n');
+                text.push_str(self.newline);
             }
         }
-        text + "---\n" + self.body.strip_prefix('\n').unwrap_or(&self.body)
+        text = text + &self.comments.1 + self.around.1;
+        let again = Fields::read(&text).map_err(|_| {
+            "an anchor, or something else that other lines need, would be taken out; write it out first".to_owned()
+        })?;
+        if let Some((key, ..)) =
+            self.entries.iter().find(|(key, value, _)| again.get(key) != Some(value))
+        {
+            return Err(format!(
+                "`{key}` would not be what it was: another line refers to it; write it out first"
+            ));
+        }
+        let mut now = again.said();
+        kept.values().for_each(|value| leaves(value, &mut now));
+        match was.difference(&now).next() {
+            Some(lost) => Err(format!(
+                "`{lost}` would be lost, because two fields disagree; make them agree first"
+            )),
+            None => Ok(text),
+        }
+    }
+}
+
+/// Collects the texts in a value.
+fn leaves(value: &Value, all: &mut BTreeSet<String>) {
+    match value {
+        Value::Null => {}
+        Value::String(text) => {
+            all.insert(text.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, all)),
+        Value::Object(fields) => fields.iter().for_each(|(key, item)| {
+            all.insert(key.clone());
+            leaves(item, all);
+        }),
+        other => {
+            all.insert(other.to_string());
+        }
     }
 }
 
@@ -155,7 +249,14 @@ fn plain_or_json(text: &str) -> String {
 /// Turns a SKILL.md, and what a `SKILL.json` beside it says, into corteza.skill/v1.
 pub fn to_v1(text: &str, sidecar: Option<&Map<String, Value>>) -> Result<Migrated, String> {
     let mut fields = Fields::read(text)?;
-    let mut notes = Vec::new();
+    let was = fields.said();
+    let mut notes = fields.notes();
+    match fields.get(FORMAT) {
+        Some(format) if *format != json!(SKILL_FORMAT) => {
+            return Err(format!("its format is {format}, which is not known here"));
+        }
+        _ => {}
+    }
     for (key, value) in sidecar.into_iter().flatten() {
         match fields.get(key) {
             _ if matches!(key.as_str(), "body" | "instructions") => {}
@@ -167,66 +268,110 @@ pub fn to_v1(text: &str, sidecar: Option<&Map<String, Value>>) -> Result<Migrate
     if sidecar.is_some() {
         notes.push("SKILL.json is not read any more; it was left where it is".to_owned());
     }
-    let kept = take_kept(&mut fields)?;
+    let mut kept = take_kept(&mut fields)?;
+    // What was changed since is what the user wants now.
     let said = claude_of(&kept);
+    invocation(&mut fields, &mut kept, &said);
+    tools(&mut fields, &mut kept, &said)?;
+    if kept.contains_key("arguments") && fields.get("arguments") != said.get("arguments") {
+        kept.shift_remove("arguments");
+    }
     for (key, value) in kept.iter().filter(|(key, _)| *key != FORMAT) {
         fields.set(key, value.clone());
     }
-    let is_kept = |key: &str| kept.contains_key(key);
-    let hidden = fields.get("disable-model-invocation").cloned();
-    let unlisted = fields.get("user-invocable").cloned();
-    let invocation = match (&hidden, &unlisted) {
-        (Some(Value::Bool(true)), Some(Value::Bool(false))) => Some("disabled"),
-        (Some(Value::Bool(true)), _) => Some("user-only"),
-        _ => None,
-    };
-    // What was changed since is what the user wants now.
-    let changed = |fields: &Fields, key: &str| fields.get(key) != said.get(key);
-    if let Some(word) = invocation {
-        if !is_kept(INVOCATION) || changed(&fields, "disable-model-invocation") {
-            fields.set(INVOCATION, json!(word));
-        }
-        fields.take("disable-model-invocation");
-        if word == "disabled" {
-            fields.take("user-invocable");
-        }
-    } else if is_kept(INVOCATION) && changed(&fields, "disable-model-invocation") {
-        fields.take(INVOCATION);
-    }
-    for (claude, corteza) in [("allowed-tools", "allow"), ("disallowed-tools", "deny")] {
-        let is_changed = !is_kept("tools") || changed(&fields, claude);
-        let Some(value) = fields.take(claude) else { continue };
-        if is_changed {
-            let rules = match value {
-                Value::String(text) => json!(rules(&text)),
-                other => other,
-            };
-            let mut tools = fields.get("tools").cloned().unwrap_or_else(|| json!({}));
-            tools[corteza] = rules;
-            fields.set("tools", tools);
-        }
-    }
     if let Some(version) = fields.take("version") {
-        let mut metadata = fields.get("metadata").cloned().unwrap_or_else(|| json!({}));
-        if metadata.get("version").is_none() {
-            let text = match version {
-                Value::String(text) => text,
-                other => other.to_string(),
-            };
-            metadata["version"] = json!(text);
-            fields.set("metadata", metadata);
+        let mut metadata = fields.mapping("metadata")?;
+        let text = match version {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        if metadata.get("version").is_none_or(Value::is_null) {
+            metadata.insert("version".to_owned(), json!(text));
+            fields.set_mapping("metadata", metadata);
             notes.push("`version` is under `metadata` now".to_owned());
         }
     }
     fields.set_first(FORMAT, json!(SKILL_FORMAT));
-    Ok(Migrated { text: fields.text(), notes })
+    let text = fields.written(&was, &Map::new())?;
+    Ok(Migrated { text, notes })
+}
+
+/// Turns the two switches of Claude Code into `model_invocation`.
+fn invocation(fields: &mut Fields<'_>, kept: &mut Map<String, Value>, said: &Map<String, Value>) {
+    let [hidden, listed] = [CLAUDE[0], CLAUDE[1]].map(|key| fields.get(key).cloned());
+    let is_as_it_was = kept.contains_key(INVOCATION)
+        && [(CLAUDE[0], &hidden), (CLAUDE[1], &listed)]
+            .into_iter()
+            .all(|(key, now)| said.get(key) == now.as_ref());
+    if is_as_it_was {
+        said.keys().filter(|key| CLAUDE[..2].contains(&key.as_str())).for_each(|key| {
+            fields.take(key);
+        });
+        return;
+    }
+    kept.shift_remove(INVOCATION);
+    let word = match (&hidden, &listed) {
+        (Some(Value::Bool(true)), Some(Value::Bool(false))) => "disabled",
+        (Some(Value::Bool(true)), _) => "user-only",
+        _ => return,
+    };
+    fields.set(INVOCATION, json!(word));
+    fields.take(CLAUDE[0]);
+    if word == "disabled" {
+        fields.take(CLAUDE[1]);
+    }
+}
+
+/// Turns the two lists of Claude Code into `tools`.
+fn tools(
+    fields: &mut Fields<'_>,
+    kept: &mut Map<String, Value>,
+    said: &Map<String, Value>,
+) -> Result<(), String> {
+    let mut tools = match kept.shift_remove("tools") {
+        Some(Value::Object(tools)) => tools,
+        Some(_) => return Err("`tools` is not a mapping".to_owned()),
+        None => fields.mapping("tools")?,
+    };
+    let before = tools.clone();
+    for (claude, corteza) in [(CLAUDE[2], "allow"), (CLAUDE[3], "deny")] {
+        let now = fields.take(claude);
+        if now.as_ref() == said.get(claude) {
+            continue;
+        }
+        match now {
+            None => {
+                tools.shift_remove(corteza);
+            }
+            Some(Value::String(text)) => {
+                tools.insert(corteza.to_owned(), json!(rules(&text)));
+            }
+            Some(other) => {
+                tools.insert(corteza.to_owned(), other);
+            }
+        }
+    }
+    if tools != before || fields.get("tools").is_none() {
+        fields.set_mapping("tools", tools);
+    }
+    Ok(())
 }
 
 /// Turns a bundle of corteza.skill/v1 into what Claude Code reads. Nothing is lost: [`to_v1`] brings it back.
 pub fn to_claude(text: &str) -> Result<Migrated, String> {
     let mut fields = Fields::read(text)?;
+    let was = fields.said();
+    let mut notes = fields.notes();
     if fields.get(FORMAT) != Some(&json!(SKILL_FORMAT)) {
-        return Err(format!("it is no bundle of {SKILL_FORMAT}"));
+        return Err(format!(
+            "it is no bundle of {SKILL_FORMAT}; `openskills migrate` without --to makes one"
+        ));
+    }
+    let mut metadata = fields.mapping("metadata")?;
+    if metadata.contains_key(KEPT) {
+        return Err(format!(
+            "it has a field `metadata.{KEPT}` of its own, which would be written over"
+        ));
     }
     let mut kept: Map<String, Value> = Map::new();
     for key in CORTEZA {
@@ -234,36 +379,40 @@ pub fn to_claude(text: &str) -> Result<Migrated, String> {
             kept.insert(key.to_owned(), value);
         }
     }
-    let mut notes = Vec::new();
+    if let Some(Value::Object(arguments)) = fields.get("arguments").cloned() {
+        kept.insert("arguments".to_owned(), Value::Object(arguments));
+        notes.push("of `arguments.schema` Claude Code knows only the names".to_owned());
+        fields.take("arguments");
+    }
     for (key, value) in claude_of(&kept) {
         match fields.get(&key) {
             Some(there) if *there != value => {
-                notes.push(format!("`{key}` was there with another value; it stays as it was"));
+                return Err(format!(
+                    "`{key}` says something else than the field of {SKILL_FORMAT}; make them agree first"
+                ));
             }
             _ => fields.set(&key, value),
         }
     }
-    if let Some(Value::Object(arguments)) = fields.get("arguments").cloned() {
-        let names =
-            arguments.get("schema").and_then(|schema| schema.get("properties")?.as_object());
-        let names: Vec<String> = names.into_iter().flat_map(Map::keys).cloned().collect();
-        kept.insert("arguments".to_owned(), Value::Object(arguments));
-        fields.set("arguments", json!(names));
-        notes.push("of `arguments.schema` Claude Code knows only the names".to_owned());
-    }
-    let mut metadata = match fields.get("metadata") {
-        Some(Value::Object(metadata)) => metadata.clone(),
-        _ => Map::new(),
-    };
-    metadata.insert(KEPT.to_owned(), Value::from(Value::Object(kept).to_string()));
+    metadata.insert(KEPT.to_owned(), Value::from(Value::Object(kept.clone()).to_string()));
     fields.set("metadata", Value::Object(metadata));
-    Ok(Migrated { text: fields.text(), notes })
+    let text = fields.written(&was, &kept)?;
+    Ok(Migrated { text, notes })
+}
+
+impl Fields<'_> {
+    fn notes(&self) -> Vec<String> {
+        let lost =
+            "its frontmatter is written in a way that is written anew; comments in it are lost";
+        if self.is_plain { Vec::new() } else { vec![lost.to_owned()] }
+    }
 }
 
 /// Takes out what [`to_claude`] kept.
-fn take_kept(fields: &mut Fields) -> Result<Map<String, Value>, String> {
-    let Some(Value::Object(mut metadata)) = fields.get("metadata").cloned() else {
-        return Ok(Map::new());
+fn take_kept(fields: &mut Fields<'_>) -> Result<Map<String, Value>, String> {
+    let mut metadata = match fields.get("metadata") {
+        Some(Value::Object(metadata)) => metadata.clone(),
+        _ => return Ok(Map::new()),
     };
     let Some(kept) = metadata.get(KEPT).and_then(Value::as_str).map(str::to_owned) else {
         return Ok(Map::new());
@@ -275,11 +424,7 @@ fn take_kept(fields: &mut Fields) -> Result<Map<String, Value>, String> {
         return Err(format!("`metadata.{KEPT}` holds `{other}`, which is no field of corteza"));
     }
     metadata.shift_remove(KEPT);
-    if metadata.is_empty() {
-        fields.take("metadata");
-    } else {
-        fields.set("metadata", Value::Object(metadata));
-    }
+    fields.set_mapping("metadata", metadata);
     Ok(kept)
 }
 
@@ -300,6 +445,12 @@ fn claude_of(kept: &Map<String, Value>) -> Map<String, Value> {
         if let Some(rules) = kept.get("tools").and_then(|tools| tools.get(corteza)) {
             said.insert(claude.to_owned(), rules.clone());
         }
+    }
+    let schema = kept.get("arguments").and_then(|arguments| arguments.get("schema"));
+    if let Some(schema) = schema {
+        let names = schema.get("properties").and_then(Value::as_object);
+        let names: Vec<&String> = names.into_iter().flat_map(Map::keys).collect();
+        said.insert("arguments".to_owned(), json!(names));
     }
     said
 }
@@ -376,6 +527,54 @@ mod tests {
             fields(&to_v1(&narrowed, None).unwrap().text)["tools"]["deny"],
             json!(["Bash", "Read"])
         );
+    }
+
+    #[test]
+    fn what_is_changed_in_between_holds_in_every_field() {
+        let claude = to_claude(&V1.replace("user-only", "disabled")).unwrap().text;
+        let changed = claude
+            .replace("user-invocable: false", "user-invocable: true")
+            .replace("disallowed-tools: [\"Bash\"]\n", "")
+            .replace("arguments: [\"topic\"]", "arguments: [\"a\", \"b\"]");
+        let data = fields(&to_v1(&changed, None).unwrap().text);
+        assert_eq!(data["model_invocation"], "user-only");
+        assert_eq!(data["tools"], json!({"allow": ["web_search", "pensar::ingest_url"]}));
+        assert_eq!(data["arguments"], json!(["a", "b"]));
+    }
+
+    #[test]
+    fn nothing_is_lost_in_silence() {
+        let text =
+            |fields: &str| format!("---\nname: auto\ndescription: d\n{fields}---\n\nBody.\n");
+        for fields in [
+            "metadata: foo\nversion: 1\n",
+            "tools: Read Write\nallowed-tools: [Bash]\n",
+            "allowed-tools: &t [Read]\nx-mine: *t\n",
+            "version: 2.10\nmetadata:\n  version: '1.10'\n",
+            "allowed-tools: Read\ntools:\n  allow: [Write]\n",
+            "skill_format: corteza.skill/v2\n",
+        ] {
+            assert!(to_v1(&text(fields), None).is_err(), "{fields}");
+        }
+        for fields in [
+            "metadata: foo\n",
+            "metadata:\n  corteza: mine\n",
+            "allowed-tools: Grep\ntools:\n  allow: [Read]\n",
+        ] {
+            let text = text(&format!("skill_format: corteza.skill/v1\n{fields}"));
+            assert!(to_claude(&text).is_err(), "{fields}");
+        }
+        // Comments, blank lines and how lines end stay.
+        let kept = "---\r\nname: auto\r\ndescription: d\r\nallowed-tools: Read\r\n# about the licence\r\nlicense: MIT # mit\r\n# at the end\r\n---\r\n\r\nBody.\r\n";
+        let migrated = to_v1(kept, None).unwrap().text;
+        for part in [
+            "# about the licence\r\nlicense: MIT # mit\r\n",
+            "# at the end\r\n---\r\n\r\nBody.\r\n",
+            "skill_format: corteza.skill/v1\r\n",
+        ] {
+            assert!(migrated.contains(part), "{migrated:?}");
+        }
+        assert!(!migrated.replace("\r\n", "").contains('\n'), "{migrated:?}");
     }
 
     #[test]

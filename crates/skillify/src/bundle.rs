@@ -188,6 +188,11 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
+/// Returns a name or a version without what could steer whoever reads it.
+pub(crate) fn plain(text: &str) -> String {
+    cut(&one_line(&clean(text)), 200)
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 //! Bundles derived from libraries: what a package exports and how its own help explains it, as a skill.
 //!
-//! [`Files`] are those of a package: a folder, a tarball, an installed library. [`derive`] reads them, as R, Python, Rust or npm, into a [`Library`], and
+//! [`Files`] are those of a package: a folder, a tarball, an installed library. [`derive()`] reads them, as R, Python, Rust or npm, into a [`Library`], and
 //! [`Library::bundle`] writes that as a skill. Nothing of a package is run. The same files give the same bytes.
 
 mod bundle;
@@ -19,7 +19,20 @@ pub use library::{Argument, Kind, Library, Topic};
 
 /// Reads a package: as what it looks like.
 pub fn derive(files: &Files) -> Result<Library, SkillifyError> {
-    let library = if files.has("DESCRIPTION") {
+    // Parsers of code go deep; what they are given is bounded, and here is room for it.
+    let work = || read(files);
+    std::thread::scope(|scope| {
+        let reading = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let reading = reading.map_err(|error| SkillifyError::file("", error.to_string()))?;
+        reading.join().unwrap_or(Err(SkillifyError::Unknown))
+    })
+}
+
+/// The stack of whoever reads a package.
+const STACK: usize = 512 << 20;
+
+fn read(files: &Files) -> Result<Library, SkillifyError> {
+    let mut library = if files.has("DESCRIPTION") {
         r::library(files)
     } else if files.has("Cargo.toml") {
         rust::library(files)
@@ -30,6 +43,9 @@ pub fn derive(files: &Files) -> Result<Library, SkillifyError> {
     } else {
         Err(SkillifyError::Unknown)
     }?;
+    // They stand in frontmatter, and are shown.
+    library.name = bundle::plain(&library.name);
+    library.version = bundle::plain(&library.version);
     if library.topics.is_empty() {
         return Err(SkillifyError::Nothing(library.name));
     }

@@ -1,11 +1,14 @@
 //! `installed.json`: every skill that was installed, by its folder.
 
+#![expect(clippy::disallowed_methods, reason = "the edge: what stands where")]
+
 use std::collections::BTreeMap;
+use std::fs;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skill_fs::{AbsPath, make_private_folder, read_text, write_file};
+use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
 use crate::RuntimeError;
 use crate::state::nowhere;
@@ -113,19 +116,40 @@ impl InstalledSkills {
 }
 
 impl Installed {
-    /// Writes it beside the skills, for whoever shares the folder. Nothing is ever decided by it.
-    pub(crate) fn write_beside(&self, skills: &AbsPath) -> Result<(), RuntimeError> {
+    /// Returns the file beside the skills that tells of one. A link on the way, or a file that is not ours, is somebody else's.
+    pub(crate) fn beside(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
         let folder = skills.join(BESIDE);
-        make_private_folder(&folder)?;
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
-        write_file(&folder.join(format!("{}.json", self.name)), format!("{text}\n").as_bytes())?;
-        Ok(())
+        let is_foreign =
+            |path: &AbsPath| fs::symlink_metadata(path.as_path()).map(|found| !found.is_dir());
+        if is_foreign(&folder).unwrap_or(false) {
+            return Err(FsError::NotAFolder { path: folder.to_string() }.into());
+        }
+        let file = folder.join(format!("{name}.json"));
+        let is_there = fs::symlink_metadata(file.as_path()).is_ok();
+        let is_ours = || {
+            let text = read_text(&file).ok().flatten()?;
+            let found: Self = serde_json::from_str(&text).ok()?;
+            (found.name == name).then_some(())
+        };
+        if is_there && is_ours().is_none() {
+            return Err(RuntimeError::Setup {
+                message: format!("{file} is there, and openskills did not write it"),
+                hint: Some("move it away, then try again".to_owned()),
+            });
+        }
+        Ok(file)
     }
 
-    /// Returns where that is.
-    pub(crate) fn beside(skills: &AbsPath, name: &str) -> AbsPath {
-        skills.join(BESIDE).join(format!("{name}.json"))
+    /// Writes it beside the skills, for whoever shares the folder. Nothing is ever decided by it.
+    pub(crate) fn write_beside(&self, skills: &AbsPath) -> Result<(), RuntimeError> {
+        let file = Self::beside(skills, &self.name)?;
+        if let Some(folder) = file.parent() {
+            make_private_folder(&folder)?;
+        }
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+        write_file(&file, format!("{text}\n").as_bytes())?;
+        Ok(())
     }
 
     /// Returns when it was installed.

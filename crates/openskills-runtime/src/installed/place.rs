@@ -62,6 +62,9 @@ pub(crate) fn aside(skills: &AbsPath, name: &str, when: &str) -> Result<AbsPath,
     let around = skills.parent().unwrap_or_else(|| skills.clone());
     let backups = around.join("backups");
     fs::create_dir_all(backups.as_path()).map_err(|source| failed(backups.as_path(), source))?;
+    if fs::symlink_metadata(backups.as_path()).is_ok_and(|found| found.is_symlink()) {
+        return Err(FsError::NotAFolder { path: backups.to_string() }.into());
+    }
     let plain: String = when.chars().filter(char::is_ascii_digit).collect();
     let to = (0..1000)
         .map(|number| match number {

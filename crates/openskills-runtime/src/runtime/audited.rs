@@ -34,22 +34,29 @@ impl OpenSkillRuntime {
         root: &Root,
         now: Timestamp,
     ) -> Result<Audited, RuntimeError> {
+        let from = skill.provenance.as_deref().and_then(|from| from.origin_url.clone());
+        let from = from.or_else(|| skill.served_by().map(|_| skill.path().to_owned()));
+        let sources: Vec<String> = from.into_iter().collect();
+        self.audit_files(&skill.name, root, &sources, now)
+    }
+
+    /// Audits files that are to be a skill; `sources` is where they come from.
+    pub(super) fn audit_files(
+        &self,
+        name: &str,
+        root: &Root,
+        sources: &[String],
+        now: Timestamp,
+    ) -> Result<Audited, RuntimeError> {
         let places = self.places()?;
         let mode = Settings::load(places)?.audit;
         let policy = match &places.csk_home {
             Some(home) => AuditPolicy::load(home)?,
             None => AuditPolicy::default(),
         };
-        let bundle = Bundle::read(&skill.name, root)?;
+        let bundle = Bundle::read(name, root)?;
         let report = ReportJson::new(&bundle.audit(&policy, now), &bundle.digest.to_string());
-        let sources: Vec<String> = skill
-            .provenance
-            .as_deref()
-            .and_then(|from| from.origin_url.clone())
-            .or_else(|| skill.served_by().map(|_| skill.path().to_owned()))
-            .into_iter()
-            .collect();
-        let subject = Subject { report: &report, sources: &sources, before: None };
+        let subject = Subject { report: &report, sources, before: None };
         let decision = decide(mode, &policy, &subject);
         Ok(Audited { report, decision })
     }

@@ -5,7 +5,6 @@ use skill::capabilities::{Declared, PowerChange, Powers};
 use skill::{Diagnostic, Digest, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness, parse};
 use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, walk};
 use skill_pack::{Package, Signed};
-use skill_state::audit::{AuditPolicy, Bundle, Subject, decide};
 
 use super::OpenSkillRuntime;
 use super::approvals::manifest;
@@ -13,7 +12,6 @@ use super::unpacked::Unpacked;
 use crate::event::InstallRecord;
 use crate::installed::{Installed, InstalledSkills, SignatureRecord, aside, put, take_away};
 use crate::project::find_project;
-use crate::settings::Settings;
 use crate::state::{lock_state, nowhere};
 use crate::{Audited, Event, RuntimeError, rfc3339};
 
@@ -63,6 +61,8 @@ pub struct InstallPlan {
     /// Problems that do not stop it.
     pub diagnostics: Vec<Diagnostic>,
     digest: Digest,
+    /// What was there when it was looked at.
+    there: Option<Digest>,
     origin: InstallOrigin,
 }
 
@@ -93,6 +93,24 @@ impl OpenSkillRuntime {
         }
     }
 
+    /// Returns where a skill is when it is installed. Links that a project brings do not lead out of it.
+    fn target(&self, place: InstallPlace, name: &str) -> Result<AbsPath, RuntimeError> {
+        let target = real_target(&self.install_folder(place)?, name)?;
+        if place == InstallPlace::Project {
+            let project = find_project(self.config.project_root.as_deref(), self.places()?)?.root;
+            let project = real_path(&project)?;
+            if !target.as_path().starts_with(project.as_path()) {
+                return Err(RuntimeError::Setup {
+                    message: format!("`.keep-up/skills` leads out of the project, to {target}"),
+                    hint: Some(
+                        "remove the link; with --user it is installed for you alone".to_owned(),
+                    ),
+                });
+            }
+        }
+        Ok(target)
+    }
+
     /// Looks at a package and at what is there. Nothing is written where skills are.
     pub fn plan_install(
         &self,
@@ -100,30 +118,33 @@ impl OpenSkillRuntime {
         place: InstallPlace,
         origin: InstallOrigin,
     ) -> Result<InstallPlan, RuntimeError> {
-        let skills = self.install_folder(place)?;
         let unpacked = Unpacked::of(self.places()?, &package)?;
         let root = unpacked.root()?;
         let (declared, version, diagnostics) = self.looked_at(&root, &package)?;
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
-        let audited = self.audit_package(&root, &package.name, &origin)?;
-        let target = real_target(&skills, &package.name)?;
+        let sources = [Some(origin.source.clone()), origin.origin_url.clone()];
+        let sources: Vec<String> = sources.into_iter().flatten().collect();
+        let audited = self.audit_files(&package.name, &root, &sources, Timestamp::now())?;
+        let target = self.target(place, &package.name)?;
+        if let Some(skills) = target.parent() {
+            Installed::beside(&skills, &package.name)?;
+        }
         let known = InstalledSkills::load(self.places()?.state.as_ref())?;
         let before = known.at(&target).cloned();
-        let (is_edited, is_same, changes) = match Root::open_real(&target) {
-            Err(FsError::NotFound { .. }) => (false, false, Vec::new()),
-            Err(error) => return Err(error.into()),
-            Ok(there) => {
-                let Some(before) = &before else {
-                    let hint = "rename or remove it yourself, then install again";
-                    return Err(RuntimeError::Setup {
-                        message: format!("{target} is there, and openskills did not put it there"),
-                        hint: Some(hint.to_owned()),
-                    });
-                };
-                let now = digests(&there, &walk(&there, &WalkLimits::SKILL)?)?.bundle;
-                let was = declared_in(&there).map(|declared| declared.powers());
+        let there = digest_at(&target)?;
+        let (is_edited, is_same, changes) = match (&there, &before) {
+            (None, _) => (false, false, Vec::new()),
+            (Some(_), None) => {
+                let hint = "rename or remove it yourself, then install again";
+                return Err(RuntimeError::Setup {
+                    message: format!("{target} is there, and openskills did not put it there"),
+                    hint: Some(hint.to_owned()),
+                });
+            }
+            (Some(now), Some(before)) => {
+                let was = declared_in(&Root::open_real(&target)?).map(|declared| declared.powers());
                 let changes = was.map(|was| declared.powers().changes_since(&was));
-                (now.to_string() != before.digest, now == digest, changes.unwrap_or_default())
+                (now.to_string() != before.digest, *now == digest, changes.unwrap_or_default())
             }
         };
         let powers = declared.powers();
@@ -139,6 +160,7 @@ impl OpenSkillRuntime {
             audited,
             diagnostics,
             digest,
+            there,
             origin,
         })
     }
@@ -170,36 +192,15 @@ impl OpenSkillRuntime {
         Ok((declared, version, warnings))
     }
 
-    fn audit_package(
-        &self,
-        root: &Root,
-        name: &str,
-        origin: &InstallOrigin,
-    ) -> Result<Audited, RuntimeError> {
-        let places = self.places()?;
-        let policy = match &places.csk_home {
-            Some(home) => AuditPolicy::load(home)?,
-            None => AuditPolicy::default(),
-        };
-        let bundle = Bundle::read(name, root)?;
-        let report = bundle.audit(&policy, Timestamp::now());
-        let report = skill_audit::show::ReportJson::new(&report, &bundle.digest.to_string());
-        let sources: Vec<String> = [Some(origin.source.clone()), origin.origin_url.clone()]
-            .into_iter()
-            .flatten()
-            .collect();
-        let subject = Subject { report: &report, sources: &sources, before: None };
-        let decision = decide(Settings::load(places)?.audit, &policy, &subject);
-        Ok(Audited { report, decision })
-    }
-
     /// Installs what was planned. What somebody had edited is kept in the backups.
     pub fn install(&mut self, plan: &InstallPlan) -> Result<InstallDone, RuntimeError> {
         let state = self.places()?.state.clone();
         let _lock = lock_state(state.as_ref())?;
         let skills = plan.target.parent().ok_or_else(nowhere)?;
         let mut known = InstalledSkills::load(state.as_ref())?;
-        if known.at(&plan.target) != plan.before.as_ref() {
+        // Whoever changed it while somebody was asked keeps what they did.
+        if known.at(&plan.target) != plan.before.as_ref() || digest_at(&plan.target)? != plan.there
+        {
             let message = format!("{} was changed meanwhile", plan.target);
             return Err(RuntimeError::Setup { message, hint: Some("try again".to_owned()) });
         }
@@ -240,8 +241,7 @@ impl OpenSkillRuntime {
         name: &str,
         place: InstallPlace,
     ) -> Result<(AbsPath, Option<AbsPath>), RuntimeError> {
-        let skills = self.install_folder(place)?;
-        let target = real_target(&skills, name)?;
+        let target = self.target(place, name)?;
         let state = self.places()?.state.clone();
         let _lock = lock_state(state.as_ref())?;
         let mut known = InstalledSkills::load(state.as_ref())?;
@@ -252,6 +252,7 @@ impl OpenSkillRuntime {
             return Err(RuntimeError::NotInstalled { name: name.to_owned(), nearest });
         };
         let skills = target.parent().ok_or_else(nowhere)?;
+        let beside = Installed::beside(&skills, name)?;
         let mut backup = None;
         match Root::open_real(&target) {
             Err(FsError::NotFound { .. }) => {}
@@ -268,7 +269,7 @@ impl OpenSkillRuntime {
         }
         known.remove(&target);
         known.save(state.as_ref())?;
-        remove_file(&Installed::beside(&skills, name))?;
+        remove_file(&beside)?;
         Ok((target, backup))
     }
 
@@ -287,6 +288,15 @@ impl OpenSkillRuntime {
             (folder.to_owned(), installed.clone(), is_same)
         };
         Ok(known.iter().map(look).collect())
+    }
+}
+
+/// Returns the digest of what is in a folder; nothing where there is none.
+fn digest_at(folder: &AbsPath) -> Result<Option<Digest>, RuntimeError> {
+    match Root::open_real(folder) {
+        Err(FsError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+        Ok(root) => Ok(Some(digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle)),
     }
 }
 

@@ -3,13 +3,12 @@
 use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
-use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::{Asked, AskedNetwork, Request};
-use openskills_runtime::{Audited, OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use skill::capabilities::Host;
 use term::{counted, safe_line};
 
-use crate::ask::{ask, found, is_somebody_there, shown};
+use crate::ask::{Consent, found, shown};
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::look::{Look, discover};
@@ -84,28 +83,6 @@ pub(crate) struct ApproveArgs {
     look: Look,
 }
 
-/// Whether somebody is asked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asking {
-    Yes,
-    No,
-}
-
-/// Refuses what an audit stands against. What is bad may still be approved by somebody who is asked, and saw it.
-fn may_be_approved(audited: Option<&Audited>, asking: Asking) -> Result<(), RuntimeError> {
-    let Some(audited) = audited else { return Ok(()) };
-    let (message, hint) = match &audited.decision {
-        Decision::Go | Decision::Warn(_) => return Ok(()),
-        Decision::Ask(_) if asking == Asking::Yes => return Ok(()),
-        Decision::Ask(asked) => (
-            format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
-            "look at it by `csk audit`; on a terminal you are asked".to_owned(),
-        ),
-        Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
-    };
-    Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
-}
-
 /// Returns what a server says of a skill that is not here yet.
 fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, RuntimeError> {
     if !request.subject.is_served {
@@ -143,17 +120,9 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         context.ui.error(&listed(runtime, &request)?)?;
         context.ui.error(&audited.as_ref().map(found).unwrap_or_default())?;
     }
-    let is_asked = !args.yes && !args.json && is_somebody_there();
-    may_be_approved(audited.as_ref(), if is_asked { Asking::Yes } else { Asking::No })?;
-    if args.yes {
-        // Said already.
-    } else if !is_asked {
-        // Whoever is not asked must say so: an agent must not approve by the way.
-        let message = "nobody is there to be asked".to_owned();
-        let hint = Some("in a script, add --yes".to_owned());
-        return Err(RuntimeError::NeedsApproval { message, hint }.into());
-    } else if !ask(&mut context.ui)? {
-        context.ui.error("nothing was approved\n")?;
+    let consent = Consent::of((args.yes, args.json));
+    audited.as_ref().map_or(Ok(()), |audited| consent.check(audited))?;
+    if !consent.agreed(&mut context.ui, "nothing was approved")? {
         return Ok(ExitCode::from(REFUSED));
     }
     let expires_at = match args.expires {

@@ -5,7 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use openskills_runtime::audit_state::Decision;
 use openskills_runtime::skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
 use openskills_runtime::{
     InstallOrigin, InstallPlace, InstallPlan, Places, RuntimeError, change_lines, shell_word,
@@ -14,30 +13,34 @@ use skill::Digest;
 use skill_fs::{AbsPath, real_path};
 use term::{safe_line, table};
 
-use crate::ask::{ask, found, is_somebody_there};
+use crate::ask::{Consent, found};
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::look::{Look, runtime};
 use crate::output::{InstallJson, RemoveJson, VERSION};
 
 const AFTER: &str = "\
-Installs a skill from its folder, from a ZIP file or from a tarball compressed with gzip, that hold the
-skill's folder and nothing else. All of it is looked at before anything is written: names that lead
-elsewhere, links, devices, bombs, names that stand twice or differ only in case are refused, and so is
-a skill that is not valid. It is audited as `csk audit` does: what is bad is asked about on a terminal
-and refused elsewhere. What it declares is shown, and of a newer one what it gains and loses.
+Installs a skill from its folder, from a ZIP file or from a tarball compressed with gzip, that
+hold the skill's folder and nothing else. All of it is looked at before anything is written:
+names that lead elsewhere, links, devices, bombs, names that stand twice or differ only in case
+are refused, and so is a skill that is not valid. It is audited as `csk audit` does: what is
+bad is asked about on a terminal and refused elsewhere. What it declares is shown, and of a
+newer one what it gains and loses.
 
-It goes to .keep-up/skills of the project, or with --user to ~/.local/share/openskills/skills. What
-openskills did not put there it never replaces; what you edited is kept in the backups beside it.
+It goes to .keep-up/skills of the project, or with --user to ~/.local/share/openskills/skills.
+What openskills did not put there it never replaces; what you edited is kept in the backups
+beside it.
 
-A signature beside the archive (FILE.sig, by `openskills pack --sign` or `ssh-keygen -Y sign -n openskills`)
-is verified against the file of allowed signers: ~/.config/openskills/allowed_signers, in the format of
-ssh-keygen. One that does not hold is refused; none is told, and refused with --require-signature.
+A signature beside the archive (FILE.sig, by `openskills pack --sign` or `ssh-keygen -Y sign -n
+openskills`) is verified against the file of allowed signers:
+~/.config/openskills/allowed_signers, in the format of ssh-keygen. One that does not hold is
+refused; none is told, and refused with --require-signature.
 
 On a terminal it asks. Elsewhere, and with --json, it needs --yes.
 
 Reads:  the folder or archive, its signature, the allowed signers
-Writes: the skill, what is known of it (installed.json in the state folder, .openskills/ beside it), the log
+Writes: the skill, what is known of it (installed.json in the state folder, .openskills/ beside
+        it), the log
 
 Exit codes:
   0  installed, or it was there already
@@ -117,7 +120,8 @@ impl ProjectArgs {
 }
 
 const REMOVE_AFTER: &str = "\
-Removes a skill that `openskills install` put there. What you edited is kept in the backups beside it.
+Removes a skill that `openskills install` put there. What you edited is kept in the backups
+beside it.
 
 Reads:  installed.json in the state folder
 Writes: removes the skill's folder and what is known of it; the log
@@ -155,49 +159,22 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         let shown = shown(&plan, &origin);
         context.ui.error(&shown)?;
     }
-    let is_asked = !args.yes && !args.json && !args.dry_run && is_somebody_there();
     if plan.is_same && plan.before.as_ref().is_some_and(|before| before.source == origin.source) {
         tell(context, args, &plan, None, "is there already")?;
         return Ok(ExitCode::SUCCESS);
     }
-    check_audit(&plan, if is_asked { Asked::Yes } else { Asked::No })?;
+    let consent = Consent::of((args.yes, args.json));
+    consent.check(&plan.audited)?;
     if args.dry_run {
         tell(context, args, &plan, None, "would be installed")?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.yes {
-        // Said already.
-    } else if !is_asked {
-        let message = "nobody is there to be asked".to_owned();
-        let hint = Some("in a script, add --yes".to_owned());
-        return Err(RuntimeError::NeedsApproval { message, hint }.into());
-    } else if !ask(&mut context.ui)? {
-        context.ui.error("nothing was installed\n")?;
+    if !consent.agreed(&mut context.ui, "nothing was installed")? {
         return Ok(ExitCode::from(REFUSED));
     }
     let done = runtime.install(&plan)?;
     tell(context, args, &plan, done.backup.as_ref(), "installed")?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether somebody is asked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    Yes,
-    No,
-}
-
-fn check_audit(plan: &InstallPlan, asked: Asked) -> Result<(), RuntimeError> {
-    let (message, hint) = match &plan.audited.decision {
-        Decision::Go | Decision::Warn(_) => return Ok(()),
-        Decision::Ask(_) if asked == Asked::Yes => return Ok(()),
-        Decision::Ask(question) => (
-            format!("the audit says BLOCK: {}", question.reasons.join("; ")),
-            "look at it by `csk audit`; on a terminal you are asked".to_owned(),
-        ),
-        Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
-    };
-    Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
 }
 
 /// Reads what is to be installed.

@@ -6,22 +6,25 @@ use std::process::ExitCode;
 use openskills_runtime::RuntimeError;
 use serde_json::{Map, Value};
 use similar::TextDiff;
-use skill::{MAX_SKILL_FILE_BYTES, Migrated, RelPath, SKILL_FILE, to_claude, to_v1};
+use skill::{
+    Input, MAX_SKILL_FILE_BYTES, Migrated, RelPath, SKILL_FILE, Strictness, parse, to_claude, to_v1,
+};
 use skill_fs::{AbsPath, FsError, Root, real_path, write_file};
 use term::safe_line;
 
-use crate::ask::{ask, is_somebody_there};
+use crate::ask::Consent;
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::output::{MigrateJson, VERSION};
 
 const AFTER: &str = "\
-Turns a skill into the format corteza.skill/v1 (docs/spec/corteza.skill-v1.md), or with --to claude into
-what Claude Code reads. It shows the change first. Nothing is lost on the way there and back: what Claude
-Code has no field for is kept in `metadata.corteza`. Lines that need no change stay as they are.
+Turns a skill into the format corteza.skill/v1 (docs/spec/corteza.skill-v1.md), or with --to
+claude into what Claude Code reads. It shows the change first. Nothing is lost on the way there
+and back: what Claude Code has no field for is kept in `metadata.corteza`. Lines that need no
+change stay as they are.
 
-A SKILL.json beside the SKILL.md is read as well; what SKILL.md says holds. Where there is no SKILL.md,
-one is made of it. The SKILL.json itself is left where it is.
+A SKILL.json beside the SKILL.md is read as well; what SKILL.md says holds. Where there is no
+SKILL.md, one is made of it. The SKILL.json itself is left where it is.
 
 On a terminal it asks before it writes. Elsewhere, and with --json, it needs --yes.
 
@@ -91,8 +94,15 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
         Format::V1 => to_v1(&source, sidecar.as_ref()),
         Format::Claude => to_claude(&source),
     };
-    let Migrated { text: after, notes } =
-        migrated.map_err(|message| RuntimeError::Script { skill: folder.to_string(), message })?;
+    let Migrated { text: after, mut notes } =
+        migrated.map_err(|message| RuntimeError::Unusable { what: folder.to_string(), message })?;
+    let input = Input { file: SKILL_FILE, directory: folder.file_name(), bytes: after.as_bytes() };
+    if parse(&input, Strictness::Strict).document.is_none() {
+        notes.push(format!(
+            "it is not valid yet; `openskills validate {}` says why",
+            args.dir.display()
+        ));
+    }
     let file = folder.join(SKILL_FILE);
     let old = before.clone().unwrap_or_default();
     let diff = TextDiff::from_lines(old.as_str(), after.as_str());
@@ -107,18 +117,9 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     }
     let mut written = false;
     if !diff.is_empty() && !args.dry_run {
-        if args.yes {
-            // Said already.
-        } else if args.json || !is_somebody_there() {
-            let message = "nobody is there to be asked".to_owned();
-            let hint = Some("in a script, add --yes".to_owned());
-            return Err(RuntimeError::NeedsApproval { message, hint }.into());
-        } else {
-            context.ui.flush()?;
-            if !ask(&mut context.ui)? {
-                context.ui.error("nothing was written\n")?;
-                return Ok(ExitCode::from(REFUSED));
-            }
+        let consent = Consent::of((args.yes, args.json));
+        if !consent.agreed(&mut context.ui, "nothing was written")? {
+            return Ok(ExitCode::from(REFUSED));
         }
         if text(&root, SKILL_FILE)? != before {
             let message = format!("{file} was changed meanwhile");
@@ -150,8 +151,8 @@ fn text(root: &Root, name: &str) -> Result<Option<String>, RuntimeError> {
     let path = RelPath::new(name)
         .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
     match root.read(&path, MAX_SKILL_FILE_BYTES) {
-        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| RuntimeError::Script {
-            skill: root.path().to_string(),
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| RuntimeError::Unusable {
+            what: root.path().to_string(),
             message: format!("{name} is not UTF-8"),
         }),
         Err(FsError::NotFound { .. }) => Ok(None),
@@ -161,8 +162,8 @@ fn text(root: &Root, name: &str) -> Result<Option<String>, RuntimeError> {
 
 fn sidecar(root: &Root) -> Result<Option<Map<String, Value>>, RuntimeError> {
     let Some(text) = text(root, "SKILL.json")? else { return Ok(None) };
-    serde_json::from_str(&text).map(Some).map_err(|error| RuntimeError::Script {
-        skill: root.path().to_string(),
+    serde_json::from_str(&text).map(Some).map_err(|error| RuntimeError::Unusable {
+        what: root.path().to_string(),
         message: format!("SKILL.json is no object of JSON: {error}"),
     })
 }

@@ -15,12 +15,12 @@ use crate::context::Context;
 use crate::output::{PackJson, VERSION};
 
 const AFTER: &str = "\
-Checks the skill strictly and writes it as a ZIP file: the skill's folder at its root, entries sorted,
-the same times and modes everywhere. The same files give the same bytes. Links and names that some
-system cannot take are refused.
+Checks the skill strictly and writes it as a ZIP file: the skill's folder at its root, entries
+sorted, the same times and modes everywhere. The same files give the same bytes. Links and
+names that some system cannot take are refused.
 
-With --sign the file is signed by a key of SSH (`ssh-keygen -Y sign -n openskills`); the signature
-stands beside it, with .sig after its name.
+With --sign the file is signed by a key of SSH (`ssh-keygen -Y sign -n openskills`); the
+signature stands beside it, with .sig after its name.
 
 Reads:  the skill
 Writes: the ZIP file, in the working folder unless --output says otherwise; its signature

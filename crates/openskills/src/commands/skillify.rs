@@ -17,28 +17,30 @@ use skill_fs::{AbsPath, FsError, make_private_folder, replace_folder};
 use skillify::{Files, Library, derive};
 use term::{counted, safe_line};
 
-use crate::ask::{ask, is_somebody_there};
+use crate::ask::Consent;
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::output::{SkillifyJson, VERSION};
 
 const AFTER: &str = "\
-Derives a bundle of corteza.skill/v1 from a package: what it exports, how it is called, and what its own
-help says of each argument. Nothing of the package is run. The same package gives the same bytes.
+Derives a bundle of corteza.skill/v1 from a package: what it exports, how it is called, and
+what its own help says of each argument. Nothing of the package is run. The same package gives
+the same bytes.
 
-  R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or a library as it is installed
+  R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or a library as it is
+           installed
   Python   a source tree or its tarball (pyproject.toml or PKG-INFO), or what is installed
   Rust     a crate: its folder, or the .crate file
   npm      a package: its folder, or the .tgz file
 
-PACKAGE is looked for where libraries are installed: as one of R, then of Python, then of Node.js; with
-`r:`, `python:` or `node:` before it as one of that kind alone.
+PACKAGE is looked for where libraries are installed: as one of R, then of Python, then of
+Node.js; with `r:`, `python:` or `node:` before it as one of that kind alone.
 
-The bundle is kept in the cache by name, version and digest of the source, and never changed there. With
---output it is written to DIR/NAME as well; a bundle that is there is replaced only if it was derived from
-the same package, and the difference is shown first. With --summarize each section goes to a program of
-yours on standard input (its name in SKILLIFY_SECTION), and what that writes takes its place; the bundle
-says so.
+The bundle is kept in the cache by name, version and digest of the source, and never changed
+there. With --output it is written to DIR/NAME as well; a bundle that is there is replaced only
+if it was derived from the same package, and the difference is shown first. With --summarize
+each section goes to a program of yours on standard input (its name in SKILLIFY_SECTION), and
+what that writes takes its place; the bundle says so.
 
 Reads:  the package; the bundle that would be replaced
 Writes: the cache; with --output the bundle
@@ -110,18 +112,9 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
             }
         }
         if !args.diff && !diff.is_empty() {
-            if before.is_some() && !args.yes {
-                if args.json || !is_somebody_there() {
-                    let message =
-                        "nobody is there to be asked whether the bundle is replaced".to_owned();
-                    let hint = Some("in a script, add --yes".to_owned());
-                    return Err(RuntimeError::NeedsApproval { message, hint }.into());
-                }
-                context.ui.flush()?;
-                if !ask(&mut context.ui)? {
-                    context.ui.error("nothing was written\n")?;
-                    return Ok(ExitCode::from(REFUSED));
-                }
+            let consent = Consent::of((args.yes || before.is_none(), args.json));
+            if !consent.agreed(&mut context.ui, "nothing was written")? {
+                return Ok(ExitCode::from(REFUSED));
             }
             write(&package, &skills, &target)?;
             told.written = true;
@@ -148,7 +141,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
 }
 
 fn unusable(package: &str, why: &str) -> RuntimeError {
-    RuntimeError::Script { skill: package.to_owned(), message: why.to_owned() }
+    RuntimeError::Unusable { what: package.to_owned(), message: why.to_owned() }
 }
 
 /// Reads a package: a path, or the name of one that is installed.
@@ -199,8 +192,8 @@ fn summarized(
     text: &str,
 ) -> Result<Option<String>, RuntimeError> {
     let Some(command) = command else { return Ok(None) };
-    let failed = |why: String| RuntimeError::Script {
-        skill: name.to_owned(),
+    let failed = |why: String| RuntimeError::Unusable {
+        what: name.to_owned(),
         message: format!("`{command}` fails: {why}"),
     };
     let mut child = Command::new("sh")

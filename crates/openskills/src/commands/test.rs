@@ -11,9 +11,9 @@ use crate::look::{Look, discover};
 use crate::output::{TestJson, TestedJson, VERSION};
 
 const AFTER: &str = "\
-Runs the tests that a skill brings: every file in its tests/ whose name begins with `test`, in order,
-each like `openskills run SKILL tests/FILE`: in the sandbox, with an empty workspace, with what was
-approved. A test has passed if it ends with 0.
+Runs the tests that a skill brings: every file in its tests/ whose name begins with `test`, in
+order, each like `openskills run SKILL tests/FILE`: in the sandbox, with an empty workspace,
+with what was approved. A test has passed if it ends with 0.
 
 Reads:  the skill, approvals.json, the policy of the organisation
 Writes: the log

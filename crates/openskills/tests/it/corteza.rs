@@ -98,6 +98,41 @@ fn libraries_are_there_before_a_skill_is_activated() {
 }
 
 #[test]
+fn dependencies_in_the_metadata_that_are_missing_are_told() {
+    let env = env();
+    env.write("s/data/SKILL.md", b"---\nname: data\ndescription: d\nmetadata:\n  dependencies: python>=3.8, requests>=2.0, nosuchlib>=1.5\n---\nBody.\n");
+    let run = openskills(&env, "activate data --dir s --json");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(loaded["diagnostics"].as_array().unwrap().len(), 1, "{loaded}");
+    assert_eq!(loaded["diagnostics"][0]["code"], "missing-dependency");
+    assert!(
+        run.stdout.contains("python:nosuchlib") && run.stdout.contains("pip install nosuchlib"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_dry_run_reaches_no_host() {
+    let env = TestEnv::with(
+        "//- /s/net/SKILL.md\n---\nname: net\ndescription: d\nside_effects: [network, external]\n---\nBody.\n//- /s/net/scripts/a.sh\necho \"proxy=${HTTPS_PROXY:-none}\"\n",
+    );
+    std::fs::create_dir(env.path("w")).unwrap();
+    let approved = openskills(&env, "approve net --dir s --net api.example.com --yes");
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    assert!(
+        approved.stderr.contains("It says that it changes: network, external."),
+        "{}",
+        approved.stderr
+    );
+    let run = openskills(&env, "run net --dir s --workspace w");
+    assert!(run.stdout.contains("proxy=http"), "{}{}", run.stdout, run.stderr);
+    let dry = openskills(&env, "run net --dir s --workspace w --dry-run");
+    assert!(dry.stdout.contains("proxy=none"), "{}{}", dry.stdout, dry.stderr);
+}
+
+#[test]
 fn tools_of_packages_are_known_by_both_of_their_names() {
     let env = env();
     for (tool, code) in [

@@ -124,13 +124,18 @@ impl Client {
 
     /// Goes, and waits for the server to go as well.
     fn go(mut self) {
+        self.goes_within(Duration::from_secs(5));
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
+    /// Closes its side, and waits for the server to end.
+    fn goes_within(&mut self, time: Duration) {
         self.stdin.take();
-        let end = Instant::now() + Duration::from_secs(5);
+        let end = Instant::now() + time;
         while self.child.try_wait().unwrap().is_none() {
             assert!(Instant::now() < end, "the server stays");
             std::thread::sleep(Duration::from_millis(10));
         }
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 }
 
@@ -496,12 +501,7 @@ fn scripts_that_wait_keep_nobody_from_reading_or_going() {
     let begun = Instant::now();
     assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    client.stdin.take();
-    let end = Instant::now() + Duration::from_secs(15);
-    while client.child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < end, "the server stays");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    client.goes_within(Duration::from_secs(15));
 }
 
 #[test]
@@ -512,12 +512,7 @@ fn a_client_that_goes_without_reading_is_not_waited_for() {
     for _ in 0..20 {
         client.request("tools/call", &json!({"name": "skills.read_resource", "arguments": {"name": "pdf", "path": "large.md"}}));
     }
-    client.stdin.take();
-    let end = Instant::now() + Duration::from_secs(15);
-    while client.child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < end, "the server stays");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    client.goes_within(Duration::from_secs(15));
 }
 
 #[test]

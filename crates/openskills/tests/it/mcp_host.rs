@@ -6,6 +6,7 @@ use testkit::{Run, TestEnv};
 use crate::mcp::Client;
 use crate::mcp_http::Server;
 use crate::openskills;
+use crate::schemas::fits;
 
 const SERVED: &str = "\
 //- /s/pdf/SKILL.md
@@ -56,6 +57,7 @@ fn add(env: &TestEnv) {
     let program = env!("CARGO_BIN_EXE_openskills");
     let told = good(env, &format!("mcp add docs -- {program} mcp --dir s"));
     assert!(told.contains("docs: 2 skills"), "{told}");
+    fits(env, "openskills-mcp-servers", ".config/openskills/mcp.json");
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use std::io::Write as _;
 
+use openskills_runtime::skill_pack::Package;
+use openskills_runtime::{InstallOrigin, InstallPlace, OpenSkillRuntime, RuntimeConfig};
 use serde_json::{Value, json};
 use testkit::{Run, TestEnv, skip};
 
 use crate::openskills;
+use crate::schemas::fits;
 
 const SKILL: &str = "\
 //- /src/pdf/SKILL.md
@@ -64,6 +67,7 @@ fn a_skill_is_packed_installed_tested_and_removed() {
         assert!(shown.stderr.contains(part), "{part}: {}", shown.stderr);
     }
     assert_eq!(env.run("diff", "-r src/pdf .keep-up/skills/pdf").code, Some(0));
+    fits(&env, "openskills-installed-file", ".local/state/openskills/installed.json");
     let beside = std::fs::read_to_string(env.path(".keep-up/skills/.openskills/pdf.json")).unwrap();
     let beside: Value = serde_json::from_str(&beside).unwrap();
     assert_eq!(beside["originUrl"], "https://example.com/pdf.zip");
@@ -255,4 +259,56 @@ fn tests_of_a_skill_that_fail_are_told() {
     assert_eq!(told["tests"][0]["exitCode"], json!(3));
     std::fs::remove_dir_all(env.path("src/pdf/tests")).unwrap();
     refused(&env, "test pdf --dir src", 3, "tests/");
+}
+
+#[test]
+fn links_that_a_project_brings_lead_nowhere() {
+    let env = TestEnv::with(SKILL);
+    std::fs::create_dir_all(env.path("../victim")).unwrap();
+    std::fs::write(env.path("../victim/pdf.json"), b"theirs").unwrap();
+    // What is known of a skill is written to a folder of ours alone.
+    std::fs::create_dir_all(env.path(".keep-up/skills")).unwrap();
+    let link = |at: &str| std::os::unix::fs::symlink(env.path("../victim"), env.path(at)).unwrap();
+    link(".keep-up/skills/.openskills");
+    refused(&env, "install src/pdf --yes", 1, "is not a folder");
+    assert_eq!(std::fs::read(env.path("../victim/pdf.json")).unwrap(), b"theirs");
+    std::fs::remove_file(env.path(".keep-up/skills/.openskills")).unwrap();
+    env.write(".keep-up/skills/.openskills/pdf.json", b"theirs");
+    refused(&env, "install src/pdf --yes", 2, "openskills did not write it");
+    std::fs::remove_dir_all(env.path(".keep-up")).unwrap();
+    // Skills and backups stay in the project.
+    std::fs::create_dir(env.path(".keep-up")).unwrap();
+    link(".keep-up/skills");
+    refused(&env, "install src/pdf --yes", 2, "leads out of the project");
+    std::fs::remove_file(env.path(".keep-up/skills")).unwrap();
+    good(&env, "install src/pdf --yes");
+    link(".keep-up/backups");
+    env.write(".keep-up/skills/pdf/mine.md", b"mine");
+    refused(&env, "remove pdf", 1, "is not a folder");
+    assert!(env.path(".keep-up/skills/pdf/mine.md").is_file());
+    assert_eq!(std::fs::read_dir(env.path("../victim")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_changes_while_somebody_is_asked_is_kept() {
+    let env = TestEnv::with(SKILL);
+    let folder = skill_fs::AbsPath::new(std::fs::canonicalize(env.path("..")).unwrap()).unwrap();
+    let places = Some(openskills_runtime::Places::below(&folder));
+    let config = RuntimeConfig { places, ..RuntimeConfig::default() };
+    let mut runtime = OpenSkillRuntime::with_config(config);
+    let package = || Package::of_folder(&folder.join("work/src/pdf")).unwrap();
+    let plan = |runtime: &OpenSkillRuntime| {
+        runtime.plan_install(package(), InstallPlace::Project, InstallOrigin::default()).unwrap()
+    };
+    let planned = plan(&runtime);
+    env.write(".keep-up/skills/pdf/mine.md", b"mine");
+    assert!(runtime.install(&planned).unwrap_err().to_string().contains("changed meanwhile"));
+    assert!(env.path(".keep-up/skills/pdf/mine.md").is_file());
+    std::fs::remove_dir_all(env.path(".keep-up")).unwrap();
+    runtime.install(&plan(&runtime)).unwrap();
+    env.write("src/pdf/new.md", b"new");
+    let planned = plan(&runtime);
+    env.write(".keep-up/skills/pdf/mine.md", b"mine");
+    assert!(runtime.install(&planned).is_err());
+    assert!(env.path(".keep-up/skills/pdf/mine.md").is_file());
 }

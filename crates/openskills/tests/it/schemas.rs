@@ -89,3 +89,17 @@ fn every_output_fits_its_schema() {
         assert!(!validator.is_valid(&lacking), "{name} takes a lack of keys");
     }
 }
+
+/// Holds a file of the user's to its published schema.
+pub(crate) fn fits(env: &TestEnv, name: &str, file: &str) {
+    let schemas = openskills_runtime::schemas();
+    let (_, schema) = schemas.iter().find(|(found, _)| *found == name).unwrap();
+    let validator = jsonschema::validator_for(schema).unwrap();
+    let text = std::fs::read_to_string(env.path("../home").join(file)).unwrap();
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{file}: {errors:?}");
+    value["surprise"] = true.into();
+    assert!(!validator.is_valid(&value), "{name} takes unknown keys");
+}

@@ -51,6 +51,11 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
     let again: Value =
         serde_json::from_str(&openskills(&env, "skillify ./lib/my.math --json").stdout).unwrap();
     assert_eq!(first["path"], again["path"]);
+    // From a tarball it is the same.
+    assert_eq!(env.run("tar", "-C lib -czf math.tar.gz my.math").code, Some(0));
+    let packed: Value =
+        serde_json::from_str(&openskills(&env, "skillify ./math.tar.gz --json").stdout).unwrap();
+    assert_eq!((&packed["path"], &packed["sourceHash"]), (&first["path"], &first["sourceHash"]));
     let run = openskills(&env, "skillify my.math --output skills");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(openskills(&env, "validate skills/my-math").code, Some(0));

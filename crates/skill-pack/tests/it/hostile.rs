@@ -178,6 +178,22 @@ fn bombs_are_refused_before_they_grow() {
     // One that says that it is small.
     let liar = Entry { size: Some(10), ..bomb };
     assert!(matches!(read(&zip(&[skill(), liar])), Err(PackError::Malformed(_))));
+    // Many small ones.
+    let zeros = vec![0; 1_000_000];
+    let small = Entry {
+        data: deflated(&zeros),
+        size: Some(1_000_000),
+        crc: Some(crc32fast::hash(&zeros)),
+        method: 8,
+        ..entry("pdf/x", b"")
+    };
+    let many: Vec<Entry> = (0..60)
+        .map(|number| Entry { name: format!("pdf/z{number}").into_bytes(), ..small.clone() })
+        .collect();
+    assert!(matches!(
+        read(&zip(&[&[skill()], many.as_slice()].concat())),
+        Err(PackError::Bomb { .. })
+    ));
     // One that is too large without growing much.
     let large: Vec<Entry> =
         (0..6).map(|number| entry(&format!("pdf/{number}"), &vec![7; 12 << 20])).collect();
@@ -210,6 +226,19 @@ fn what_two_readers_read_in_two_ways_is_refused() {
     let mut unicode = vec![0x75, 0x70, 10, 0, 1, 0, 0, 0, 0];
     unicode.extend(b"other");
     let named_twice = zip(&[skill(), Entry { extra: unicode, ..entry("pdf/a", b"x") }]);
+    // An entry that the directory does not list.
+    let hidden = zip(&[entry("pdf/evil.sh", b"x"), skill()]);
+    let listed = hidden.windows(4).position(|found| found == b"PK\x01\x02").unwrap();
+    let mut unlisted = hidden[..listed].to_vec();
+    let central = &hidden[listed..];
+    let second = 46 + "pdf/evil.sh".len();
+    let end = central.len() - 22;
+    unlisted.extend(&central[second..end]);
+    let size = u32::try_from(end - second).unwrap();
+    let mut last = central[end..].to_vec();
+    last[8..12].copy_from_slice(&[1, 0, 1, 0]);
+    last[12..16].copy_from_slice(&size.to_le_bytes());
+    unlisted.extend(last);
     let before = [b"MZ fake program".to_vec(), good.clone()].concat();
     let after = [good.clone(), b"tail".to_vec()].concat();
     let both = [good.clone(), good.clone()].concat();
@@ -224,6 +253,7 @@ fn what_two_readers_read_in_two_ways_is_refused() {
         (method, "another compression"),
         (zip(&[skill(), tail]), "bytes after the end"),
         (named_twice, "two names"),
+        (unlisted, "an entry that is not listed"),
         (before, "something before it"),
         (after, "something after it"),
         (both, "two archives"),
@@ -249,6 +279,9 @@ fn tarballs_are_held_to_the_same() {
         builder.into_inner().unwrap().finish().unwrap()
     };
     assert!(read(&tarball(&|_| {})).is_ok());
+    let twice = [tarball(&|_| {}), tarball(&|_| {})].concat();
+    assert!(read(&twice).is_err(), "a second part");
+    assert!(read(&[tarball(&|_| {}), b"junk".to_vec()].concat()).is_err(), "junk after it");
     assert!(read(&tarball(&|tar| file(tar, b"pdf/a", tar::EntryType::Regular, b"x"))).is_ok());
     for (name, kind) in [
         (&b"../evil"[..], tar::EntryType::Regular),

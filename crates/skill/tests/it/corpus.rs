@@ -130,6 +130,7 @@ fn every_code_about_content_has_a_case() {
         Code::BadUrl,
         Code::BadPath,
         Code::BeyondMcpLimits,
+        Code::MissingDependency,
         Code::DeniedByPolicy,
         Code::AgentsFile,
         Code::ReferenceMissing,

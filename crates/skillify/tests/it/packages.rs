@@ -248,6 +248,19 @@ fn hostile_help_neither_panics_nor_grows() {
         ];
         assert!(derive(&Files::of(all)).is_err());
     }
+    for code in [
+        format!("{}{}", "pub mod a {".repeat(3_000), "}".repeat(3_000)),
+        format!("const X: i32 = {}1;", "-".repeat(20_000)),
+        format!("type T = {}u8{};", "A<".repeat(5_000), ">".repeat(5_000)),
+    ] {
+        let all = [("Cargo.toml", "[package]\nname = \"a\"\n"), ("src/lib.rs", code.as_str())];
+        assert!(derive(&files(&all)).is_err());
+    }
+    let (_, package) = valid(&[
+        ("package.json", "{\"name\": \"a\\u001b[31m\", \"version\": \"1.0\\u001b[31m\"}"),
+        ("index.js", "exports.hello = 1;\n"),
+    ]);
+    assert!(!text(&package, "SKILL.md").contains('\u{1b}'));
     // What a package says cannot leave its place.
     let (_, package) = valid(&[
         (

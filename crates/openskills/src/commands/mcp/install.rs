@@ -10,23 +10,24 @@ use similar::TextDiff;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, real_path, write_file};
 use term::safe_line;
 
-use crate::ask::{ask, is_somebody_there};
+use crate::ask::Consent;
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::mcp::{ClientKind, Entry, Reach};
 use crate::output::{McpInstallJson, VERSION};
 
 pub(super) const AFTER: &str = "\
-Writes into the file of a client that it starts `openskills mcp`, and shows the change first. Everything
-else in the file stays as it is, comments included.
+Writes into the file of a client that it starts `openskills mcp`, and shows the change first.
+Everything else in the file stays as it is, comments included.
 
   claude-code  ~/.claude.json                with --project .mcp.json
   codex        ~/.codex/config.toml          with --project .codex/config.toml
   cursor       ~/.cursor/mcp.json            with --project .cursor/mcp.json
   vscode       ~/.config/Code/User/mcp.json  with --project .vscode/mcp.json
 
-Tools are named with underscores, which every client takes. Arguments after -- go to `openskills mcp`.
-On a terminal it asks before it writes. Elsewhere, and with --json, it needs --yes.
+Tools are named with underscores, which every client takes. Arguments after -- go to
+`openskills mcp`. On a terminal it asks before it writes. Elsewhere, and with --json, it needs
+--yes.
 
 Reads:  the file of the client
 Writes: the file of the client
@@ -123,18 +124,9 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         }
     }
     if !told.diff.is_empty() && !args.dry_run {
-        if args.yes {
-            // Said already.
-        } else if args.json || !is_somebody_there() {
-            let message = "nobody is there to be asked".to_owned();
-            let hint = Some("in a script, add --yes".to_owned());
-            return Err(RuntimeError::NeedsApproval { message, hint }.into());
-        } else {
-            context.ui.flush()?;
-            if !ask(&mut context.ui)? {
-                context.ui.error("nothing was written\n")?;
-                return Ok(ExitCode::from(REFUSED));
-            }
+        let consent = Consent::of((args.yes, args.json));
+        if !consent.agreed(&mut context.ui, "nothing was written")? {
+            return Ok(ExitCode::from(REFUSED));
         }
         // Whoever wrote to it meanwhile is not written over.
         if read_text(&file)? != before {

@@ -16,19 +16,21 @@ use crate::look::Look;
 use crate::mcp::{Http, Served, ToolNames, serve_http, serve_stdio};
 
 pub(super) const AFTER: &str = "\
-Serves skills to clients of the Model Context Protocol: as tools (list, read, read a file, run a
-script), as resources (skill://...), as prompts, and by the extension
+Serves skills to clients of the Model Context Protocol: as tools (list, read, read a file, run
+a script), as resources (skill://...), as prompts, and by the extension
 io.modelcontextprotocol/skills. On standard input and output a client starts this program by
-itself (`openskills mcp install CLIENT` tells it to); with --http any number of clients reach it.
+itself (`openskills mcp install CLIENT` tells it to); with --http any number of clients reach
+it.
 
-What is read and run goes through the same policy, approvals, sandbox and log as everything else.
-What needs your word is asked through a client that can ask, and refused elsewhere with the command
-that approves it. Scripts work in an empty folder unless a workspace is named here and the client
-asks for it. They end when the client goes.
+What is read and run goes through the same policy, approvals, sandbox and log as everything
+else. What needs your word is asked through a client that can ask, and refused elsewhere with
+the command that approves it. Scripts work in an empty folder unless a workspace is named here
+and the client asks for it. They end when the client goes.
 
 Over HTTP other machines reach it only with a token of 16 characters or more: in the file of
---token-file, or in OPENSKILLS_MCP_TOKEN. Without a token nobody is asked through a client, since
-it may be anybody's. Web pages reach it only from its own address, or one of --allow-origin.
+--token-file, or in OPENSKILLS_MCP_TOKEN. Without a token nobody is asked through a client,
+since it may be anybody's. Web pages reach it only from its own address, or one of
+--allow-origin.
 
 Reads:  skills, approvals.json, the policy of the organisation, the file of the token
 Writes: the log; the workspace, by scripts that were approved

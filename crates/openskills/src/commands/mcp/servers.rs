@@ -15,14 +15,14 @@ use crate::mcp::list_skills;
 use crate::output::{McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, VERSION};
 
 const ADD_AFTER: &str = "\
-Adds an MCP server to mcp.json in the configuration and asks it once what skills it serves. Those are
-listed from then on as LABEL/NAME. Nothing of their files is fetched before you approve a skill
-(`openskills approve LABEL/NAME`) and something reads it; then each file is held to the digest that
-was listed, and kept. Such a skill never takes the name of another one.
+Adds an MCP server to mcp.json in the configuration and asks it once what skills it serves.
+Those are listed from then on as LABEL/NAME. Nothing of their files is fetched before you
+approve a skill (`openskills approve LABEL/NAME`) and something reads it; then each file is
+held to the digest that was listed, and kept. Such a skill never takes the name of another one.
 
-A server that is a program runs with your rights, as every MCP server does: add what you trust. It is
-given the usual variables (HOME, PATH, LANG, ...) and those of --env. A server on the network must be
-https, or on this machine; --token-env names the variable that holds its token.
+A server that is a program runs with your rights, as every MCP server does: add what you trust.
+It is given the usual variables (HOME, PATH, LANG, ...) and those of --env. A server on the
+network must be https, or on this machine; --token-env names the variable that holds its token.
 
 Reads:  mcp.json
 Writes: mcp.json, and what the server lists in the state folder
@@ -86,8 +86,8 @@ pub(super) struct ListArgs {
 }
 
 const REMOVE_AFTER: &str = "\
-Its skills are not listed any more. Approvals of them stay, and hold if the server is added again under
-the same label; `openskills approvals revoke` takes them back.
+Its skills are not listed any more. Approvals of them stay, and hold if the server is added
+again under the same label; `openskills approvals revoke` takes them back.
 
 Reads:  mcp.json
 Writes: mcp.json, and removes what the server listed
@@ -110,8 +110,8 @@ pub(super) struct RemoveArgs {
 }
 
 const SYNC_AFTER: &str = "\
-Asks servers what they serve now. A skill that changed needs your approval again. Files are fetched later,
-when something reads them.
+Asks servers what they serve now. A skill that changed needs your approval again. Files are
+fetched later, when something reads them.
 
 Reads:  mcp.json
 Writes: what each server lists, in the state folder
