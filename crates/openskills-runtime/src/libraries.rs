@@ -218,58 +218,36 @@ fn field(text: &str, name: &str) -> Option<String> {
     Some(line.unwrap_or_default().trim().to_owned())
 }
 
-/// Returns the version of a package of Python: by what its installer wrote, or the bare module.
-fn python_version(folder: &Path, name: &str) -> Option<String> {
+/// Returns what an installer wrote of a package of Python, and its version.
+fn python_record(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     let wanted = normal(name);
-    for entry in fs::read_dir(folder).ok()?.filter_map(Result::ok) {
+    fs::read_dir(folder).ok()?.filter_map(Result::ok).find_map(|entry| {
         let file = entry.file_name().to_string_lossy().into_owned();
-        let written = file.strip_suffix(".dist-info").or_else(|| file.strip_suffix(".egg-info"));
-        if let Some((found, version)) = written.and_then(|stem| stem.split_once('-'))
-            && normal(found) == wanted
-        {
-            return Some(version.split('-').next().unwrap_or(version).to_owned());
-        }
-        let module = file.strip_suffix(".py").unwrap_or(&file);
-        if normal(module) == wanted {
-            // What stands there without a version will have to do, unless a version is wanted.
-            let is_module = entry.path().join("__init__.py").is_file() || file.ends_with(".py");
-            let told = below_names(folder, &wanted);
-            if is_module && told.is_none() {
-                return Some(String::new());
-            }
-        }
-    }
-    None
+        let stem = file.strip_suffix(".dist-info").or_else(|| file.strip_suffix(".egg-info"))?;
+        let (found, version) = stem.split_once('-')?;
+        let version = version.split('-').next().unwrap_or(version);
+        (normal(found) == wanted).then(|| (entry.path(), version.to_owned()))
+    })
+}
+
+/// Returns the version of a package of Python; of a bare module none is told.
+fn python_version(folder: &Path, name: &str) -> Option<String> {
+    let module = folder.join(normal(name));
+    let is_bare = || module.join("__init__.py").is_file() || module.with_extension("py").is_file();
+    let written = python_record(folder, name).map(|(_, version)| version);
+    written.or_else(|| is_bare().then(String::new))
 }
 
 /// Returns what an installer wrote of a package of Python, and the folders of its modules.
 fn python_folders(folder: &Path, name: &str) -> Option<Vec<PathBuf>> {
-    let wanted = normal(name);
-    let about = below_one(folder).into_iter().find(|path| {
-        let file =
-            path.file_name().map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
-        let stem = file.strip_suffix(".dist-info").and_then(|stem| stem.split_once('-'));
-        stem.is_some_and(|(stem, _)| normal(stem) == wanted)
-    })?;
-    let listed = read(&about.join("top_level.txt")).unwrap_or_else(|| wanted.clone());
+    let (about, _) = python_record(folder, name)?;
+    let listed = read(&about.join("top_level.txt")).unwrap_or_else(|| normal(name));
     let is_name = |line: &&str| {
         !line.is_empty() && line.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     let modules = listed.lines().map(str::trim).filter(is_name).map(|line| folder.join(line));
-    let modules = modules.filter(|path| path.is_dir());
-    let modules: Vec<PathBuf> = modules.collect();
+    let modules: Vec<PathBuf> = modules.filter(|path| path.is_dir()).collect();
     Some(std::iter::once(about).chain(modules).collect())
-}
-
-fn below_names(folder: &Path, wanted: &str) -> Option<()> {
-    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names
-        .any(|name| {
-            name.split_once('-')
-                .is_some_and(|(stem, rest)| normal(stem) == wanted && rest.ends_with("-info"))
-        })
-        .then_some(())
 }
 
 fn normal(name: &str) -> String {

@@ -254,18 +254,16 @@ impl OpenSkillRuntime {
         let skills = target.parent().ok_or_else(nowhere)?;
         let beside = Installed::beside(&skills, name)?;
         let mut backup = None;
-        match Root::open_real(&target) {
-            Err(FsError::NotFound { .. }) => {}
-            Err(error) => return Err(error.into()),
-            Ok(there) => {
-                let now = digests(&there, &walk(&there, &WalkLimits::SKILL)?);
-                if !now.is_ok_and(|now| now.bundle.to_string() == installed.digest) {
-                    backup = Some(aside(&skills, name, &rfc3339(Timestamp::now()))?);
-                }
-                let path = target.to_string();
-                self.record(&Event::Uninstalled(Box::new(InstallRecord { path, installed })))?;
-                take_away(&skills, name)?;
+        // What cannot even be read is not what was installed.
+        let is_there = !matches!(Root::open_real(&target), Err(FsError::NotFound { .. }));
+        if is_there {
+            let now = digest_at(&target).ok().flatten();
+            if now.is_none_or(|now| now.to_string() != installed.digest) {
+                backup = Some(aside(&skills, name, &rfc3339(Timestamp::now()))?);
             }
+            let path = target.to_string();
+            self.record(&Event::Uninstalled(Box::new(InstallRecord { path, installed })))?;
+            take_away(&skills, name)?;
         }
         known.remove(&target);
         known.save(state.as_ref())?;
@@ -277,14 +275,12 @@ impl OpenSkillRuntime {
     pub fn installed(&self) -> Result<Vec<(String, Installed, Option<bool>)>, RuntimeError> {
         let known = InstalledSkills::load(self.places()?.state.as_ref())?;
         let look = |(folder, installed): (&str, &Installed)| {
-            let digest = || -> Option<Digest> {
-                let root = Root::open_real(&AbsPath::new(folder).ok()?).ok()?;
-                Some(digests(&root, &walk(&root, &WalkLimits::SKILL).ok()?).ok()?.bundle)
+            let there = AbsPath::new(folder).map(|folder| digest_at(&folder));
+            let is_same = match there {
+                Err(_) | Ok(Ok(None)) => None,
+                Ok(Ok(Some(now))) => Some(now.to_string() == installed.digest),
+                Ok(Err(_)) => Some(false),
             };
-            let is_there =
-                AbsPath::new(folder).is_ok_and(|folder| Root::open_real(&folder).is_ok());
-            let is_same =
-                is_there.then(|| digest().is_some_and(|now| now.to_string() == installed.digest));
             (folder.to_owned(), installed.clone(), is_same)
         };
         Ok(known.iter().map(look).collect())

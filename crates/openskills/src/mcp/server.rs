@@ -161,11 +161,11 @@ impl Server {
         context: &RequestContext<RoleServer>,
         name: String,
         path: String,
-    ) -> Result<(), ErrorData> {
+    ) -> Result<Result<(), RuntimeError>, ErrorData> {
         let (asked, file) = (name.clone(), path.clone());
         let is_away = self.with(context, move |runtime, _| Ok(runtime.is_away(&asked, &file)));
         if !is_away.await? {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let (clients, client) = (self.clients.clone(), client(context));
         let Ok(_room) = self.room.acquire().await else { return Err(unfinished()) };
@@ -173,7 +173,7 @@ impl Server {
             clients.alone(&client, None, |runtime, _| runtime.fetch_file(&name, &path))
         });
         let done = done.await.map_err(|_| unfinished())?;
-        done.and_then(|done| done).map_err(|error| catalogue::failed(&error))
+        Ok(done.and_then(|done| done))
     }
 
     /// Runs a script. A call that the client takes back ends what it started.
@@ -350,13 +350,17 @@ impl ServerHandler for Server {
         };
         let Some(reading) = which.reading() else { return self.run(&context, request).await };
         let arguments = request.arguments.unwrap_or_default();
+        let mut fetched = Ok(());
         if let Some(name) = named(&arguments) {
             let path = arguments.get("path").and_then(Value::as_str).unwrap_or(SKILL_FILE);
-            self.fetch(&context, name, path.to_owned()).await?;
+            fetched = self.fetch(&context, name, path.to_owned()).await?;
         }
         let done = self.with(&context, move |runtime, served| {
             let about = named(&arguments);
-            let done = read(runtime, reading, arguments, served.names);
+            let done = match fetched {
+                Ok(()) => read(runtime, reading, arguments, served.names),
+                Err(error) => Err(error.into()),
+            };
             let outcome = if done.is_ok() { CallOutcome::Answered } else { CallOutcome::Failed };
             record(runtime, which, about.as_deref(), outcome)?;
             Ok(done)
@@ -397,7 +401,7 @@ impl ServerHandler for Server {
         let address = request.uri.clone();
         let file = self.with(&context, move |runtime, _| catalogue::located(runtime, &address));
         let (id, path) = file.await?;
-        self.fetch(&context, id, path).await?;
+        self.fetch(&context, id, path).await?.map_err(|error| catalogue::failed(&error))?;
         let read = self.with(&context, move |runtime, _| catalogue::read(runtime, &request.uri));
         Ok(ReadResourceResult::new(vec![read.await?]).into())
     }
@@ -424,7 +428,8 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.fetch(&context, request.name.clone(), SKILL_FILE.to_owned()).await?;
+        let fetched = self.fetch(&context, request.name.clone(), SKILL_FILE.to_owned()).await?;
+        fetched.map_err(|error| catalogue::failed(&error))?;
         let made = self.with(&context, move |runtime, served| {
             prompts::prompt(runtime, &request.name, request.arguments.as_ref(), served.names)
         });

@@ -463,3 +463,20 @@ fn a_server_that_hangs_keeps_nobody_else_waiting() {
     assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
     assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+#[test]
+fn a_file_that_does_not_come_is_a_call_that_failed() {
+    let liar = Liar::new();
+    let env = &liar.0;
+    assert_eq!(liar.add().code, Some(0));
+    good(env, "approve liar/pdf --yes");
+    liar.sends(&json!({"skill://x/pdf/SKILL.md": "other"}));
+    let mut client = Client::start_with(env, &["mcp"]);
+    let failed = client.tool("skills.read", &json!({"name": "liar/pdf"}));
+    assert_eq!(failed["isError"], true, "{failed}");
+    let text = failed["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("needs approval again") && text.contains("mcp sync liar"), "{text}");
+    drop(client);
+    let log = good(env, "log show --json");
+    assert!(log.contains("\"outcome\":\"failed\""), "{log}");
+}
