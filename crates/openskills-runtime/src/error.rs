@@ -286,6 +286,7 @@ impl RuntimeError {
             Self::ToolNotAllowed { .. } => {
                 Some("the skill's `allowed-tools` names what it may use".to_owned())
             }
+            Self::Arguments { names, .. } if names.is_empty() => None,
             Self::Arguments { names, .. } => Some(format!(
                 "it takes: {names}; as words in this order, as name=value, or as an object of JSON"
             )),

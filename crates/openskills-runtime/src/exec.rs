@@ -181,6 +181,8 @@ pub struct Execution {
     pub diff: Option<String>,
     /// What else there is to know about them: why a dry run's would be refused, what was kept of what came meanwhile.
     pub note: Option<String>,
+    /// What a dry run kept from happening, of what the skill says that it does beyond files (`network`, `external`); `unknown` where it says nothing.
+    pub held_back: Vec<&'static str>,
     /// Whether those changes were made.
     pub committed: bool,
     /// What held while it ran.

@@ -6,4 +6,5 @@ mod ledger;
 mod place;
 
 pub use ledger::{Installed, InstalledSkills, SignatureRecord};
+pub use place::put_aside;
 pub(crate) use place::{aside, put, take_away};

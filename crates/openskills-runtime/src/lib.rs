@@ -123,7 +123,7 @@ pub use event::{
 };
 pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
-pub use installed::{Installed, InstalledSkills, SignatureRecord};
+pub use installed::{Installed, InstalledSkills, SignatureRecord, put_aside};
 pub use load::codex;
 pub use places::Places;
 pub use problem::{file_problem, problem_of};
@@ -144,6 +144,7 @@ pub use runtime::{
 pub use sandbox;
 pub use scan::file_name;
 pub use schema::schemas;
+pub use schema_arguments::argument_schema_problem;
 pub use search::SearchHit;
 pub use served::{
     Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange, Wanted,

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use skill::{LibraryKind, NeededLibrary};
 use skill_fs::AbsPath;
 
 /// Where libraries are on this machine, in order.
@@ -16,23 +17,6 @@ pub(crate) struct Libraries {
     pub(crate) python: Vec<PathBuf>,
     /// Those of Node.js.
     pub(crate) node: Vec<PathBuf>,
-}
-
-/// A kind of library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    R,
-    Python,
-    Node,
-}
-
-/// A library that a skill needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Needed {
-    kind: Kind,
-    name: String,
-    /// The least version that will do.
-    least: Option<String>,
 }
 
 impl Libraries {
@@ -87,15 +71,15 @@ impl Libraries {
     pub(crate) fn missing(&self, needed: &[String]) -> Vec<(String, String)> {
         let mut missing = Vec::new();
         for text in needed {
-            let Some(library) = Needed::parse(text) else {
+            let Some(library) = NeededLibrary::parse(text) else {
                 missing.push((text.clone(), "it is no name of a library".to_owned()));
                 continue;
             };
             let how = match self.version(&library) {
-                None => library.how_to_get(),
+                None => how_to_get(&library),
                 Some(version) => match &library.least {
                     Some(least) if is_older(&version, least) => {
-                        format!("{version} is there; {}", library.how_to_get())
+                        format!("{version} is there; {}", how_to_get(&library))
                     }
                     _ => continue,
                 },
@@ -126,11 +110,11 @@ impl Libraries {
 
     /// Returns the folders of an installed library. Without a kind the first that has one of that name counts.
     pub(crate) fn folders(&self, text: &str) -> Option<Vec<PathBuf>> {
-        let library = Needed::parse(text)?;
+        let library = NeededLibrary::parse(text)?;
         let kinds = if text.contains(':') {
             vec![library.kind]
         } else {
-            vec![Kind::R, Kind::Python, Kind::Node]
+            vec![LibraryKind::R, LibraryKind::Python, LibraryKind::Node]
         };
         let name = &library.name;
         let with = |folders: &[PathBuf], file: &str| {
@@ -138,59 +122,39 @@ impl Libraries {
             found.into_iter().find(|folder| folder.join(file).is_file()).map(|folder| vec![folder])
         };
         kinds.into_iter().find_map(|kind| match kind {
-            Kind::R => with(&self.r, "DESCRIPTION"),
-            Kind::Node => with(&self.node, "package.json"),
-            Kind::Python => self.python.iter().find_map(|folder| python_folders(folder, name)),
+            LibraryKind::R => with(&self.r, "DESCRIPTION"),
+            LibraryKind::Node => with(&self.node, "package.json"),
+            LibraryKind::Python => {
+                self.python.iter().find_map(|folder| python_folders(folder, name))
+            }
         })
     }
 
     /// Returns the version of a library that is there; empty where none is told.
-    fn version(&self, library: &Needed) -> Option<String> {
+    fn version(&self, library: &NeededLibrary) -> Option<String> {
         let name = &library.name;
         match library.kind {
-            Kind::R => self.r.iter().find_map(|folder| {
+            LibraryKind::R => self.r.iter().find_map(|folder| {
                 field(&read(&folder.join(name).join("DESCRIPTION"))?, "Version:")
             }),
-            Kind::Node => self.node.iter().find_map(|folder| {
+            LibraryKind::Node => self.node.iter().find_map(|folder| {
                 let text = read(&folder.join(name).join("package.json"))?;
                 let data: serde_json::Value = serde_json::from_str(&text).ok()?;
                 Some(data.get("version")?.as_str()?.to_owned())
             }),
-            Kind::Python => self.python.iter().find_map(|folder| python_version(folder, name)),
+            LibraryKind::Python => {
+                self.python.iter().find_map(|folder| python_version(folder, name))
+            }
         }
     }
 }
 
-impl Needed {
-    /// Reads `name`, `r:name`, `python:name` or `node:name`, with `>=version` after it.
-    fn parse(text: &str) -> Option<Self> {
-        let (name, least) = match text.split_once(">=") {
-            Some((name, least)) => (name.trim(), Some(least.trim().to_owned())),
-            None => (text.trim(), None),
-        };
-        let (kind, name) = match name.split_once(':') {
-            None => (Kind::R, name),
-            Some(("r" | "R", name)) => (Kind::R, name),
-            Some(("python", name)) => (Kind::Python, name),
-            Some(("node", name)) => (Kind::Node, name),
-            Some(_) => return None,
-        };
-        let is_scoped =
-            kind == Kind::Node && name.starts_with('@') && name.matches('/').count() == 1;
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let plain = if is_scoped { name[1..].replacen('/', "", 1) } else { name.to_owned() };
-        let is_good = plain.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-            && plain.chars().all(is_plain);
-        is_good.then(|| Self { kind, name: name.to_owned(), least })
-    }
-
-    fn how_to_get(&self) -> String {
-        let name = &self.name;
-        match self.kind {
-            Kind::R => format!("in R: install.packages(\"{name}\")"),
-            Kind::Python => format!("python3 -m pip install {name}"),
-            Kind::Node => format!("npm install {name}"),
-        }
+fn how_to_get(library: &NeededLibrary) -> String {
+    let name = &library.name;
+    match library.kind {
+        LibraryKind::R => format!("in R: install.packages(\"{name}\")"),
+        LibraryKind::Python => format!("python3 -m pip install {name}"),
+        LibraryKind::Node => format!("npm install {name}"),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use jsonschema::{PatternOptions, Retrieve, Uri};
+use jsonschema::{PatternOptions, Retrieve, Uri, Validator};
 use serde_json::{Map, Value};
 
 use crate::arguments::split;
@@ -77,6 +77,36 @@ impl Retrieve for Nothing {
     }
 }
 
+/// Returns what holds arguments to a schema.
+fn validator(schema: &Value) -> Result<Validator, String> {
+    let unusable = |why: String| format!("`arguments.schema` cannot be used: {why}");
+    if !schema.is_object() {
+        return Err(unusable("it is no mapping".to_owned()));
+    }
+    if cost(schema, schema, &mut HashMap::new(), 0) > MAX_COST {
+        return Err(unusable("it grows too much by its references".to_owned()));
+    }
+    jsonschema::options()
+        .with_retriever(Nothing)
+        .with_pattern_options(PatternOptions::regex())
+        .build(schema)
+        .map_err(|error| {
+            let at = error.instance_path().to_string();
+            let at = if at.is_empty() { at } else { format!(" (at {at})") };
+            unusable(format!("{error}{at}"))
+        })
+}
+
+/// Says what stands against a skill's `arguments.schema`.
+pub fn argument_schema_problem(schema: &Value) -> Option<String> {
+    if let Err(why) = validator(schema) {
+        return Some(why);
+    }
+    let kind = schema.get("type").and_then(Value::as_str);
+    let is_other = kind.is_some_and(|kind| kind != "object");
+    is_other.then(|| "`arguments.schema` is no schema of an object; arguments are one".to_owned())
+}
+
 /// Reads what was typed by a schema: an object of JSON, or words, each for the next property, or `name=value`.
 pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
     let given = given.unwrap_or_default().trim();
@@ -94,16 +124,7 @@ pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String
     } else {
         Value::Object(by_words(properties, &names, words)?)
     };
-    if cost(schema, schema, &mut HashMap::new(), 0) > MAX_COST {
-        return Err(
-            "`arguments.schema` cannot be used: it grows too much by its references".to_owned()
-        );
-    }
-    let validator = jsonschema::options()
-        .with_retriever(Nothing)
-        .with_pattern_options(PatternOptions::regex())
-        .build(schema)
-        .map_err(|error| format!("`arguments.schema` cannot be used: {error}"))?;
+    let validator = validator(schema)?;
     let mut problems = validator.iter_errors(&data).map(|error| {
         let at = error.instance_path().to_string();
         let at = at.trim_start_matches('/').replace('/', ".");

@@ -34,8 +34,13 @@ impl Consent {
         }
     }
 
-    /// Returns whether it is said; `otherwise` is told after a no.
-    pub(crate) fn agreed(self, ui: &mut Ui, otherwise: &str) -> anyhow::Result<bool> {
+    /// Returns whether it is said to `question`; `otherwise` is told after a no.
+    pub(crate) fn agreed(
+        self,
+        ui: &mut Ui,
+        question: &str,
+        otherwise: &str,
+    ) -> anyhow::Result<bool> {
         match self {
             Self::Given => Ok(true),
             Self::Nobody => {
@@ -45,7 +50,7 @@ impl Consent {
             }
             Self::Asked => {
                 ui.flush()?;
-                let is_agreed = ask(ui)?;
+                let is_agreed = ask(ui, question)?;
                 if !is_agreed {
                     ui.error(&format!("{otherwise}\n"))?;
                 }
@@ -70,8 +75,8 @@ impl Consent {
 }
 
 /// Asks for a yes. Anything else is a no.
-fn ask(ui: &mut Ui) -> io::Result<bool> {
-    ui.error("Approve? [y/N] ")?;
+fn ask(ui: &mut Ui, question: &str) -> io::Result<bool> {
+    ui.error(&format!("{question} [y/N] "))?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

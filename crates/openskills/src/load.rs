@@ -1,10 +1,13 @@
 //! Reads one skill folder: its document, and every problem of its files.
 
-use openskills_runtime::{beyond_mcp_limits, codex, file_name, file_problem};
+use openskills_runtime::{
+    argument_schema_problem, beyond_mcp_limits, codex, file_name, file_problem,
+};
 use serde_json::{Map, Value};
 use skill::{
-    CODEX_FILE, Code, CodexFile, Diagnostic, Document, Existence, Input, MAX_SKILL_FILE_BYTES,
-    RelPath, SKILL_FILE, Severity, Source, Strictness, check_references, parse, raw_frontmatter,
+    Arguments, CODEX_FILE, Code, CodexFile, Diagnostic, Document, Existence, Input,
+    MAX_SKILL_FILE_BYTES, RelPath, SKILL_FILE, Severity, Source, Strictness, check_argument_schema,
+    check_references, parse, raw_frontmatter,
 };
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
 use term::Palette;
@@ -100,6 +103,9 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         let look = |path: &RelPath| look(&target.root, path);
         diagnostics.extend(check_references(&input, body, strictness, look));
     }
+    if has_argument_schema(parsed.document.as_ref()) {
+        diagnostics.extend(check_argument_schema(&input, strictness, argument_schema_problem));
+    }
     let shown = shown_in(&target.shown, &RelPath::new(CODEX_FILE).expect("it is a relative path"));
     let (codex, problems) = codex(&target.root, strictness, &shown);
     diagnostics.extend(problems);
@@ -114,6 +120,11 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         bytes,
         file,
     }
+}
+
+fn has_argument_schema(document: Option<&Document>) -> bool {
+    let arguments = document.and_then(|document| document.frontmatter.arguments.as_ref());
+    matches!(arguments, Some(Arguments::Schema(_)))
 }
 
 /// Warns of a skill that some MCP hosts refuse to load, where somebody wants to know.

@@ -59,6 +59,9 @@ pub enum PackError {
     /// Its signature does not hold.
     #[error("the signature does not hold: {0}")]
     Signature(String),
+    /// It cannot be signed.
+    #[error("it cannot be signed: {0}")]
+    NotSigned(String),
     /// The program that signs and verifies cannot be used.
     #[error("`ssh-keygen` cannot be used: {0}")]
     NoSigner(String),

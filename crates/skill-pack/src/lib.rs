@@ -10,6 +10,7 @@
 //! case, local headers that disagree with the directory, bytes that belong to two files, more than one folder at the root.
 
 mod archive;
+mod entry;
 mod error;
 mod package;
 mod signature;
@@ -19,9 +20,11 @@ mod zip_read;
 mod zip_write;
 
 pub use archive::{Format, MAX_ARCHIVE, format_of, read};
+pub use entry::Entry;
 pub use error::PackError;
 pub use package::{Package, PackedFile};
 pub use signature::{NAMESPACE, Signed, sign, verify};
-pub use tarball::{TarEntry, tar_entries};
+pub use tarball::tar_entries;
 pub use tree::{MAX_BYTES, MAX_FILE, MAX_FILES};
+pub use zip_read::zip_entries;
 pub use zip_write::zip;

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge: a program that signs and verifies")]
 
 use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -21,14 +22,26 @@ pub struct Signed {
     pub key: String,
 }
 
-/// Signs a file with a key; the signature stands beside it, with `.sig` after its name.
-pub fn sign(file: &Path, key: &Path) -> Result<(), PackError> {
-    let mut command = Command::new(PROGRAM);
-    command.args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).arg(file);
+/// Signs bytes with a key; returns the signature.
+pub fn sign(bytes: &[u8], key: &Path) -> Result<Vec<u8>, PackError> {
+    if !key.is_file() {
+        return Err(PackError::NotSigned(format!("there is no key at {}", key.display())));
+    }
+    let failed = |error: io::Error| PackError::NoSigner(error.to_string());
     // It asks for the words of a key on the terminal by itself.
-    command.stdin(Stdio::inherit()).stdout(Stdio::null());
-    let done = command.output().map_err(|error| PackError::NoSigner(error.to_string()))?;
-    if done.status.success() { Ok(()) } else { Err(PackError::Signature(told(&done))) }
+    let mut child = Command::new(PROGRAM)
+        .args(["-Y", "sign", "-n", NAMESPACE, "-f"])
+        .arg(key)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    // It reads everything before it writes; one that does not read says why below.
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(bytes));
+    let done = child.wait_with_output().map_err(failed)?;
+    let is_signed = done.status.success() && done.stdout.starts_with(b"-----BEGIN SSH SIGNATURE");
+    if is_signed { Ok(done.stdout) } else { Err(PackError::NotSigned(told(&done))) }
 }
 
 /// Verifies that a file was signed by somebody in the file of allowed signers; returns who it was.

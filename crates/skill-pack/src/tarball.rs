@@ -6,7 +6,7 @@ use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
 
 use crate::tree::{MAX_BYTES, MAX_FILES, Tree};
-use crate::{PackError, Package};
+use crate::{Entry, PackError, Package};
 
 /// How much the headers of all entries may add to their bytes.
 const MAX_HEADERS: u64 = (MAX_FILES as u64) * 2048;
@@ -14,45 +14,27 @@ const MAX_HEADERS: u64 = (MAX_FILES as u64) * 2048;
 const MAX_RATIO: u64 = 200;
 /// What grows less than this is no bomb, whatever it grew from.
 const SMALL: u64 = 1 << 20;
+/// What everything in a tarball is a multiple of.
+const BLOCK: u64 = 512;
 
 /// Reads a tarball of one skill.
 pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
     let mut tree = Tree::default();
+    // `tar czf x.tgz ./pdf` puts `./` before every name; all readers take that for nothing.
+    let plain = |name: &str| name.strip_prefix("./").unwrap_or(name).to_owned();
     tar_entries(bytes, |entry| match entry {
-        TarEntry::Folder(name) => tree.folder(name),
-        TarEntry::File { name, executable, bytes } => tree.file(name, (executable, bytes)),
-        TarEntry::Other { name, kind } => Err(PackError::Kind { name: name.to_owned(), kind }),
+        Entry::Folder("." | "./") => Ok(()),
+        Entry::Folder(name) => tree.folder(&plain(name)),
+        Entry::File { name, executable, bytes } => tree.file(&plain(name), (executable, bytes)),
+        Entry::Other { name, kind } => Err(PackError::Kind { name: name.to_owned(), kind }),
     })?;
     tree.package()
-}
-
-/// What stands in a tarball.
-#[derive(Debug)]
-pub enum TarEntry<'a> {
-    /// A folder.
-    Folder(&'a str),
-    /// A file.
-    File {
-        /// Its name, as it stands there.
-        name: &'a str,
-        /// Whether it may be run.
-        executable: bool,
-        /// What it holds.
-        bytes: Vec<u8>,
-    },
-    /// Anything else: links, devices.
-    Other {
-        /// Its name, as it stands there.
-        name: &'a str,
-        /// What it is.
-        kind: &'static str,
-    },
 }
 
 /// Hands on every entry of a tarball, in order, bounded in number and size. Names are not looked at.
 pub fn tar_entries(
     bytes: &[u8],
-    mut take: impl FnMut(TarEntry<'_>) -> Result<(), PackError>,
+    mut take: impl FnMut(Entry<'_>) -> Result<(), PackError>,
 ) -> Result<(), PackError> {
     let packed = bytes.len() as u64;
     let limit = MAX_BYTES + MAX_HEADERS;
@@ -78,6 +60,7 @@ pub fn tar_entries(
         let found = unpacked.len() as u64;
         return Err(PackError::Limit { what: "bytes of all files", found, limit: MAX_BYTES });
     }
+    let mut end = 0;
     let mut archive = Archive::new(unpacked.as_slice());
     for (number, entry) in archive.entries().map_err(malformed)?.enumerate() {
         if number >= MAX_FILES {
@@ -91,19 +74,46 @@ pub fn tar_entries(
             why: "it is not UTF-8".to_owned(),
         })?;
         let kind = entry.header().entry_type();
+        check_pax(&mut entry, &name)?;
+        end = entry.raw_file_position() + entry.size().next_multiple_of(BLOCK);
         let executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
         let taken = match kind {
-            EntryType::Directory => TarEntry::Folder(&name),
+            EntryType::Directory if entry.size() > 0 => {
+                return Err(PackError::Malformed(format!("the folder `{name}` holds bytes")));
+            }
+            EntryType::Directory => Entry::Folder(&name),
             EntryType::Regular => {
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes).map_err(malformed)?;
-                TarEntry::File { name: &name, executable, bytes }
+                Entry::File { name: &name, executable, bytes }
             }
-            // Says something of the whole tarball; git writes one.
             EntryType::XGlobalHeader => continue,
-            other => TarEntry::Other { name: &name, kind: kind_of(other) },
+            other => Entry::Other { name: &name, kind: kind_of(other) },
         };
         take(taken)?;
+    }
+    let rest = usize::try_from(end).ok().and_then(|end| unpacked.get(end..)).unwrap_or_default();
+    if rest.iter().any(|byte| *byte != 0) {
+        return Err(PackError::Malformed("there is something after its last entry".to_owned()));
+    }
+    Ok(())
+}
+
+/// Refuses what only some readers understand: files with holes, which have another name there, and a header that says something of the entries after it, unless it is a
+/// comment as git writes it.
+fn check_pax<R: Read>(entry: &mut tar::Entry<'_, R>, name: &str) -> Result<(), PackError> {
+    let is_global = entry.header().entry_type() == EntryType::XGlobalHeader;
+    let malformed = |error: std::io::Error| PackError::Malformed(error.to_string());
+    for field in entry.pax_extensions().map_err(malformed)?.into_iter().flatten() {
+        let field = field.map_err(malformed)?;
+        let key = field.key_bytes();
+        if is_global && !matches!(key, b"comment" | b"mtime" | b"charset" | b"hdrcharset") {
+            return Err(PackError::Unsupported("a header for all entries"));
+        }
+        if key.starts_with(b"GNU.sparse") {
+            let kind = "a file with holes";
+            return Err(PackError::Kind { name: name.to_owned(), kind });
+        }
     }
     Ok(())
 }

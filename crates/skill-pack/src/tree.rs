@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use skill::RelPath;
+use skill::{RelPath, is_ignorable, is_unsafe_to_show};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{PackError, Package, PackedFile};
@@ -38,11 +38,6 @@ enum What {
 }
 
 impl Tree {
-    /// Returns how many bytes may still come.
-    pub(crate) fn room(&self) -> u64 {
-        MAX_BYTES.saturating_sub(self.bytes).min(MAX_FILE)
-    }
-
     /// Adds a file.
     pub(crate) fn file(
         &mut self,
@@ -98,7 +93,9 @@ impl Tree {
 
     fn note(&mut self, name: &str, what: What) -> Result<(), PackError> {
         let wrong = |why: String| Err(PackError::Name { name: name.to_owned(), why });
-        let key: String = name.nfkc().collect::<String>().to_lowercase().nfc().collect();
+        // Upper case first: `ß` is `SS` there, as it is to systems that fold names.
+        let folded = name.nfkc().collect::<String>().to_uppercase().to_lowercase();
+        let key: String = folded.nfc().collect();
         let Some((before, kind)) = self.seen.get_mut(&key) else {
             self.seen.insert(key, (name.to_owned(), what));
             return Ok(());
@@ -172,11 +169,18 @@ fn unusable(part: &str) -> Option<String> {
     if part.contains([':', '*', '?', '"', '<', '>', '|']) {
         return Some("it has a character that some systems refuse".to_owned());
     }
-    let stem = part.split('.').next().unwrap_or(part).to_ascii_lowercase();
-    let is_device = matches!(stem.as_str(), "con" | "prn" | "aux" | "nul")
-        || (stem.len() == 4
-            && (stem.starts_with("com") || stem.starts_with("lpt"))
-            && stem.as_bytes()[3].is_ascii_digit());
+    if part.chars().any(|c| is_ignorable(c) || is_unsafe_to_show(c)) {
+        return Some("it has a character that is not seen, or that hides others".to_owned());
+    }
+    let stem = part.split('.').next().unwrap_or(part).trim_end().to_lowercase();
+    let is_port = |stem: &str| {
+        let number = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
+        let mut number = number.into_iter().flat_map(str::chars);
+        let is_one = number.next().is_some_and(|c| c.is_ascii_digit() || "¹²³".contains(c));
+        is_one && number.next().is_none()
+    };
+    let is_device = matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$")
+        || is_port(&stem);
     is_device.then(|| format!("`{part}` is the name of a device on some systems"))
 }
 
@@ -233,6 +237,12 @@ mod tests {
             vec!["pdf/SKILL.md", "pdf/nul.txt"],
             vec!["pdf/SKILL.md", "pdf/.git/config"],
             vec!["pdf/SKILL.md", "pdf/COM1"],
+            vec!["pdf/SKILL.md", "pdf/LPT²"],
+            vec!["pdf/SKILL.md", "pdf/CONIN$"],
+            vec!["pdf/SKILL.md", "pdf/con .txt"],
+            vec!["pdf/SKILL.md", "pdf/straße", "pdf/STRASSE"],
+            vec!["pdf/SKILL.md", "pdf/a\u{200b}"],
+            vec!["pdf/SKILL.md", "pdf/a\u{202e}gpj.sh"],
             vec!["pdf/SKILL.md", "pdf/x."],
             vec!["pdf/SKILL.md", "pdf/a:b"],
             vec!["/"],

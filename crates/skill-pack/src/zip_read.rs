@@ -4,8 +4,8 @@ use std::io::Read;
 
 use flate2::read::DeflateDecoder;
 
-use crate::tree::{MAX_FILES, Tree};
-use crate::{PackError, Package};
+use crate::tree::{MAX_BYTES, MAX_FILE, MAX_FILES, Tree};
+use crate::{Entry, PackError, Package};
 
 const LOCAL: [u8; 4] = *b"PK\x03\x04";
 const CENTRAL: [u8; 4] = *b"PK\x01\x02";
@@ -69,6 +69,20 @@ struct Listed {
 
 /// Reads a ZIP file of one skill.
 pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
+    let mut tree = Tree::default();
+    zip_entries(bytes, |entry| match entry {
+        Entry::Folder(name) => tree.folder(name),
+        Entry::File { name, executable, bytes } => tree.file(name, (executable, bytes)),
+        Entry::Other { name, kind } => Err(PackError::Kind { name: name.to_owned(), kind }),
+    })?;
+    tree.package()
+}
+
+/// Hands on every entry of a ZIP file, in the order of its directory, bounded in number and size. Names are not looked at.
+pub fn zip_entries(
+    bytes: &[u8],
+    mut take: impl FnMut(Entry<'_>) -> Result<(), PackError>,
+) -> Result<(), PackError> {
     let whole = bytes.len() as u64;
     let bytes = Bytes(bytes);
     let (listed, start) = directory(&bytes)?;
@@ -77,21 +91,22 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
     if size > 8 * SMALL && size > whole.saturating_mul(MAX_RATIO) {
         return Err(PackError::Bomb { name: "the archive".to_owned(), packed: whole, size });
     }
-    let mut tree = Tree::default();
+    let mut room = MAX_BYTES;
     let mut ranges = Vec::new();
     for entry in &listed {
         let (data, end) = data(&bytes, entry)?;
         ranges.push((entry.at, end, entry.flags & 8 != 0));
-        match kind(entry)? {
-            Kind::Folder if data.is_empty() => tree.folder(&entry.name)?,
-            Kind::Folder => {
-                return Err(malformed(format!("the folder `{}` holds bytes", entry.name)));
-            }
+        let name = entry.name.as_str();
+        take(match kind(entry)? {
+            Kind::Folder if data.is_empty() => Entry::Folder(name),
+            Kind::Folder => return Err(malformed(format!("the folder `{name}` holds bytes"))),
+            Kind::Other(kind) => Entry::Other { name, kind },
             Kind::File { executable } => {
-                let content = unpacked(entry, data, tree.room())?;
-                tree.file(&entry.name, (executable, content))?;
+                let bytes = unpacked(entry, data, room.min(MAX_FILE))?;
+                room -= bytes.len() as u64;
+                Entry::File { name, executable, bytes }
             }
-        }
+        })?;
     }
     ranges.sort_unstable();
     let mut expected = 0;
@@ -106,7 +121,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
     if expected != start {
         return Err(malformed("there are bytes that belong to no entry"));
     }
-    tree.package()
+    Ok(())
 }
 
 /// Reads the directory, which stands at the very end, and says where it begins.
@@ -215,6 +230,7 @@ fn data<'a>(bytes: &Bytes<'a>, entry: &Listed) -> Result<(&'a [u8], usize), Pack
 
 enum Kind {
     Folder,
+    Other(&'static str),
     File { executable: bool },
 }
 
@@ -222,15 +238,14 @@ fn kind(entry: &Listed) -> Result<Kind, PackError> {
     let name = entry.name.clone();
     let is_folder = name.ends_with('/');
     let format = entry.mode.map_or(0, |mode| mode & 0o170_000);
-    let wrong = |kind: &'static str| Err(PackError::Kind { name: name.clone(), kind });
     match format {
         0 => {}
         0o100_000 if !is_folder => {}
         0o040_000 if is_folder => {}
-        0o120_000 => return wrong("a link"),
-        0o020_000 | 0o060_000 => return wrong("a device"),
-        0o010_000 => return wrong("a FIFO"),
-        0o140_000 => return wrong("a socket"),
+        0o120_000 => return Ok(Kind::Other("a link")),
+        0o020_000 | 0o060_000 => return Ok(Kind::Other("a device")),
+        0o010_000 => return Ok(Kind::Other("a FIFO")),
+        0o140_000 => return Ok(Kind::Other("a socket")),
         _ => return Err(malformed(format!("`{name}` is not what its name says"))),
     }
     if is_folder {

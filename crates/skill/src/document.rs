@@ -127,6 +127,38 @@ pub fn raw_frontmatter(text: &str) -> Option<Value> {
     ))
 }
 
+/// Reports an `arguments.schema` that `judge` says something against.
+pub fn check_argument_schema(
+    input: &Input<'_>,
+    strictness: Strictness,
+    judge: impl FnOnce(&serde_json::Value) -> Option<String>,
+) -> Vec<Diagnostic> {
+    let Ok(text) = std::str::from_utf8(input.bytes) else { return Vec::new() };
+    let source = Source::new(text);
+    // What else is wrong is told by whoever reads the whole.
+    let schema = {
+        let mut unheard = Report::new(input.file, &source, strictness);
+        fence::split(text, &mut unheard)
+            .and_then(|parts| yaml::read(text, parts.frontmatter, &mut unheard))
+            .and_then(|mapping| child(mapping.entries, "arguments"))
+            .and_then(|arguments| match arguments.data {
+                yaml::Data::Map(entries) => child(entries, "schema"),
+                _ => None,
+            })
+    };
+    let Some(schema) = schema else { return Vec::new() };
+    let mut report = Report::new(input.file, &source, strictness);
+    if let Some(why) = judge(&schema.to_value().to_json()) {
+        let hint = "expected a JSON Schema of an object, with nothing that is looked up elsewhere";
+        report.add_with_hint(Code::BadValue, schema.range, why, hint);
+    }
+    report.finish()
+}
+
+fn child(entries: Vec<yaml::Entry>, key: &str) -> Option<yaml::Node> {
+    entries.into_iter().find(|entry| entry.key == key).map(|entry| entry.value)
+}
+
 fn read(
     input: &Input<'_>,
     text: &str,

@@ -28,6 +28,7 @@ mod field;
 mod frontmatter;
 mod identifier;
 pub mod json;
+mod library;
 mod manifest;
 mod marker;
 mod migrate;
@@ -52,7 +53,8 @@ pub use digest::{
 };
 pub use document::{
     Document, Head, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
-    SKILL_FILE_FALLBACK, frontmatter_end, parse, parse_head, raw_frontmatter,
+    SKILL_FILE_FALLBACK, check_argument_schema, frontmatter_end, parse, parse_head,
+    raw_frontmatter,
 };
 pub use edit::{set_frontmatter, set_yaml};
 use field::{FIELDS, Owner};
@@ -61,6 +63,7 @@ pub use frontmatter::{
     MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,
 };
 pub use identifier::{Identifier, IdentifierError};
+pub use library::{LibraryKind, NeededLibrary};
 pub use manifest::{
     Command, CommandKind, DeclaredCapabilities, DeclaredFilesystem, DeclaredList,
     LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, RESERVED_COMMANDS, Tree, TreeEntry,

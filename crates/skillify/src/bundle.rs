@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use skill::{MAX_DESCRIPTION, MAX_NAME, RelPath, SKILL_FILE, is_unsafe_to_show};
+use skill::{MAX_DESCRIPTION, MAX_NAME, NeededLibrary, RelPath, SKILL_FILE, is_unsafe_to_show};
 use skill_pack::{Package, PackedFile};
 
 use crate::{Kind, Library, Topic};
@@ -85,6 +85,7 @@ impl Library {
             // A crate is no library that could be looked for: cargo fetches it.
             Kind::Rust => None,
         };
+        let library = library.filter(|name| NeededLibrary::parse(name).is_some());
         let mut text = format!("skill_format: {}\nname: {name}\n", skill::SKILL_FORMAT);
         text += &format!("description: {}\n", Value::from(cut(&description, MAX_DESCRIPTION)));
         if let Some(license) = &self.license {
@@ -96,7 +97,8 @@ impl Library {
         }
         text += "trust: package\ninteraction: returning\n";
         text += &format!(
-            "generated_from:\n  package: {}\n  version: {}\n  source_hash: {}\n",
+            "generated_from:\n  kind: {}\n  package: {}\n  version: {}\n  source_hash: {}\n",
+            self.kind.word(),
             Value::from(self.name.as_str()),
             Value::from(self.version.as_str()),
             Value::from(self.source.to_string())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skill::Digest;
 use skill_fs::{AbsPath, Kind, Root, WalkLimits, walk};
-use skill_pack::{PackError, TarEntry, tar_entries};
+use skill_pack::{Entry, PackError, tar_entries, zip_entries};
 
 use crate::SkillifyError;
 
@@ -79,11 +79,26 @@ impl Files {
 
     /// Reads a tarball; its one folder at the root is left out.
     pub fn of_tarball(bytes: &[u8]) -> Result<Self, SkillifyError> {
+        Self::of_entries(
+            |take| tar_entries(bytes, take),
+            |name| name.split_once('/').map_or(name, |(_, path)| path),
+        )
+    }
+
+    /// Reads a wheel: a ZIP file that holds what is installed.
+    pub fn of_wheel(bytes: &[u8]) -> Result<Self, SkillifyError> {
+        Self::of_entries(|take| zip_entries(bytes, take), |name| name)
+    }
+
+    fn of_entries(
+        read: impl FnOnce(&mut dyn FnMut(Entry<'_>) -> Result<(), PackError>) -> Result<(), PackError>,
+        inside: fn(&str) -> &str,
+    ) -> Result<Self, SkillifyError> {
         let mut files = Self::default();
         let mut too_much = None;
-        tar_entries(bytes, |entry| {
-            let TarEntry::File { name, bytes, .. } = entry else { return Ok(()) };
-            let path = name.split_once('/').map_or(name, |(_, path)| path);
+        read(&mut |entry| {
+            let Entry::File { name, bytes, .. } = entry else { return Ok(()) };
+            let path = inside(name);
             let is_plain = skill::RelPath::new(path).is_ok();
             if is_plain && is_telling(path) && bytes.len() <= MAX_FILE {
                 too_much = files.add(path.to_owned(), bytes).err();

@@ -16,6 +16,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Returns the word for it in a bundle.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::R => "r",
+            Self::Python => "python",
+            Self::Rust => "rust",
+            Self::Npm => "npm",
+        }
+    }
+
     /// Returns what people call it.
     pub fn as_str(self) -> &'static str {
         match self {

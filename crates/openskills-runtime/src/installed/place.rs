@@ -6,10 +6,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use jiff::Timestamp;
 use skill_fs::{AbsPath, FsError, Root, replace_folder};
 use skill_pack::Package;
 
-use crate::RuntimeError;
+use crate::{RuntimeError, rfc3339};
 
 fn failed(path: &Path, source: io::Error) -> RuntimeError {
     FsError::Io { path: path.display().to_string(), source }.into()
@@ -73,8 +74,17 @@ pub(crate) fn aside(skills: &AbsPath, name: &str, when: &str) -> Result<AbsPath,
         })
         .find(|to| fs::symlink_metadata(to.as_path()).is_err());
     let to = to.ok_or_else(|| failed(backups.as_path(), io::ErrorKind::AlreadyExists.into()))?;
-    copy(skills.join(name).as_path(), to.as_path())?;
+    if let Err(error) = copy(skills.join(name).as_path(), to.as_path()) {
+        // Half of a copy is none.
+        let _ = fs::remove_dir_all(to.as_path());
+        return Err(error);
+    }
     Ok(to)
+}
+
+/// Copies a folder of skills' one that somebody edited to the backups beside it, now; returns where that is.
+pub fn put_aside(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
+    aside(skills, name, &rfc3339(Timestamp::now()))
 }
 
 /// Copies a folder with everything in it; links stay links.

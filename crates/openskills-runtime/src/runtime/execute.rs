@@ -128,6 +128,7 @@ impl OpenSkillRuntime {
         }
         if options.dry_run {
             done.note = may_commit(permit, &done.changes).err();
+            done.held_back = held_back(permit.plan().side_effects.as_deref());
         }
         let is_good = done.ended == Ended::Exited(0);
         let fate = match &layer {
@@ -199,6 +200,17 @@ impl OpenSkillRuntime {
     }
 }
 
+/// Returns what a dry run does not show, by what the skill says of itself: files that it changes are seen, what it sends or starts elsewhere is not done.
+fn held_back(side_effects: Option<&[&'static str]>) -> Vec<&'static str> {
+    match side_effects {
+        None => vec!["unknown"],
+        Some(effects) => {
+            let is_held = |effect: &&&str| matches!(**effect, "network" | "external");
+            effects.iter().filter(is_held).copied().collect()
+        }
+    }
+}
+
 /// What a run leaves.
 pub(super) struct Ran {
     pub(super) outcome: Outcome,
@@ -262,6 +274,7 @@ impl Execution {
             diff: None,
             note: None,
             committed: false,
+            held_back: Vec::new(),
             enforced: outcome.enforced,
             tier: outcome.tier,
             wasm,

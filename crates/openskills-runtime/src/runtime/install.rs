@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 use skill::capabilities::{Declared, PowerChange, Powers};
-use skill::{Diagnostic, Digest, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness, parse};
+use skill::{
+    Diagnostic, Digest, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness,
+    check_argument_schema, parse,
+};
 use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, walk};
 use skill_pack::{Package, Signed};
 
@@ -13,7 +16,7 @@ use crate::event::InstallRecord;
 use crate::installed::{Installed, InstalledSkills, SignatureRecord, aside, put, take_away};
 use crate::project::find_project;
 use crate::state::{lock_state, nowhere};
-use crate::{Audited, Event, RuntimeError, rfc3339};
+use crate::{Audited, Event, RuntimeError, argument_schema_problem, rfc3339};
 
 /// Whom a skill is installed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +78,20 @@ pub struct InstallDone {
     pub folder: AbsPath,
     /// Where what somebody had edited is kept.
     pub backup: Option<AbsPath>,
+}
+
+impl InstallPlan {
+    /// Returns true if nothing is left to do: the very same is there, and all that is known of where it is from is written down.
+    pub fn is_known(&self) -> bool {
+        let Some(before) = self.before.as_ref().filter(|_| self.is_same) else { return false };
+        let InstallOrigin { source, origin_url, signed, .. } = &self.origin;
+        let is_signer = |signed: &Signed| {
+            before.signature.as_ref().is_some_and(|known| known.key == signed.key)
+        };
+        before.source == *source
+            && (origin_url.is_none() || before.origin_url == *origin_url)
+            && signed.as_ref().is_none_or(is_signer)
+    }
 }
 
 impl OpenSkillRuntime {
@@ -187,6 +204,11 @@ impl OpenSkillRuntime {
         })?;
         let declared = Declared::of(&document.frontmatter, manifest.as_ref());
         let version = document.frontmatter.metadata_text("version");
+        let schema = check_argument_schema(&input, Strictness::Strict, argument_schema_problem);
+        if schema.iter().any(|problem| problem.severity == Severity::Error) {
+            let file = format!("{}/{SKILL_FILE}", package.name);
+            return Err(RuntimeError::InvalidManifest { file, diagnostics: schema });
+        }
         let warnings = parsed.diagnostics;
         let warnings = warnings.into_iter().filter(|one| one.severity != Severity::Note).collect();
         Ok((declared, version, warnings))

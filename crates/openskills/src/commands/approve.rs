@@ -122,7 +122,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     }
     let consent = Consent::of((args.yes, args.json));
     audited.as_ref().map_or(Ok(()), |audited| consent.check(audited))?;
-    if !consent.agreed(&mut context.ui, "nothing was approved")? {
+    if !consent.agreed(&mut context.ui, "Approve?", "nothing was approved")? {
         return Ok(ExitCode::from(REFUSED));
     }
     let expires_at = match args.expires {

@@ -151,15 +151,37 @@ pub(crate) struct RemoveArgs {
     look: ProjectArgs,
 }
 
+/// What is known of a signature.
+enum Signature {
+    /// There is none.
+    None,
+    /// There is one, and nobody said who may sign.
+    Unverified,
+    /// It holds.
+    Verified(Signed),
+}
+
+impl Signature {
+    fn told(&self) -> String {
+        match self {
+            Self::None => "nobody, as far as is known".to_owned(),
+            Self::Unverified => {
+                "somebody; it is not verified, since nobody is named in allowed_signers".to_owned()
+            }
+            Self::Verified(signed) => format!("{} ({})", signed.signer, signed.key),
+        }
+    }
+}
+
 pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
-    let (package, origin) = taken(context, args)?;
+    let (package, origin, signature) = taken(context, args)?;
     let runtime = runtime(args.look.look().config(context)?);
     let plan = runtime.plan_install(package, args.place.place(), origin.clone())?;
     if !args.json {
-        let shown = shown(&plan, &origin);
+        let shown = shown(&plan, &origin, &signature);
         context.ui.error(&shown)?;
     }
-    if plan.is_same && plan.before.as_ref().is_some_and(|before| before.source == origin.source) {
+    if plan.is_known() {
         tell(context, args, &plan, None, "is there already")?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -169,7 +191,7 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         tell(context, args, &plan, None, "would be installed")?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !consent.agreed(&mut context.ui, "nothing was installed")? {
+    if !consent.agreed(&mut context.ui, "Install it?", "nothing was installed")? {
         return Ok(ExitCode::from(REFUSED));
     }
     let done = runtime.install(&plan)?;
@@ -178,7 +200,10 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
 }
 
 /// Reads what is to be installed.
-fn taken(context: &Context, args: &InstallArgs) -> Result<(Package, InstallOrigin), RuntimeError> {
+fn taken(
+    context: &Context,
+    args: &InstallArgs,
+) -> Result<(Package, InstallOrigin, Signature), RuntimeError> {
     let shown = args.source.display();
     if args.source.to_string_lossy().contains("://") {
         return Err(RuntimeError::Setup {
@@ -204,7 +229,7 @@ fn taken(context: &Context, args: &InstallArgs) -> Result<(Package, InstallOrigi
             let message = "a folder has no signature; only archives do".to_owned();
             return Err(RuntimeError::PermissionDenied { message, hint: None });
         }
-        return Ok((Package::of_folder(&path)?, origin));
+        return Ok((Package::of_folder(&path)?, origin, Signature::None));
     }
     if !metadata.is_file() {
         return Err(wrong("it is neither a file nor a folder".to_owned()));
@@ -215,9 +240,12 @@ fn taken(context: &Context, args: &InstallArgs) -> Result<(Package, InstallOrigi
     }
     let bytes = std::fs::read(path.as_path()).map_err(|error| wrong(error.to_string()))?;
     // A stranger's archive is not even looked into before its signature holds.
-    origin.signed = signed(context, args, &path, &bytes)?;
+    let signature = signed(context, args, &path, &bytes)?;
+    if let Signature::Verified(signed) = &signature {
+        origin.signed = Some(signed.clone());
+    }
     origin.archive = Some(Digest::of(&bytes));
-    Ok((read(&bytes)?, origin))
+    Ok((read(&bytes)?, origin, signature))
 }
 
 /// Verifies the signature of an archive, if there is one.
@@ -226,11 +254,11 @@ fn signed(
     args: &InstallArgs,
     archive: &AbsPath,
     bytes: &[u8],
-) -> Result<Option<Signed>, RuntimeError> {
+) -> Result<Signature, RuntimeError> {
     let beside = PathBuf::from(format!("{archive}.sig"));
     let signature = match &args.signature {
         Some(file) => Some(context.cwd.as_path().join(file)),
-        None => beside.is_file().then_some(beside),
+        None => std::fs::symlink_metadata(&beside).is_ok().then_some(beside),
     };
     let Some(signature) = signature else {
         if args.require_signature {
@@ -239,12 +267,12 @@ fn signed(
                 hint: Some("name it by --signature, or ask for a signed archive".to_owned()),
             });
         }
-        return Ok(None);
+        return Ok(Signature::None);
     };
     let usual = Places::from_environment()?.config.map(|config| config.join("allowed_signers"));
     let allowed = match (&args.allowed_signers, usual) {
         (Some(file), _) => Some(context.cwd.as_path().join(file)),
-        (None, Some(usual)) => Some(usual.as_path().to_owned()).filter(|file| file.is_file()),
+        (None, Some(usual)) => Some(usual.as_path().to_owned()).filter(|file| file.exists()),
         (None, None) => None,
     };
     let Some(allowed) = allowed else {
@@ -257,15 +285,17 @@ fn signed(
                 ),
             });
         }
-        return Ok(None);
+        return Ok(Signature::Unverified);
     };
-    // What is verified is what is read: a copy that nobody else writes to.
-    let failed =
-        |error: std::io::Error| RuntimeError::Setup { message: error.to_string(), hint: None };
-    let mut copy = tempfile::NamedTempFile::new().map_err(failed)?;
-    std::io::Write::write_all(&mut copy, bytes).map_err(failed)?;
-    match verify(copy.path(), &signature, &allowed) {
-        Ok(signed) => Ok(Some(signed)),
+    // What is verified is what is read: copies that nobody else writes to.
+    let copies = [
+        copied(bytes)?,
+        copied(&small("the signature", &signature)?)?,
+        copied(&small("the file of allowed signers", &allowed)?)?,
+    ];
+    let [file, sig, signers] = copies.each_ref().map(tempfile::NamedTempFile::path);
+    match verify(file, sig, signers) {
+        Ok(signed) => Ok(Signature::Verified(signed)),
         Err(error @ PackError::Signature(_)) => Err(RuntimeError::PermissionDenied {
             message: error.to_string(),
             hint: Some(format!("who may sign is in {}", shown_path(&allowed))),
@@ -274,12 +304,37 @@ fn signed(
     }
 }
 
+/// Reads a small file that the user named.
+fn small(what: &str, file: &Path) -> Result<Vec<u8>, RuntimeError> {
+    const MOST: u64 = 1 << 20;
+    let wrong = |why: String| RuntimeError::Setup {
+        message: format!("{what} cannot be read: {}: {why}", file.display()),
+        hint: None,
+    };
+    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(wrong("it is no file".to_owned()));
+    }
+    if metadata.len() > MOST {
+        return Err(wrong("it is larger than 1 MiB".to_owned()));
+    }
+    std::fs::read(file).map_err(|error| wrong(error.to_string()))
+}
+
+fn copied(bytes: &[u8]) -> Result<tempfile::NamedTempFile, RuntimeError> {
+    let failed =
+        |error: std::io::Error| RuntimeError::Setup { message: error.to_string(), hint: None };
+    let mut copy = tempfile::NamedTempFile::new().map_err(failed)?;
+    std::io::Write::write_all(&mut copy, bytes).map_err(failed)?;
+    Ok(copy)
+}
+
 fn shown_path(path: &Path) -> String {
     shell_word(&path.to_string_lossy()).into_owned()
 }
 
 /// Returns a plan as people read it.
-fn shown(plan: &InstallPlan, origin: &InstallOrigin) -> String {
+fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> String {
     let mut rows = vec![
         vec!["  from".to_owned(), origin.source.clone()],
         vec!["  to".to_owned(), plan.target.to_string()],
@@ -287,11 +342,7 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin) -> String {
     if !plan.version.is_empty() {
         rows.push(vec!["  version".to_owned(), plan.version.clone()]);
     }
-    let signature = match &origin.signed {
-        Some(signed) => format!("{} ({})", signed.signer, signed.key),
-        None => "nobody, as far as is known".to_owned(),
-    };
-    rows.push(vec!["  signed by".to_owned(), signature]);
+    rows.push(vec!["  signed by".to_owned(), signature.told()]);
     let mut text = format!("{}\n{}", safe_line(&plan.package.name), table(&rows, None));
     for problem in &plan.diagnostics {
         text += &format!("warning: {}\n", safe_line(&problem.message));

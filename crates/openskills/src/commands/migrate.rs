@@ -118,7 +118,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     let mut written = false;
     if !diff.is_empty() && !args.dry_run {
         let consent = Consent::of((args.yes, args.json));
-        if !consent.agreed(&mut context.ui, "nothing was written")? {
+        if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
             return Ok(ExitCode::from(REFUSED));
         }
         if text(&root, SKILL_FILE)? != before {

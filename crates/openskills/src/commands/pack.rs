@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openskills_runtime::skill_pack::{Package, sign, zip};
+use openskills_runtime::skill_pack::{Package, PackedFile, sign, zip};
 use openskills_runtime::{RuntimeError, shell_word};
 use skill::{Digest, Input, SKILL_FILE, Strictness, parse};
 use skill_fs::{AbsPath, real_path, write_file};
@@ -63,20 +63,38 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
     let usual = PathBuf::from(format!("{}.zip", package.name));
     let file = AbsPath::new(context.cwd.as_path().join(args.output.as_ref().unwrap_or(&usual)))?;
     let is_there = std::fs::read(file.as_path()).ok();
+    if file.as_path().starts_with(folder.as_path()) {
+        let message = format!("{file} would be in the skill that it is made of");
+        let hint = format!("name a file outside: --output ../{}.zip", package.name);
+        return Err(RuntimeError::Setup { message, hint: Some(hint) }.into());
+    }
     if is_there.as_ref().is_some_and(|there| *there != bytes) && !args.force {
-        let message = format!("{file} is there, and it is another");
+        let message = format!("{file} is there already, and holds something else");
         let hint = "replace it: --force; or name another file: --output FILE";
         return Err(RuntimeError::Setup { message, hint: Some(hint.to_owned()) }.into());
     }
-    write_file(&file, &bytes)?;
-    let mut signature = None;
-    if let Some(key) = &args.sign {
-        let path = format!("{file}.sig");
-        // `ssh-keygen` asks before it writes over one; this file is what was asked for.
-        let _ = std::fs::remove_file(&path);
-        sign(file.as_path(), &context.cwd.as_path().join(key)).map_err(RuntimeError::from)?;
-        signature = Some(path);
+    // What cannot be signed leaves everything as it is.
+    let signed = match &args.sign {
+        Some(key) => {
+            Some(sign(&bytes, &context.cwd.as_path().join(key)).map_err(RuntimeError::from)?)
+        }
+        None => None,
+    };
+    let changed = is_there.as_ref() != Some(&bytes);
+    if changed {
+        write_file(&file, &bytes)?;
     }
+    let signature = match signed {
+        Some(signed) => {
+            let path = AbsPath::new(format!("{file}.sig"))?;
+            write_file(&path, &signed)?;
+            Some(path.to_string())
+        }
+        None => None,
+    };
+    let stale = format!("{file}.sig");
+    let is_stale = signature.is_none() && changed && std::path::Path::new(&stale).exists();
+    let hidden = hidden(&package);
     let digest = Digest::of(&bytes).to_string();
     if args.json {
         context.ui.json(&PackJson {
@@ -85,6 +103,7 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
             file: file.to_string(),
             size: bytes.len(),
             files: package.files.len(),
+            hidden,
             digest,
             signature,
         })?;
@@ -92,12 +111,26 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
     }
     let told = format!("packed {} ({} bytes, {digest})", file, bytes.len());
     context.ui.out(&format!("{}\n", safe_line(&told)))?;
+    if !hidden.is_empty() {
+        let note = format!("note: files that begin with a dot are in it: {}", hidden.join(", "));
+        context.ui.error(&format!("{}\n", safe_line(&note)))?;
+    }
+    if is_stale {
+        let note = format!("note: {stale} is of what was there before; sign again by --sign KEY");
+        context.ui.error(&format!("{}\n", safe_line(&note)))?;
+    }
     if let Some(signature) = signature {
         context.ui.out(&format!("signed {}\n", safe_line(&signature)))?;
     }
     let next = format!("to install it: openskills install {}", shell_word(file.as_str()));
     context.ui.error(&format!("{}\n", safe_line(&next)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the files that a listing does not show: whoever gives a skill away should know of them.
+fn hidden(package: &Package) -> Vec<String> {
+    let is_hidden = |file: &&PackedFile| file.path.parts().any(|part| part.starts_with('.'));
+    package.files.iter().filter(is_hidden).map(|file| file.path.to_string()).collect()
 }
 
 /// Refuses a skill that whoever installs it would refuse.

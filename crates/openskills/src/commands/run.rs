@@ -281,6 +281,16 @@ pub(crate) fn exit_code_of(ended: Ended) -> u8 {
     }
 }
 
+/// Says what a dry run kept from happening.
+fn held_back(done: &Execution) -> Option<String> {
+    let why = match done.held_back.as_slice() {
+        [] => return None,
+        ["unknown"] => ", and the skill does not say what it changes (`side_effects`)".to_owned(),
+        held => format!(", and the skill says that it changes: {}", held.join(", ")),
+    };
+    Some(format!("a dry run reaches no host{why}; a real run may do more than this shows"))
+}
+
 /// Tells people what else there is to know.
 fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
     let mut notes = Vec::new();
@@ -336,6 +346,7 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     if !denied.is_empty() {
         notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
     }
+    notes.extend(held_back(done));
     if let Some(note) = &done.note {
         let refused = if args.dry_run { "a run that is not dry would be refused: " } else { "" };
         notes.push(format!("{refused}{note}"));
@@ -405,6 +416,7 @@ impl RunJson {
                     refused: change.refused.clone(),
                 })
                 .collect(),
+            held_back: done.held_back.iter().map(ToString::to_string).collect(),
             committed: done.committed,
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
             reached: done.reached.iter().map(|one| (one.host.clone(), one.allowed)).collect(),

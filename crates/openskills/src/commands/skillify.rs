@@ -5,12 +5,12 @@
     reason = "the edge: packages, bundles and a program that the user names"
 )]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use openskills_runtime::skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
-use openskills_runtime::{Places, RuntimeError, shell_word};
+use openskills_runtime::{Places, RuntimeError, put_aside, shell_word};
 use similar::TextDiff;
 use skill::{SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, FsError, make_private_folder, replace_folder};
@@ -29,7 +29,8 @@ the same bytes.
 
   R        a source tree or its tarball (DESCRIPTION, NAMESPACE, man/), or a library as it is
            installed
-  Python   a source tree or its tarball (pyproject.toml or PKG-INFO), or what is installed
+  Python   a source tree or its tarball (pyproject.toml or PKG-INFO), a wheel, or what is
+           installed
   Rust     a crate: its folder, or the .crate file
   npm      a package: its folder, or the .tgz file
 
@@ -38,9 +39,10 @@ Node.js; with `r:`, `python:` or `node:` before it as one of that kind alone.
 
 The bundle is kept in the cache by name, version and digest of the source, and never changed
 there. With --output it is written to DIR/NAME as well; a bundle that is there is replaced only
-if it was derived from the same package, and the difference is shown first. With --summarize
-each section goes to a program of yours on standard input (its name in SKILLIFY_SECTION), and
-what that writes takes its place; the bundle says so.
+if it was derived from the same package, and the difference is shown first; one that was edited
+is kept in the backups beside DIR. With --summarize each section goes to a program of yours on
+standard input (its name in SKILLIFY_SECTION), and what that writes takes its place; the bundle
+says so.
 
 Reads:  the package; the bundle that would be replaced
 Writes: the cache; with --output the bundle
@@ -85,11 +87,16 @@ pub(crate) struct SkillifyArgs {
 
 pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Result<ExitCode> {
     let places = Places::from_environment()?;
+    if args.package.trim().is_empty() {
+        let message = "there is no package without a name".to_owned();
+        let hint = Some("name a folder, a tarball, or an installed package".to_owned());
+        return Err(RuntimeError::Setup { message, hint }.into());
+    }
     let files = files(context, &places, &args.package)?;
     let library = derive(&files).map_err(|error| unusable(&args.package, &error.to_string()))?;
     let command = args.summarize.as_deref();
     let package = library.bundle(|name, text| summarized(command, name, text), command)?;
-    let kept = keep(&places, &library, &package)?;
+    let kept = if args.diff { None } else { keep(&places, &library, &package)? };
     let mut told = SkillifyJson {
         version: VERSION,
         name: package.name.clone(),
@@ -97,8 +104,10 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
         package_version: library.version.clone(),
         source_hash: library.source.to_string(),
         topics: library.topics.len(),
+        kind: library.kind.word().to_owned(),
         path: kept.as_ref().map(ToString::to_string),
         diff: None,
+        backup: None,
         written: false,
     };
     if let Some(output) = &args.output {
@@ -113,8 +122,16 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
         }
         if !args.diff && !diff.is_empty() {
             let consent = Consent::of((args.yes || before.is_none(), args.json));
-            if !consent.agreed(&mut context.ui, "nothing was written")? {
+            if !consent.agreed(&mut context.ui, "Replace it?", "nothing was written")? {
                 return Ok(ExitCode::from(REFUSED));
+            }
+            if let Some(before) = before.filter(|before| !is_kept(&places, &library, before)) {
+                let backup = put_aside(&skills, &before.name)?;
+                if !args.json {
+                    let note = format!("what was edited is kept in {backup}");
+                    context.ui.error(&format!("{}\n", safe_line(&note)))?;
+                }
+                told.backup = Some(backup.to_string());
             }
             write(&package, &skills, &target)?;
             told.written = true;
@@ -126,7 +143,11 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
         context.ui.json(&told)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let at = told.path.as_deref().unwrap_or("nowhere: there is no cache");
+    let at = match told.path.as_deref() {
+        Some(path) => path,
+        None if args.diff => "nothing was written",
+        None => "nowhere: there is no cache",
+    };
     let topics = counted(told.topics, "export");
     let line = format!("{} {} ({topics}): {at}", library.name, library.version);
     context.ui.out(&format!("{}\n", safe_line(&line)))?;
@@ -177,13 +198,13 @@ fn files(context: &Context, places: &Places, package: &str) -> Result<Files, Run
     let bytes = std::fs::read(&path).map_err(|error| unusable(package, &error.to_string()))?;
     match format_of(&bytes) {
         Some(Format::TarGz) => Files::of_tarball(&bytes).map_err(failed),
-        Some(Format::Zip) => Err(unusable(
-            package,
-            "ZIP files (wheels among them) are not read; unpack it, and name the folder",
-        )),
-        None => Err(unusable(package, "it is no tarball")),
+        Some(Format::Zip) => Files::of_wheel(&bytes).map_err(failed),
+        None => Err(unusable(package, "it is neither a tarball nor a wheel")),
     }
 }
+
+/// The most that a program may write for a section.
+const MAX_SECTION: u64 = 1 << 20;
 
 /// Has the user's program rewrite a section.
 fn summarized(
@@ -208,13 +229,22 @@ fn summarized(
     // It may write before it has read everything.
     let writing =
         std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(given.as_bytes())));
-    let done = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
-    let _ = writing.join();
-    if !done.status.success() {
-        return Err(failed(done.status.to_string()));
+    let mut written = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        let read = stdout.take(MAX_SECTION + 1).read_to_end(&mut written);
+        read.map_err(|error| failed(error.to_string()))?;
     }
-    let text =
-        String::from_utf8(done.stdout).map_err(|_| failed("it writes no UTF-8".to_owned()))?;
+    if written.len() as u64 > MAX_SECTION {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(failed("it writes more than 1 MiB".to_owned()));
+    }
+    let status = child.wait().map_err(|error| failed(error.to_string()))?;
+    let _ = writing.join();
+    if !status.success() {
+        return Err(failed(status.to_string()));
+    }
+    let text = String::from_utf8(written).map_err(|_| failed("it writes no UTF-8".to_owned()))?;
     if text.trim().is_empty() {
         return Err(failed("it writes nothing".to_owned()));
     }
@@ -227,23 +257,11 @@ fn keep(
     library: &Library,
     package: &Package,
 ) -> Result<Option<AbsPath>, RuntimeError> {
-    let Some(cache) = &places.cache else { return Ok(None) };
-    let plain = |text: &str| -> String {
-        let text: String = text
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' })
-            .take(60)
-            .collect();
-        if text.trim_matches('.').is_empty() { "_".to_owned() } else { text }
-    };
+    let Some(derived) = derived(places, library) else { return Ok(None) };
     let all: Vec<u8> = package.files.iter().flat_map(|file| file.bytes.iter().copied()).collect();
     let (source, made) = (library.source.to_string(), skill::Digest::of(&all).to_string());
     let hash = format!("{}-{}", &source[7..23], &made[7..15]);
-    let folder = cache
-        .join("skillified")
-        .join(plain(&library.name))
-        .join(plain(&library.version))
-        .join(hash);
+    let folder = derived.join(plain(&library.version)).join(hash);
     let target = folder.join(&package.name);
     if target.as_path().is_dir() {
         return Ok(Some(target));
@@ -251,6 +269,34 @@ fn keep(
     make_private_folder(&folder)?;
     write(package, &folder, &target)?;
     Ok(Some(target))
+}
+
+/// Returns the folder of all bundles that were derived from a package.
+fn derived(places: &Places, library: &Library) -> Option<AbsPath> {
+    Some(places.cache.as_ref()?.join("skillified").join(plain(&library.name)))
+}
+
+/// Returns true if a bundle is as it was derived once: it can be had again.
+fn is_kept(places: &Places, library: &Library, bundle: &Package) -> bool {
+    let Some(derived) = derived(places, library) else { return false };
+    let below = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        entries.map(|entry| entry.path())
+    };
+    let mut kept = below(derived.as_path().to_owned()).flat_map(below);
+    kept.any(|folder| {
+        let kept = AbsPath::new(folder.join(&bundle.name)).ok();
+        kept.is_some_and(|kept| Package::of_folder(&kept).is_ok_and(|kept| kept == *bundle))
+    })
+}
+
+fn plain(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' })
+        .take(60)
+        .collect();
+    if text.trim_matches('.').is_empty() { "_".to_owned() } else { text }
 }
 
 /// Writes a bundle in one step.
@@ -271,22 +317,27 @@ fn write(package: &Package, skills: &AbsPath, target: &AbsPath) -> Result<(), Ru
 
 /// Returns the bundle that would be replaced. One that was not derived from the same package is somebody's own.
 fn replaced(target: &AbsPath, library: &Library) -> Result<Option<Package>, RuntimeError> {
-    if std::fs::symlink_metadata(target.as_path()).is_err() {
-        return Ok(None);
+    let Ok(found) = std::fs::symlink_metadata(target.as_path()) else { return Ok(None) };
+    let stays = |what: &str| RuntimeError::Setup {
+        message: format!("{target} is there, and it {what}"),
+        hint: Some("name another folder by --output, or move it away".to_owned()),
+    };
+    if !found.is_dir() {
+        return Err(stays("is no folder"));
     }
-    let before = Package::of_folder(target)?;
+    let other =
+        format!("was not derived from the {} package `{}`", library.kind.as_str(), library.name);
+    let before = Package::of_folder(target).map_err(|_| stays(&other))?;
     let text =
         before.file(SKILL_FILE).map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
     let fields = text.as_deref().and_then(raw_frontmatter).map(|raw| raw.to_json());
-    let from = fields
-        .and_then(|fields| Some(fields.pointer("/generated_from/package")?.as_str()?.to_owned()));
-    if from.as_deref() == Some(library.name.as_str()) {
-        return Ok(Some(before));
-    }
-    Err(RuntimeError::Setup {
-        message: format!("{target} is there, and it was not derived from `{}`", library.name),
-        hint: Some("name another folder by --output, or move it away".to_owned()),
-    })
+    let from = |key: &str| {
+        let value = fields.as_ref()?.pointer(&format!("/generated_from/{key}"))?;
+        Some(value.as_str()?.to_owned())
+    };
+    let is_same = from("package").as_deref() == Some(library.name.as_str())
+        && from("kind").as_deref() == Some(library.kind.word());
+    if is_same { Ok(Some(before)) } else { Err(stays(&other)) }
 }
 
 /// Returns how a bundle differs from the one before it.

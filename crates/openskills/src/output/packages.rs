@@ -18,6 +18,8 @@ pub struct PackJson {
     pub size: usize,
     /// How many files are in it.
     pub files: usize,
+    /// Those of them that begin with a dot, or are below a folder that does.
+    pub hidden: Vec<String>,
     /// Its digest.
     pub digest: String,
     /// Its signature, if it was signed.
@@ -138,6 +140,8 @@ pub struct SkillifyJson {
     pub version: u32,
     /// The name of the skill.
     pub name: String,
+    /// The kind of package: `r`, `python`, `rust` or `npm`.
+    pub kind: String,
     /// The package.
     pub package: String,
     /// Its version.
@@ -152,6 +156,9 @@ pub struct SkillifyJson {
     /// How it differs from the bundle in `--output`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Where the bundle that somebody had edited is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
     /// Whether it was written there.
     pub written: bool,
 }

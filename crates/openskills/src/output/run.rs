@@ -26,6 +26,8 @@ pub struct RunJson {
     pub violations: Vec<ViolationJson>,
     /// What it changed in its workspace.
     pub changes: Vec<ChangeJson>,
+    /// What a dry run kept from happening, of what the skill says that it does beyond files: `network`, `external`; `unknown` where it says nothing.
+    pub held_back: Vec<String>,
     /// Whether those changes were made.
     pub committed: bool,
     /// What held while it ran.

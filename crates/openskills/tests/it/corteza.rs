@@ -133,6 +133,68 @@ fn a_dry_run_reaches_no_host() {
 }
 
 #[test]
+fn a_dry_run_says_what_it_kept_from_happening_by_what_is_declared() {
+    for (declared, held, told) in [
+        (
+            "side_effects: [network, external]\n",
+            json!(["external", "network"]),
+            "says that it changes",
+        ),
+        ("side_effects: [filesystem]\n", json!([]), ""),
+        ("side_effects: [none]\n", json!([]), ""),
+        ("", json!(["unknown"]), "does not say what it changes"),
+    ] {
+        let env = TestEnv::with(&format!(
+            "//- /s/net/SKILL.md\n---\nname: net\ndescription: d\n{declared}---\nBody.\n//- /s/net/scripts/a.sh\necho hello\n"
+        ));
+        std::fs::create_dir(env.path("w")).unwrap();
+        assert_eq!(openskills(&env, "approve net --dir s --yes").code, Some(0));
+        let dry = openskills(&env, "run net --dir s --workspace w --dry-run");
+        assert_eq!(dry.code, Some(0), "{}", dry.stderr);
+        let is_told = dry.stderr.contains("a dry run reaches no host");
+        assert_eq!(is_told, !told.is_empty(), "{declared}: {}", dry.stderr);
+        assert!(dry.stderr.contains(told), "{declared}: {}", dry.stderr);
+        let dry = openskills(&env, "run net --dir s --workspace w --dry-run --json").stdout;
+        let mut held_back = serde_json::from_str::<Value>(&dry).unwrap()["heldBack"].clone();
+        if let Some(all) = held_back.as_array_mut() {
+            all.sort_by_key(ToString::to_string);
+        }
+        assert_eq!(held_back, held, "{declared}");
+        let run = openskills(&env, "run net --dir s --workspace w");
+        assert!(!run.stderr.contains("dry run"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_checked_is_invalid_and_not_activated() {
+    for (field, told) in [
+        ("library_depends: [../etc]", "no name of a library"),
+        ("library_depends: {pensar: 1}", "library_depends"),
+        ("library_depends: [[pensar]]", "library_depends"),
+        ("library_depends: [pensar>=new]", "no name of a library"),
+        ("arguments: {scheme: {}}", "a mapping with `schema`"),
+        ("arguments: {schema: [1]}", "it is no mapping"),
+        ("arguments: {schema: {type: objekt}}", "objekt"),
+        (
+            "arguments: {schema: {type: object, properties: {a: {$ref: 'file:///etc/passwd'}}}}",
+            "not looked up",
+        ),
+    ] {
+        let env = TestEnv::with(&format!(
+            "//- /s/odd/SKILL.md\n---\nname: odd\ndescription: d\n{field}\n---\nBody.\n"
+        ));
+        let run = openskills(&env, "validate s/odd");
+        assert_eq!(run.code, Some(1), "{field}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains(told) && run.stderr.contains("SKILL.md:4:"), "{}", run.stderr);
+        let run = openskills(&env, "activate odd --dir s");
+        assert_eq!(run.code, Some(1), "{field}: {}{}", run.stdout, run.stderr);
+        assert!(!run.stdout.contains("Body."), "{field}: {}", run.stdout);
+        let run = openskills(&env, "install s/odd --yes");
+        assert_eq!(run.code, Some(1), "{field}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
 fn tools_of_packages_are_known_by_both_of_their_names() {
     let env = env();
     for (tool, code) in [

@@ -214,7 +214,15 @@ fn signatures_are_verified_against_the_allowed_signers() {
     good(&env, "pack src/pdf --sign key");
     assert!(env.path("pdf.zip.sig").is_file());
     // Nobody may sign yet: the signature says nothing, and one that is needed is not there.
-    assert!(openskills(&env, "install pdf.zip --dry-run").stderr.contains("signed by  nobody"));
+    let shown = openskills(&env, "install pdf.zip --dry-run").stderr;
+    assert!(shown.contains("signed by  somebody; it is not verified"), "{shown}");
+    // What cannot be signed leaves what is there.
+    let signature = std::fs::read(env.path("pdf.zip.sig")).unwrap();
+    refused(&env, "pack src/pdf --sign none", 1, "cannot be signed: there is no key");
+    env.write("no-key", b"nothing of the kind\n");
+    refused(&env, "pack src/pdf --sign no-key --output other.zip", 1, "cannot be signed");
+    assert!(!env.path("other.zip").exists());
+    assert_eq!(std::fs::read(env.path("pdf.zip.sig")).unwrap(), signature);
     refused(&env, "install pdf.zip --dry-run --require-signature", 4, "no file of allowed signers");
     let public = std::fs::read_to_string(env.path("key.pub")).unwrap();
     let home = env.path("../home/.config/openskills");
@@ -239,6 +247,47 @@ fn signatures_are_verified_against_the_allowed_signers() {
     std::fs::remove_file(env.path("pdf.zip.sig")).unwrap();
     refused(&env, "install pdf.zip --yes --require-signature", 4, "there is no signature beside");
     refused(&env, "install src/pdf --yes --require-signature", 4, "a folder has no signature");
+    // Nothing that is no file is waited for.
+    assert_eq!(env.run("mkfifo", "fifo").code, Some(0));
+    refused(&env, "install pdf.zip --yes --signature fifo", 2, "it is no file");
+    good(&env, "pack src/pdf --sign key --force");
+    refused(
+        &env,
+        "install pdf.zip --yes --allowed-signers none",
+        2,
+        "allowed signers cannot be read",
+    );
+}
+
+#[test]
+fn what_is_packed_is_told_and_stays_outside() {
+    let env = TestEnv::with(SKILL);
+    env.write("src/pdf/.env", b"TOKEN=x\n");
+    let run = openskills(&env, "pack src/pdf");
+    assert!(run.stderr.contains("begin with a dot are in it: .env"), "{}", run.stderr);
+    refused(&env, "pack src/pdf --output src/pdf/pdf.zip", 2, "in the skill that it is made of");
+    env.write("src/pdf/SKILL.md", b"---\nname: pdf\ndescription: other\n---\n");
+    refused(&env, "pack src/pdf", 2, "holds something else");
+    // A tarball as people make it.
+    assert_eq!(env.run("tar", "-C src -czf pdf.tgz ./pdf").code, Some(0));
+    good(&env, "install pdf.tgz --yes");
+    // Where it is from is remembered, also of what is there already.
+    good(&env, "install pdf.tgz --yes --origin-url https://example.com/pdf.tgz");
+    let listed: Value = serde_json::from_str(&good(&env, "list --installed --json")).unwrap();
+    assert_eq!(listed["installed"][0]["originUrl"], "https://example.com/pdf.tgz");
+    assert!(good(&env, "install pdf.tgz --yes").contains("is there already"));
+}
+
+#[test]
+fn half_of_a_backup_is_none() {
+    let env = TestEnv::with(SKILL);
+    good(&env, "install src/pdf --yes");
+    assert_eq!(env.run("mkfifo", ".keep-up/skills/pdf/fifo").code, Some(0));
+    let run = openskills(&env, "remove pdf");
+    assert_ne!(run.code, Some(0), "{}", run.stdout);
+    assert!(env.path(".keep-up/skills/pdf/SKILL.md").is_file());
+    let left = std::fs::read_dir(env.path(".keep-up/backups")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
 }
 
 #[test]

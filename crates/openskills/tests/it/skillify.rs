@@ -1,5 +1,7 @@
 //! Bundles derived from packages, small ones that are written here and real ones that CI brings.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use testkit::{TestEnv, skip};
 
@@ -31,6 +33,9 @@ def fetch(url):
     :param url: where it is
     \"\"\"
 ";
+
+/// Every kind of package.
+const KINDS: [&str; 4] = ["npm", "python", "r", "rust"];
 
 fn env() -> TestEnv {
     let env = TestEnv::with(PACKAGES);
@@ -99,6 +104,17 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
             .unwrap()
             .contains("where it is")
     );
+    // What somebody changed in a bundle is kept.
+    env.write("skills/my-math/references/add.md", b"mine\n");
+    let run = openskills(&env, "skillify my.math --output skills --yes");
+    assert!(run.stderr.contains("what was edited is kept in"), "{}", run.stderr);
+    let kept = std::fs::read_dir(env.path("backups")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(std::fs::read_to_string(kept.join("references/add.md")).unwrap(), "mine\n");
+    // A package of another kind with the same name is another package.
+    env.write("js/package.json", br#"{"name": "my.math", "version": "1.0.0", "main": "i.js"}"#);
+    env.write("js/i.js", b"export function add(a) {}\n");
+    let run = openskills(&env, "skillify ./js --output skills --yes");
+    assert!(run.code == Some(2) && run.stderr.contains("npm package `my.math`"), "{}", run.stderr);
     for (words, code, told) in [
         ("skillify nobody", 3, "no installed package `nobody`"),
         ("skillify ./none", 2, "cannot read"),
@@ -114,6 +130,9 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
 #[test]
 fn a_program_of_the_users_rewrites_sections_and_is_named() {
     let env = env();
+    let endless = ["skillify", "my.math", "--summarize", "yes"];
+    let run = env.run_args(env!("CARGO_BIN_EXE_openskills"), &endless);
+    assert!(run.code == Some(1) && run.stderr.contains("more than 1 MiB"), "{}", run.stderr);
     let words = [
         "skillify",
         "my.math",
@@ -139,17 +158,33 @@ fn a_program_of_the_users_rewrites_sections_and_is_named() {
 }
 
 #[test]
+fn a_diff_writes_nothing_and_a_wheel_is_read() {
+    let env = env();
+    let run = openskills(&env, "skillify my.math --output skills --diff");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("nothing was written"), "{}", run.stdout);
+    assert!(!env.path("skills").exists() && !env.path("../home/.cache/openskills").exists());
+    let made = "cd py && python3 -m zipfile -c ../my_tools-1.2-py3-none-any.whl my_tools my_tools-1.2.dist-info";
+    assert_eq!(env.run_args("sh", &["-c", made]).code, Some(0));
+    let run = openskills(&env, "skillify ./my_tools-1.2-py3-none-any.whl --output skills");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let page = std::fs::read_to_string(env.path("skills/my-tools/references/my_tools-fetch.md"));
+    assert!(page.unwrap().contains("where it is"));
+}
+
+#[test]
 fn real_packages_become_valid_bundles() {
     let folder = std::env::var("SKILLIFY_PACKAGES").unwrap_or_default();
     let real: Vec<_> =
         std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok).collect();
-    if real.len() < 4 {
+    if real.len() < KINDS.len() {
         return skip(
             "real packages",
             "SKILLIFY_PACKAGES names no folder with one of R, PyPI, crates.io and npm each",
         );
     }
     let env = TestEnv::with("//- /x\nx\n");
+    let mut seen = BTreeSet::new();
     for entry in real {
         let path = entry.path().to_string_lossy().into_owned();
         let run = env.run_args(
@@ -159,6 +194,7 @@ fn real_packages_become_valid_bundles() {
         assert_eq!(run.code, Some(0), "{path}: {}{}", run.stdout, run.stderr);
         let told: Value = serde_json::from_str(&run.stdout).unwrap();
         assert!(told["topics"].as_u64().unwrap() > 3, "{path}: {told}");
+        seen.insert(told["kind"].as_str().unwrap().to_owned());
         let name = told["name"].as_str().unwrap();
         let valid = openskills(&env, &format!("validate skills/{name}"));
         assert_eq!(valid.code, Some(0), "{path}: {}{}", valid.stdout, valid.stderr);
@@ -172,4 +208,5 @@ fn real_packages_become_valid_bundles() {
             }
         }
     }
+    assert_eq!(seen, KINDS.map(str::to_owned).into());
 }

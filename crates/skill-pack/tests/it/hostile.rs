@@ -299,6 +299,55 @@ fn tarballs_are_held_to_the_same() {
     ] {
         assert!(read(&tarball(&|tar| file(tar, name, kind, b"x"))).is_err(), "{name:?} {kind:?}");
     }
+    // `./` before every name is how people make them; twice the same is still refused.
+    assert!(read(&tarball(&|tar| file(tar, b"./pdf/a", tar::EntryType::Regular, b"x"))).is_ok());
+    let twice = tarball(&|tar| file(tar, b"./pdf/SKILL.md", tar::EntryType::Regular, b"x"));
+    assert!(read(&twice).is_err(), "the same under two names");
+}
+
+#[test]
+fn what_only_some_readers_of_tarballs_see_is_refused() {
+    let packed = |parts: &[&[u8]]| {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        parts.iter().for_each(|part| gz.write_all(part).unwrap());
+        gz.finish().unwrap()
+    };
+    let raw = |add: &dyn Fn(&mut tar::Builder<Vec<u8>>)| {
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(TEXT.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, "pdf/SKILL.md", TEXT).unwrap();
+        add(&mut builder);
+        builder.into_inner().unwrap()
+    };
+    let plain = raw(&|_| {});
+    assert!(read(&packed(&[&plain])).is_ok());
+    assert!(read(&packed(&[&plain, &[0; 4096]])).is_ok(), "zeros after it are as usual");
+    assert!(read(&packed(&[&plain, b"hidden"])).is_err(), "bytes after its end");
+    assert!(read(&packed(&[&plain, &plain])).is_err(), "a second tarball after its end");
+    let add = |tar: &mut tar::Builder<Vec<u8>>, kind, name: &str, data: &[u8]| {
+        let mut header = tar::Header::new_ustar();
+        header.set_entry_type(kind);
+        header.set_size(data.len() as u64);
+        header.set_mode(0o755);
+        tar.append_data(&mut header, name, data).unwrap();
+    };
+    use tar::EntryType::{Directory, Regular, XGlobalHeader, XHeader};
+    let with = |extras: &[(tar::EntryType, &str, &[u8])]| {
+        let bytes =
+            raw(&|tar| extras.iter().for_each(|(kind, name, data)| add(tar, *kind, name, data)));
+        read(&packed(&[&bytes]))
+    };
+    assert!(with(&[(Directory, "pdf/d/", b"")]).is_ok());
+    assert!(with(&[(Directory, "pdf/d/", b"bytes")]).is_err(), "a folder with bytes");
+    assert!(with(&[(XGlobalHeader, "g", b"16 comment=abcd\n")]).is_ok(), "as git writes it");
+    assert!(with(&[(XGlobalHeader, "g", b"15 path=pdf/xx\n"), (Regular, "pdf/a", b"x")]).is_err());
+    let sparse = b"31 GNU.sparse.name=pdf/SKILL.md\n";
+    assert!(
+        with(&[(XHeader, "x", &sparse[..]), (Regular, "pdf/a", b"x")]).is_err(),
+        "another name"
+    );
 }
 
 fn file(tar: &mut Builder, name: &[u8], kind: tar::EntryType, data: &[u8]) {

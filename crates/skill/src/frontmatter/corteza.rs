@@ -3,7 +3,7 @@
 use super::fields::Fields;
 use super::{CortezaFields, GeneratedFrom, ModelInvocation, SideEffect, Tools, Trust, words};
 use crate::yaml::{Data, Entry};
-use crate::{AllowedTools, Code, Value};
+use crate::{AllowedTools, Code, NeededLibrary, Value};
 
 pub(super) fn read(fields: &mut Fields<'_, '_>) -> CortezaFields {
     let skill_format = skill_format(fields);
@@ -14,7 +14,7 @@ pub(super) fn read(fields: &mut Fields<'_, '_>) -> CortezaFields {
         side_effects: side_effects(fields),
         tools: tools(fields, skill_format.as_deref()),
         trust: fields.choice("trust", words::TRUST).map(|read| read.unwrap_or(Trust::Local)),
-        library_depends: fields.texts("library_depends"),
+        library_depends: library_depends(fields),
         attach: fields.boolean("attach").and_then(Result::ok),
         generated_from: generated_from(fields),
         interaction: fields.choice("interaction", words::INTERACTION).and_then(Result::ok),
@@ -52,6 +52,33 @@ fn side_effects(fields: &mut Fields<'_, '_>) -> Option<Vec<SideEffect>> {
         return None;
     }
     Some(effects)
+}
+
+/// Reads the libraries that a skill needs. One that cannot be read stays, as one that is nowhere: the skill is not activated without it.
+fn library_depends(fields: &mut Fields<'_, '_>) -> Vec<String> {
+    let Some(entry) = fields.take("library_depends") else { return Vec::new() };
+    let items = match &entry.value.data {
+        Data::Null => return Vec::new(),
+        Data::List(items) => items.as_slice(),
+        Data::Text { .. } | Data::Map(_) => std::slice::from_ref(&entry.value),
+    };
+    let mut all = Vec::new();
+    for item in items {
+        let Data::Text { text, .. } = &item.data else {
+            fields.wrong_type("library_depends", item, "the name of a library");
+            all.push(item.kind().to_owned());
+            continue;
+        };
+        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            if NeededLibrary::parse(name).is_none() {
+                let message = format!("`{name}` in `library_depends` is no name of a library");
+                let hint = "expected `name`, `r:name`, `python:name` or `node:name`, with `>=1.2` after it if need be";
+                fields.report.add_with_hint(Code::BadValue, item.range.clone(), message, hint);
+            }
+            all.push(name.to_owned());
+        }
+    }
+    all
 }
 
 /// Returns true for `tools: Read, Write`, which is not corteza's mapping and stays an unknown field.

@@ -214,7 +214,8 @@ fn arguments(fields: &mut Fields<'_, '_>) -> Option<Arguments> {
                         &entry.value,
                         "names, or a mapping with `schema`",
                     );
-                    None
+                    // Nothing fits a schema that is none: what cannot be checked is not let through.
+                    Some(Arguments::Schema(Value::Null))
                 }
             }
         }

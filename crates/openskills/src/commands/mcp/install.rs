@@ -125,7 +125,7 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     }
     if !told.diff.is_empty() && !args.dry_run {
         let consent = Consent::of((args.yes, args.json));
-        if !consent.agreed(&mut context.ui, "nothing was written")? {
+        if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
             return Ok(ExitCode::from(REFUSED));
         }
         // Whoever wrote to it meanwhile is not written over.
