@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use skill::json::{Object, Text, read};
-use skill::{Code, Diagnostic, Digest, Identifier, RefKind};
+use skill::{Code, Diagnostic, Digest, Identifier, RefKind, RelPath};
 
 use crate::{Commit, Declaration, Reference};
 
@@ -25,11 +25,13 @@ pub struct Locked {
     pub source: Identifier,
     /// Where it was cloned from, if that is declared.
     pub git: Option<String>,
+    /// The folder of the repository that is the skill; none means the whole.
+    pub path: Option<RelPath>,
     /// What was declared.
     pub reference: Reference,
     /// The commit that it named.
     pub commit: Commit,
-    /// The tree of that commit.
+    /// The tree of that commit, or of the folder in it.
     pub tree: String,
     /// The digest of its files.
     pub bundle: Digest,
@@ -41,6 +43,7 @@ impl Lockfile {
         self.skills.get(&declaration.name).filter(|locked| {
             locked.source == declaration.source
                 && locked.git == declaration.git
+                && locked.path == declaration.path
                 && locked.reference == declaration.reference
         })
     }
@@ -67,6 +70,9 @@ impl Lockfile {
             if let Some(git) = &locked.git {
                 value["git"] = git.as_str().into();
             }
+            if let Some(path) = &locked.path {
+                value["path"] = path.as_str().into();
+            }
             value["ref"] = locked.reference.name.as_str().into();
             value["ref_kind"] = locked.reference.kind.as_str().into();
             value["source"] = locked.source.as_str().into();
@@ -90,10 +96,12 @@ fn identifier(entry: &mut Object<'_, '_, '_>, name: &Text) -> Option<Identifier>
 fn locked(entry: &mut Object<'_, '_, '_>) -> Option<Locked> {
     let source = entry.required_identifier("source");
     let git = entry.text("git").map(|text| text.value);
+    let path = entry.text("path");
     let kind = entry.required("ref_kind");
     let name = entry.required("ref");
     let (commit, tree) = (entry.required("commit"), entry.required("tree"));
     let bundle = entry.required("bundle_sha256");
+    let has_path = path.is_some();
     let mut check = |text: Option<Text>, expected: &str, is_good: fn(&str) -> bool| {
         let text = text?;
         if is_good(&text.value) {
@@ -107,9 +115,14 @@ fn locked(entry: &mut Object<'_, '_, '_>) -> Option<Locked> {
     let commit = check(commit, "a whole commit id", is_id);
     let tree = check(tree, "a whole tree id", is_id);
     let bundle = check(bundle, "a digest", |text| text.parse::<Digest>().is_ok());
+    let path = match check(path, "a folder of a repository", |text| RelPath::new(text).is_ok()) {
+        None if has_path => return None,
+        path => path.and_then(|path| RelPath::new(path).ok()),
+    };
     Some(Locked {
         source: source?,
         git,
+        path,
         reference: Reference { kind: RefKind::parse(&kind?)?, name: name?.value },
         commit: Commit::new(&commit?)?,
         tree: tree?,
@@ -130,6 +143,7 @@ mod tests {
         let locked = |name: &str| Locked {
             source: Identifier::new(name).unwrap(),
             git: (name == "b").then(|| "https://x.test/b".to_owned()),
+            path: (name == "b").then(|| RelPath::new("skills/b").unwrap()),
             reference: Reference { kind: RefKind::Tag, name: "v1".into() },
             commit: Commit::new(&"a".repeat(40)).unwrap(),
             tree: "b".repeat(40),
@@ -144,6 +158,7 @@ mod tests {
             ("\"ref_kind\": \"tag\"", "\"ref_kind\": \"tags\""),
             (&"a".repeat(40), "abc"),
             ("sha256:", "md5:"),
+            ("skills/b", "../b"),
             ("\"a\": {", "\"../a\": {"),
             ("\"schema_version\": 1", "\"schema_version\": 2"),
         ] {

@@ -103,6 +103,18 @@ pub enum SourceError {
         /// Where.
         path: String,
     },
+    /// The commit has no such folder.
+    #[error("there is no folder `{folder}` in the commit {commit} of {path}")]
+    NoFolder {
+        /// The folder.
+        folder: String,
+        /// The commit, shortened.
+        commit: String,
+        /// The repository.
+        path: String,
+        /// A folder near to it.
+        nearest: Option<String>,
+    },
     /// The repository has submodules.
     #[error("Submodules are not supported: {path} has {entry}")]
     Submodules {
@@ -153,6 +165,9 @@ impl SourceError {
             }
             Self::UnknownReference { nearest: None, .. } => {
                 Some("install does not fetch; `csk update` does".to_owned())
+            }
+            Self::NoFolder { nearest, .. } => {
+                nearest.as_ref().map(|near| format!("did you mean `{near}`?"))
             }
             Self::Ambiguous { .. } => Some("give more digits of the commit".to_owned()),
             Self::Submodules { .. } => {
@@ -244,11 +259,33 @@ impl Repository {
         Ok(false)
     }
 
-    /// Returns the id of a commit's tree: the same id means the same files.
-    pub fn tree(&self, commit: &Commit) -> Result<String, SourceError> {
+    /// Returns the id of a commit's tree, or of that of a folder in it: the same id means the same files.
+    pub fn tree(&self, commit: &Commit, folder: Option<&RelPath>) -> Result<String, SourceError> {
         let id = ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))?;
-        let commit = self.git.find_commit(id).map_err(|error| self.broken(&error))?;
-        Ok(commit.tree_id().map_err(|error| self.broken(&error))?.to_string())
+        let found = self.git.find_commit(id).map_err(|error| self.broken(&error))?;
+        let tree = found.tree_id().map_err(|error| self.broken(&error))?;
+        let Some(folder) = folder else { return Ok(tree.to_string()) };
+        let no_folder = |nearest: Option<String>| SourceError::NoFolder {
+            folder: folder.to_string(),
+            commit: commit.short().to_owned(),
+            path: self.path.to_string(),
+            nearest,
+        };
+        let mut id = tree.detach();
+        let mut around = String::new();
+        for part in folder.parts() {
+            let tree = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
+            let folders = tree.iter().filter_map(Result::ok).filter(|entry| entry.mode().is_tree());
+            let names: Vec<(String, ObjectId)> =
+                folders.map(|entry| (entry.filename().to_string(), entry.object_id())).collect();
+            let Some((_, next)) = names.iter().find(|(name, _)| name == part) else {
+                let near = nearest(part, names.iter().map(|(name, _)| name.as_str()));
+                return Err(no_folder(near.map(|near| format!("{around}{near}"))));
+            };
+            id = *next;
+            around += &format!("{part}/");
+        }
+        Ok(id.to_string())
     }
 
     /// Reads all files of a tree.

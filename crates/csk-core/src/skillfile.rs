@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skill::json::{Object, read};
-use skill::{Code, Diagnostic, Identifier, RefKind};
+use skill::{Code, Diagnostic, Identifier, RefKind, RelPath};
 
 use crate::agents::Agents;
 use crate::config::agent_ids;
@@ -32,6 +32,8 @@ pub struct Declaration {
     pub source: Identifier,
     /// Where to clone it from when it is missing.
     pub git: Option<String>,
+    /// The folder of the repository that is the skill; none means the whole.
+    pub path: Option<RelPath>,
     /// What of it.
     pub reference: Reference,
 }
@@ -87,6 +89,7 @@ fn declaration(skill: &mut Object<'_, '_, '_>) -> Option<Declaration> {
     let name = skill.required_identifier("name");
     let source = skill.identifier("source");
     let git = skill.text("git").map(|text| text.value).filter(|git| !git.is_empty());
+    let path = folder(skill);
     let given: Vec<(RefKind, String)> =
         [("tag", RefKind::Tag), ("branch", RefKind::Branch), ("revision", RefKind::Revision)]
             .into_iter()
@@ -121,9 +124,27 @@ fn declaration(skill: &mut Object<'_, '_, '_>) -> Option<Declaration> {
     Some(Declaration {
         source: source.unwrap_or_else(|| name.clone()),
         git,
+        path: path?,
         reference: reference?,
         name,
     })
+}
+
+/// Reads the folder of the repository that a skill is.
+#[expect(clippy::option_option, reason = "none is an error, none inside is a whole repository")]
+fn folder(skill: &mut Object<'_, '_, '_>) -> Option<Option<RelPath>> {
+    let Some(text) = skill.text("path").filter(|text| !text.value.is_empty()) else {
+        return Some(None);
+    };
+    match RelPath::new(text.value.trim_end_matches('/')) {
+        Ok(path) => Some(Some(path)),
+        Err(error) => {
+            let message = format!("`path` is `{}`, which is no folder: {error}", text.value);
+            let hint = "expected the path of a folder in the repository, like `skills/pdf`";
+            skill.problem_with_hint(Code::BadPath, text.range, message, hint);
+            None
+        }
+    }
 }
 
 /// Returns true for names that can be a git reference and never an option or a path out of `refs/`.
@@ -163,10 +184,12 @@ mod tests {
             r#"{"schema_version": 1, "project": {"alias": "demo"}, "agents": ["codex_cli"], "locale": "ru", "skills": [
                 {"name": "a", "git": "git@x.test:a.git", "tag": "v1.0.0"},
                 {"name": "b", "source": "skill-b", "branch": "feature/x"},
-                {"name": "c", "revision": "6deb71a"}]}"#,
+                {"name": "c", "path": "skills/c/", "revision": "6deb71a"}]}"#,
         );
         assert_eq!(problems, Vec::<String>::new());
         let file = file.unwrap();
+        let paths = file.skills.iter().map(|skill| skill.path.as_ref().map(RelPath::as_str));
+        assert_eq!(paths.collect::<Vec<_>>(), [None, None, Some("skills/c")]);
         assert_eq!(file.skills[1].source.as_str(), "skill-b");
         assert_eq!(
             file.skills[2].reference,
@@ -181,7 +204,7 @@ mod tests {
         let (file, problems) = parse(
             "{\"schema_version\": 1, \"skills\": [\n{\"name\": \"a\"},\n{\"name\": \"b\", \"tag\": \"1\", \"branch\": \"m\"},\n\
              {\"name\": \"../c\", \"tag\": \"1\"},\n{\"name\": \"d\", \"tag\": \"--upload-pack=x\"},\n\
-             {\"name\": \"e\", \"tag\": \"1\"},\n{\"name\": \"e\", \"tag\": \"2\"}]}",
+             {\"name\": \"e\", \"tag\": \"1\"},\n{\"name\": \"e\", \"tag\": \"2\"},\n{\"name\": \"f\", \"path\": \"../x\", \"tag\": \"2\"}]}",
         );
         assert_eq!(file, None);
         assert_eq!(
@@ -192,6 +215,7 @@ mod tests {
                 "4 bad-identifier: `skills[2].name` is `../c`, which is not an identifier: it starts with '.'; expected an ASCII letter or digit",
                 "5 bad-reference: the tag of the skill `d` is `--upload-pack=x`, which no git reference can be",
                 "7 duplicate-name: the skill `e` is declared twice",
+                "8 bad-path: `path` is `../x`, which is no folder: the path `../x` leads out through `..`",
             ]
         );
     }

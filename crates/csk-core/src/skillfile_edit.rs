@@ -87,7 +87,7 @@ fn find(skills: &CstArray, name: &Identifier) -> Option<CstObject> {
     })
 }
 
-fn fields(declaration: &Declaration) -> [(&'static str, Option<String>); 6] {
+fn fields(declaration: &Declaration) -> [(&'static str, Option<String>); 7] {
     let reference = |key: &str| {
         let is_it = declaration.reference.kind.as_str() == key;
         is_it.then(|| declaration.reference.name.clone())
@@ -97,6 +97,7 @@ fn fields(declaration: &Declaration) -> [(&'static str, Option<String>); 6] {
         ("name", Some(declaration.name.to_string())),
         ("source", source.filter(|source| *source != declaration.name.as_str())),
         ("git", declaration.git.clone()),
+        ("path", declaration.path.as_ref().map(ToString::to_string)),
         ("tag", reference("tag")),
         ("branch", reference("branch")),
         ("revision", reference("revision")),
@@ -113,7 +114,7 @@ mod tests {
     fn declaration(name: &str, kind: RefKind, reference: &str) -> Declaration {
         let name = Identifier::new(name).unwrap();
         let reference = Reference { kind, name: reference.into() };
-        Declaration { source: name.clone(), name, git: None, reference }
+        Declaration { source: name.clone(), name, git: None, path: None, reference }
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct Provenance {
     pub origin_url: Option<String>,
     /// The name of the repository.
     pub repository: String,
+    /// The folder of the repository that the skill is, if it is not the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// What was asked for: a tag, a branch or a revision.
     pub reference: String,
     /// The commit that was.
@@ -50,10 +53,10 @@ pub struct Provenance {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) commands: BTreeMap<String, RelPath>,
-    /// The skill as csk calls it, and the digest of the list of its runtime.
+    /// The skill as csk calls it, the folder of its runtime, and the digest of the list in that.
     #[serde(skip)]
     #[schemars(skip)]
-    pub(crate) runtime: Option<(String, Digest)>,
+    pub(crate) runtime: Option<(String, String, Digest)>,
     /// The digest of what was installed that covers modes and links.
     #[serde(skip)]
     #[schemars(skip)]
@@ -143,8 +146,10 @@ pub(crate) fn provenance(
         let hint = "`csk status` shows it; `csk install` keeps your edits and puts it back";
         problems.push(drift.with_hint(hint));
     }
+    let runtime_id = marker.runtime_id().to_owned();
     let provenance = Provenance {
         origin_url: marker.git,
+        path: marker.part.map(|part| part.path.to_string()),
         repository: marker.source.to_string(),
         reference: format!("{} {}", marker.ref_kind.as_str(), marker.reference),
         commit: marker.commit,
@@ -160,7 +165,7 @@ pub(crate) fn provenance(
         runtime: marker
             .runtime_sha256
             .filter(|_| has_receipt)
-            .map(|list| (marker.name.to_string(), list)),
+            .map(|list| (marker.name.to_string(), runtime_id, list)),
         context: marker.context_sha256,
         has_receipt,
         is_drifted,

@@ -68,7 +68,7 @@ pub use manifest::{
     Command, CommandKind, DeclaredCapabilities, DeclaredFilesystem, DeclaredList,
     LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, RESERVED_COMMANDS, Tree, TreeEntry,
 };
-pub use marker::{Marker, RefKind, is_commit_id};
+pub use marker::{Marker, Part, RefKind, is_commit_id};
 pub use migrate::{Migrated, SKILL_FORMAT, to_claude, to_v1};
 pub use name::{MAX_NAME, NameError, SkillName, normalised};
 pub use nearest::nearest;

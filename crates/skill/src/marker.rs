@@ -49,6 +49,8 @@ pub struct Marker {
     pub source: Identifier,
     /// Its URL, if one was declared.
     pub git: Option<String>,
+    /// The folder of the repository that it is, if it is not the whole.
+    pub part: Option<Part>,
     /// How it was asked for.
     pub ref_kind: RefKind,
     /// What was asked for.
@@ -83,7 +85,21 @@ pub struct Marker {
     pub files: Vec<String>,
 }
 
+/// A folder of a repository that is a skill by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where it is.
+    pub path: RelPath,
+    /// The id of its tree.
+    pub tree: String,
+}
+
 impl Marker {
+    /// Returns the name of the folder in the runtime store that holds its commands: the commit, or the tree of the part that it is.
+    pub fn runtime_id(&self) -> &str {
+        self.part.as_ref().map_or(&self.commit, |part| &part.tree)
+    }
+
     /// Returns the file: sorted keys, two blanks, a line break at the end.
     pub fn to_json(&self) -> String {
         let mut fields = json!({
@@ -108,6 +124,8 @@ impl Marker {
         // What a skill without a manifest does not have is not written.
         let more = [
             ("git", self.git.as_deref().map(Value::from)),
+            ("path", self.part.as_ref().map(|part| part.path.as_str().into())),
+            ("tree", self.part.as_ref().map(|part| part.tree.as_str().into())),
             ("context_sha256", self.context_sha256.map(|digest| digest.to_string().into())),
             ("bundle_sha256", self.bundle_sha256.map(|digest| digest.to_string().into())),
             ("runtime_sha256", self.runtime_sha256.map(|digest| digest.to_string().into())),
@@ -158,6 +176,7 @@ impl Marker {
                 }
                 kind
             });
+            let part = part(object)?;
             let mut digest = |text: Option<reader::Text>| {
                 text.and_then(|text| {
                     let read = text.value.parse();
@@ -175,6 +194,7 @@ impl Marker {
                 name: name?,
                 source: source?,
                 git: object.text("git").map(|text| text.value),
+                part,
                 ref_kind: kind?,
                 reference: reference?.value,
                 commit: commit?,
@@ -199,6 +219,21 @@ impl Marker {
         problems.retain(|problem| problem.code != Code::UnknownKey);
         (marker, problems)
     }
+}
+
+/// Reads which folder of its repository a skill is. A marker may be a stranger's: what cannot be told makes it no marker.
+#[expect(clippy::option_option, reason = "none is an error, none inside is a whole repository")]
+fn part(object: &mut reader::Object<'_, '_, '_>) -> Option<Option<Part>> {
+    let (path, tree) = (object.text("path"), object.text("tree"));
+    let Some(path) = path else { return Some(None) };
+    let read = RelPath::new(path.value.as_str()).ok();
+    let tree = tree.map(|tree| tree.value).filter(|tree| is_commit_id(tree));
+    if let (Some(path), Some(tree)) = (read, tree) {
+        return Some(Some(Part { path, tree }));
+    }
+    let message = format!("`path` is `{}`, which is no folder with a `tree`", path.value);
+    object.problem(Code::BadPath, path.range, message);
+    None
 }
 
 /// Reads the commands that a skill brings. A marker may be a stranger's: names and paths are checked.
@@ -227,6 +262,7 @@ mod tests {
             name: Identifier::new("pdf").unwrap(),
             source: Identifier::new("skill-pdf").unwrap(),
             git: Some("https://x.test/pdf.git".into()),
+            part: Some(Part { path: RelPath::new("skills/pdf").unwrap(), tree: "b".repeat(40) }),
             ref_kind: RefKind::Tag,
             reference: "v1".into(),
             commit: "a".repeat(40),

@@ -67,7 +67,7 @@ pub fn apply(
     announce(&groups, plan, observed).begin(target)?;
     let markers = markers(target, &groups, prepared, now);
     for (name, marker) in &markers {
-        observed.receipts.add(name, Digest::of(marker.to_json().as_bytes()), &marker.commit);
+        observed.receipts.add(name, Digest::of(marker.to_json().as_bytes()), marker.runtime_id());
     }
     observed.receipts.save()?;
     let run = |group: &&Group| {

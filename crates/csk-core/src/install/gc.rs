@@ -145,7 +145,7 @@ impl Used {
             let read = Root::open(&path).map(|root| read_marker(&root, marker.as_str()));
             match read {
                 Ok(Ok((marker, _))) => {
-                    self.commits.insert((marker.name.to_string(), marker.commit));
+                    self.commits.insert((marker.name.to_string(), marker.runtime_id().to_owned()));
                 }
                 Ok(Err(_)) | Err(_) => {
                     self.unknown.insert(name);

@@ -25,6 +25,7 @@ pub(super) fn marker_of(
         name: declaration.name.clone(),
         source: declaration.source.clone(),
         git: declaration.git.clone(),
+        part: prepared.part.clone(),
         ref_kind: declaration.reference.kind,
         reference: declaration.reference.name.clone(),
         commit: commit.to_owned(),

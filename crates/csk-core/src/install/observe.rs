@@ -249,7 +249,7 @@ fn context(
         Ok(Look { content, warning, sight }) => {
             let is_receipted = receipts.has(name, marker_digest);
             let has_runtime = is_receipted && !marker.command_paths.is_empty();
-            let runtime = has_runtime.then(|| store.state(&marker.name, &marker.commit));
+            let runtime = has_runtime.then(|| store.state(&marker.name, marker.runtime_id()));
             let marker = Box::new(marker);
             let state = ContextState::Installed {
                 marker,

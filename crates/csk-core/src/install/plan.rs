@@ -348,7 +348,8 @@ impl Planner<'_> {
         let same_reference = marker.ref_kind == skill.reference.kind
             && marker.reference == skill.reference.name
             && marker.source == skill.source
-            && marker.git == skill.git;
+            && marker.git == skill.git
+            && marker.part.as_ref().map(|part| &part.path) == skill.path.as_ref();
         let same_commit = marker.commit == commit.as_str();
         let same_shape =
             marker.locale == self.target.locale && marker.agents == self.target.agent_ids();

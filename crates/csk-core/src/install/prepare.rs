@@ -2,7 +2,9 @@
 
 use std::ffi::OsStr;
 
-use skill::{CommandKind, Diagnostic, Digest, Input, Manifest, SKILL_FILE, Strictness, parse};
+use skill::{
+    CommandKind, Diagnostic, Digest, Input, Manifest, Part, SKILL_FILE, Strictness, parse,
+};
 use skill_fs::AbsPath;
 
 use skill_audit::show::ReportJson;
@@ -41,6 +43,10 @@ pub struct Prepared {
     pub(super) is_rendered: bool,
     /// The list of those files, as it stands in the store.
     pub(super) list: Option<RuntimeList>,
+    /// The folder of the repository that it is, if it is not the whole.
+    pub part: Option<Part>,
+    /// The folder of those files in the store.
+    pub(super) runtime_id: String,
 }
 
 /// Why the content of a skill cannot be installed.
@@ -116,7 +122,7 @@ pub fn prepare(
     locale: Option<&str>,
 ) -> Result<Prepared, SkillError> {
     let repository = Repository::open(&sources.skills_root.join(declaration.source.as_str()))?;
-    let tree = repository.tree(commit)?;
+    let tree = repository.tree(commit, declaration.path.as_ref())?;
     let snapshot = sources.cache.snapshot(&declaration.source, &repository, &tree)?;
     let (manifest, mut warnings) = manifest(&snapshot).map_err(PrepareError::from)?;
     let runtime = match &manifest {
@@ -155,9 +161,10 @@ pub fn prepare(
         Some(Content::Memory(bytes)) => name_warning(bytes, declaration.name.as_str()),
         _ => None,
     };
-    let list = runtime
-        .as_ref()
-        .map(|runtime| RuntimeList::new(&declaration.name, commit.as_str(), runtime));
+    let part = declaration.path.clone().map(|path| Part { path, tree: tree.clone() });
+    let runtime_id = if part.is_some() { tree } else { commit.as_str().to_owned() };
+    let list =
+        runtime.as_ref().map(|runtime| RuntimeList::new(&declaration.name, &runtime_id, runtime));
     let list = list.transpose()?;
     Ok(Prepared {
         files,
@@ -171,6 +178,8 @@ pub fn prepare(
         audit,
         is_rendered,
         list,
+        part,
+        runtime_id,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use skill::{Identifier, RefKind};
+use skill::{Identifier, RefKind, RelPath};
 use skill_fs::AbsPath;
 
 use super::locking::Finding;
@@ -205,7 +205,11 @@ pub fn resolve(
             let references = wanted.entry(declaration.source.clone()).or_default();
             let locked = references.entry(declaration.reference.clone()).or_default();
             let lock = target.lock.as_ref().and_then(|lock| lock.get(declaration));
-            locked.extend(lock.map(|locked| (locked.commit.clone(), locked.tree.clone())));
+            locked.extend(
+                lock.map(|locked| {
+                    (locked.commit.clone(), locked.tree.clone(), locked.path.clone())
+                }),
+            );
         }
     }
     let resolve_source = |(source, references): (Identifier, Wanted)| -> Resolution {
@@ -219,10 +223,11 @@ pub fn resolve(
                 Ok(repository) => repository.resolve(&reference).map_err(SkillError::from),
                 Err(error) => Err(error.clone()),
             };
-            for (old, tree) in locked {
+            for (old, tree, path) in locked {
                 let key = (source.clone(), reference.clone(), old.clone(), tree.clone());
                 let found = repository.as_ref().ok().map(|repository| {
-                    finding(repository, &reference, (&old, &tree), commit.as_ref().ok())
+                    let locked = (&old, tree.as_str(), path.as_ref());
+                    finding(repository, &reference, locked, commit.as_ref().ok())
                 });
                 resolution.findings.extend(found.map(|found| (key, found)));
             }
@@ -239,15 +244,15 @@ pub fn resolve(
 }
 
 /// The references of a repository that are wanted, each with the commits and trees that are locked for it.
-type Wanted = BTreeMap<Reference, BTreeSet<(Commit, String)>>;
+type Wanted = BTreeMap<Reference, BTreeSet<(Commit, String, Option<RelPath>)>>;
 
 fn finding(
     repository: &Repository,
     reference: &Reference,
-    (locked, tree): (&Commit, &str),
+    (locked, tree, path): (&Commit, &str, Option<&RelPath>),
     now: Option<&Commit>,
 ) -> Finding {
-    match repository.tree(locked) {
+    match repository.tree(locked, path) {
         Err(_) => return Finding::Absent,
         Ok(found) if found != tree => return Finding::OtherTree,
         Ok(_) => {}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rayon::prelude::*;
-use skill::Identifier;
+use skill::{Identifier, RelPath};
 use skill_fs::{AbsPath, Digests, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
@@ -363,10 +363,16 @@ fn audit_gate(
 }
 
 /// What of a skill's content is the same in every project.
-type Key = (Identifier, Identifier, Commit, Option<String>);
+type Key = (Identifier, Identifier, Commit, Option<String>, Option<RelPath>);
 
 fn key(target: &Target, declaration: &Declaration, commit: &Commit) -> Key {
-    (declaration.name.clone(), declaration.source.clone(), commit.clone(), target.locale.clone())
+    (
+        declaration.name.clone(),
+        declaration.source.clone(),
+        commit.clone(),
+        target.locale.clone(),
+        declaration.path.clone(),
+    )
 }
 
 /// Prepares everything that some project is going to write, each once.
@@ -434,31 +440,32 @@ fn note_consumers(
 /// Writes the files of commands that some project needs, each once. Who needs one that cannot be written
 /// fails.
 fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, ProjectError>]) {
-    let mut wanted: BTreeMap<(Identifier, Commit), Arc<Prepared>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(Identifier, String), Arc<Prepared>> = BTreeMap::new();
     for planned in plans.iter().flatten() {
         for group in planned.plan.skills.iter().filter(|group| group.needs_files()) {
-            if let (Some(commit), Some(prepared)) = (&group.commit, planned.files.get(&group.name))
-            {
-                wanted.insert((group.name.clone(), commit.clone()), Arc::clone(prepared));
+            if let Some(prepared) = planned.files.get(&group.name) {
+                let key = (group.name.clone(), prepared.runtime_id.clone());
+                wanted.insert(key, Arc::clone(prepared));
             }
         }
     }
-    let put = |((skill, commit), prepared): ((Identifier, Commit), Arc<Prepared>)| {
+    let put = |((skill, id), prepared): ((Identifier, String), Arc<Prepared>)| {
         let (runtime, list) = prepared.runtime.as_ref().zip(prepared.list.as_ref())?;
         // One that is not that of its commit is made again, whatever its own list says.
-        let is_there = store.differs(&skill, commit.as_str(), list).is_none();
-        let put = || store.put(&skill, commit.as_str(), (runtime, list));
+        let is_there = store.differs(&skill, &id, list).is_none();
+        let put = || store.put(&skill, &id, (runtime, list));
         let error = if is_there { None } else { put().err() };
-        Some(((skill.clone(), commit.clone()), error?))
+        Some(((skill.clone(), id.clone()), error?))
     };
-    let failed: BTreeMap<(Identifier, Commit), SkillError> =
+    let failed: BTreeMap<(Identifier, String), SkillError> =
         wanted.into_par_iter().filter_map(put).collect();
     for (target, entry) in targets.iter().zip(plans) {
         let Ok(planned) = entry else { continue };
         let plan = &mut planned.plan;
         let mut is_refused = false;
         for group in plan.skills.iter_mut().filter(|group| group.needs_files()) {
-            let key = group.commit.as_ref().map(|commit| (group.name.clone(), commit.clone()));
+            let id = planned.files.get(&group.name).map(|prepared| prepared.runtime_id.clone());
+            let key = id.map(|id| (group.name.clone(), id));
             if let Some(error) = key.and_then(|key| failed.get(&key)) {
                 group.refuse(error.clone());
                 is_refused = true;

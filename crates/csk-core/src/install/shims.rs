@@ -49,13 +49,13 @@ pub(super) fn plan_shims(
     }
     let mut wanted = BTreeSet::new();
     for group in &mut plan.skills {
-        let (commands, commit) = exports(group);
+        let (commands, id) = exports(group);
         for (command, path) in commands {
             // What the user has put there is never touched, and was told of above.
             if is_foreign(observed, &command, store) {
                 continue;
             }
-            let link = store.place(&group.name, &commit).join(path.as_str()).to_string();
+            let link = store.place(&group.name, &id).join(path.as_str()).to_string();
             let is_ours = observed.bin.ledger.entries.contains(&command);
             let found = observed.bin.entries.get(&command);
             if !is_ours || found != Some(&AdapterState::Link(link.clone())) {
@@ -88,22 +88,23 @@ pub(super) fn plan_shims(
     Ok(())
 }
 
-/// Returns the commands that a skill is going to bring, each with its file, and of which commit.
+/// Returns the commands that a skill is going to bring, each with its file, and where they are in the store.
 fn exports(
     group: &Group,
     observed: &Observed,
     files: &Files,
 ) -> (BTreeMap<Identifier, RelPath>, String) {
     if group.install.is_some() && group.error.is_none() {
-        let runtime = files.get(&group.name).and_then(|prepared| prepared.runtime.as_ref());
+        let prepared = files.get(&group.name);
+        let runtime = prepared.and_then(|prepared| prepared.runtime.as_ref());
         let commands = runtime.map(|runtime| runtime.commands.clone()).unwrap_or_default();
-        let commit = group.commit.as_ref().map(|commit| commit.as_str().to_owned());
-        return (commands, commit.unwrap_or_default());
+        let id = prepared.map(|prepared| prepared.runtime_id.clone());
+        return (commands, id.unwrap_or_default());
     }
     match observed.contexts.get(&group.name) {
         // A marker that csk did not write brings nothing onto PATH.
         Some(ContextState::Installed { marker, is_receipted: true, .. }) => {
-            (marker.command_paths.clone(), marker.commit.clone())
+            (marker.command_paths.clone(), marker.runtime_id().to_owned())
         }
         _ => (BTreeMap::new(), String::new()),
     }

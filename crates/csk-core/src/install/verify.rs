@@ -129,7 +129,8 @@ impl Checker<'_> {
             except: &[],
             auditor: None,
         };
-        let declaration = Declaration { source: marker.source.clone(), ..skill.clone() };
+        let path = marker.part.as_ref().map(|part| part.path.clone());
+        let declaration = Declaration { source: marker.source.clone(), path, ..skill.clone() };
         prepare(&sources, &declaration, &commit, marker.locale.as_deref())
             .map_err(|error| format!("it cannot be built again: {error}"))
     }
@@ -152,7 +153,7 @@ impl Checker<'_> {
             "modes, links or files differ from those of its commit",
         );
         if let Some(list) = &built.list
-            && let Some(what) = self.store.differs(&marker.name, &marker.commit, list)
+            && let Some(what) = self.store.differs(&marker.name, marker.runtime_id(), list)
         {
             problems.push(format!("its runtime differs: {what}"));
         }

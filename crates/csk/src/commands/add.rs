@@ -6,7 +6,7 @@ use csk_core::{
     AbsPath, Config, Declaration, Reference, SKILLFILE, Skillfile, read_text, remove_skill,
     set_skill, work_tree, write_file,
 };
-use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, nearest};
+use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, RelPath, nearest};
 use term::safe_line;
 
 use crate::commands::install::network;
@@ -29,7 +29,8 @@ Exit codes:
 
 Examples:
   csk add pdf --git https://example.com/skill-pdf.git --tag v1.2.0
-  csk add review --source skill-review --branch main";
+  csk add review --source skill-review --branch main
+  csk add pdf --source skills --git https://example.com/skills.git --path skills/pdf --tag v3";
 
 const REMOVE: &str = "\
 Purpose: takes a skill out of Skillfile.json. The rest of the file stays as you wrote it. `csk install` then removes what is \
@@ -67,6 +68,9 @@ pub(crate) struct SkillFlags {
     /// Its repository under skills_root, where the name differs
     #[arg(long, value_name = "NAME")]
     source: Option<String>,
+    /// The folder of the repository that is the skill, where it is not the whole
+    #[arg(long, value_name = "FOLDER")]
+    path: Option<String>,
     #[command(flatten)]
     reference: ReferenceFlags,
     /// Show it and change nothing
@@ -253,6 +257,13 @@ fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> Result<Decla
             (Some(source), _) => identifier(source)?,
             (None, Some(before)) => before.source.clone(),
             (None, None) => name.clone(),
+        },
+        path: match (&flags.path, before) {
+            (Some(path), _) => Some(
+                RelPath::new(path.trim_end_matches('/'))
+                    .map_err(|error| Failure::usage(format!("--path {path}: {error}")))?,
+            ),
+            (None, before) => before.and_then(|before| before.path.clone()),
         },
         git: flags.git.clone().or_else(|| before.and_then(|before| before.git.clone())),
         reference: reference

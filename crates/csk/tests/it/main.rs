@@ -14,6 +14,7 @@ mod install;
 mod kill;
 mod lessons;
 mod lock;
+mod parts;
 mod progress;
 mod runtime;
 mod shells;

@@ -137,12 +137,12 @@ impl OpenSkillRuntime {
             skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
         let command = from.zip(named).and_then(|(from, named)| {
             let path = from.commands.get(named)?;
-            Some((from, path.clone(), from.runtime.as_ref()?))
+            Some((path.clone(), from.runtime.as_ref()?))
         });
-        if let Some((from, path, (name, list))) = command {
+        if let Some((path, (name, id, list))) = command {
             let home =
                 self.places()?.csk_home.as_ref().ok_or_else(|| wrong("csk has no home here"))?;
-            let root = Root::open(&runtime_place(home, name, &from.commit))?;
+            let root = Root::open(&runtime_place(home, name, id))?;
             return Ok((root, Expected::Runtime(*list), Some(path.to_string())));
         }
         let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;

@@ -19,6 +19,7 @@ pub(crate) fn installed() -> World {
     let root = Root::open(&world.root().join("work/.agents/skills/pdf")).unwrap();
     let digests = digests(&root, &walk(&root, &WalkLimits::SKILL).unwrap()).unwrap();
     let marker = Marker {
+        part: None,
         name: Identifier::new("pdf").unwrap(),
         source: Identifier::new("skill-pdf").unwrap(),
         git: Some("https://example.com/pdf.git".into()),

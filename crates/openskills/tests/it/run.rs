@@ -443,6 +443,7 @@ fn installed(env: &TestEnv) {
     let list = format!("{list:#}\n");
     env.write(&format!("{store}/.csk-runtime.json"), list.as_bytes());
     let marker = Marker {
+        part: None,
         name: Identifier::new("review").unwrap(),
         source: Identifier::new("review").unwrap(),
         git: Some("https://example.com/review.git".into()),

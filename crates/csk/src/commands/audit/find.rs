@@ -6,7 +6,7 @@ use std::fs;
 
 use csk_core::audit::{Bundle, of_folder, of_snapshot};
 use csk_core::{AbsPath, Config, Declaration, Reference, Repository, SourceError};
-use skill::{RefKind, SKILL_FILE, nearest};
+use skill::{RefKind, RelPath, SKILL_FILE, nearest};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -121,7 +121,7 @@ fn folder(path: &AbsPath, shown: &str) -> Result<Bundles, Failure> {
 fn declared(config: &Config, skill: &Declaration) -> Result<(Bundle, String), Failure> {
     let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))
         .map_err(|error| told(&error))?;
-    bundle(&repository, skill.name.as_str(), &skill.reference)
+    bundle(&repository, skill.name.as_str(), (&skill.reference, skill.path.as_ref()))
 }
 
 fn committed(
@@ -135,7 +135,7 @@ fn committed(
     let repository = Repository::open(&path).map_err(|error| told(&error))?;
     for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
         let reference = Reference { kind, name: reference.to_owned() };
-        if let Ok(found) = bundle(&repository, name, &reference) {
+        if let Ok(found) = bundle(&repository, name, (&reference, None)) {
             return Ok(found);
         }
     }
@@ -146,10 +146,10 @@ fn committed(
 fn bundle(
     repository: &Repository,
     name: &str,
-    reference: &Reference,
+    (reference, folder): (&Reference, Option<&RelPath>),
 ) -> Result<(Bundle, String), Failure> {
     let read = || {
-        let tree = repository.tree(&repository.resolve(reference)?)?;
+        let tree = repository.tree(&repository.resolve(reference)?, folder)?;
         let name = name.rsplit('/').next().unwrap_or(name);
         of_snapshot(name, &repository.snapshot(&tree)?)
     };
