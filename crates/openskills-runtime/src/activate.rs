@@ -16,6 +16,7 @@ use crate::index::Place;
 use crate::load::Loaded;
 use crate::prompt::xml_escaped;
 use crate::quote::shell_word;
+use crate::runtime::trust;
 use crate::schema_arguments::Fitting;
 use crate::{RuntimeError, Skill, SkillActivation};
 
@@ -121,6 +122,9 @@ pub struct Requests {
     /// The shell of its inline commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<&'static str>,
+    /// How far it is trusted: `managed`, `package`, `user`, `project` or `local`, by where it is, and lower where it says so itself. A host asks before the first use of a `local` one in a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<&'static str>,
     /// `returning` for a run to a result, `conversational` for a turn that is handed over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interaction: Option<&'static str>,
@@ -136,7 +140,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn new(frontmatter: &Frontmatter, options: &ActivateOptions) -> Self {
+    pub(crate) fn new(skill: &Skill, frontmatter: &Frontmatter, options: &ActivateOptions) -> Self {
         let rules = |tools: &skill::AllowedTools| {
             tools.rules.iter().map(skill::ToolRule::to_string).collect()
         };
@@ -155,6 +159,7 @@ impl Requests {
                 Shell::Bash => "bash",
                 Shell::PowerShell => "powershell",
             }),
+            trust: Some(trust(skill, frontmatter).as_str()),
             interaction: frontmatter.corteza.interaction.map(|interaction| match interaction {
                 Interaction::Returning => "returning",
                 Interaction::Conversational => "conversational",

@@ -5,6 +5,7 @@
 mod ledger;
 mod place;
 
-pub use ledger::{Installed, InstalledSkills, SignatureRecord};
+pub(crate) use ledger::written;
+pub use ledger::{DeclaredPower, Installed, InstalledSkills, SignatureRecord};
 pub use place::put_aside;
 pub(crate) use place::{aside, put, take_away};

@@ -8,6 +8,7 @@ mod audited;
 mod contents;
 mod decisions;
 mod execute;
+mod for_model;
 mod guarded;
 mod install;
 mod module;
@@ -50,7 +51,7 @@ use crate::{
 };
 
 pub use approvals::change_lines;
-pub(crate) use approvals::{claimed, names, origin};
+pub(crate) use approvals::{claimed, names, origin, trust};
 pub use audited::Audited;
 pub use contents::{Contents, FileDigest, beyond_mcp_limits};
 pub use install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
@@ -394,7 +395,9 @@ impl OpenSkillRuntime {
             requests: match &skill.place {
                 // What a server asks for beyond its text is nobody's to give.
                 Place::Served(_) => Requests::default(),
-                Place::Builtin(_) | Place::Folder { .. } => Requests::new(frontmatter, options),
+                Place::Builtin(_) | Place::Folder { .. } => {
+                    Requests::new(&skill, frontmatter, options)
+                }
             },
             arguments: fitting.map(|fitting| fitting.data),
             activation,
@@ -504,22 +507,6 @@ impl OpenSkillRuntime {
         let open = visible.into_iter().zip(by_model).filter(|(_, may)| *may);
         let words = OnceCell::new();
         open.map(|(skill, _)| skill).filter(|skill| self.is_told(skill, &words)).collect()
-    }
-
-    /// Returns at most `size` of them, from a place in the list of all skills that can be used, and the place where the next ones begin. Only those are
-    /// looked at: nobody waits for thousands.
-    pub fn page_for_model(&self, start: usize, size: usize) -> (Vec<Arc<Skill>>, Option<usize>) {
-        let (all, words) = (self.list_skills(), OnceCell::new());
-        let mut page = Vec::new();
-        for (at, skill) in all.iter().enumerate().skip(start) {
-            if page.len() == size {
-                return (page, Some(at));
-            }
-            if model_may_invoke(skill) && self.is_told(skill, &words) {
-                page.push(Arc::clone(skill));
-            }
-        }
-        (page, None)
     }
 
     /// Discovers the skills, and again whenever they change, until `on_change` breaks off. The first call is for the first

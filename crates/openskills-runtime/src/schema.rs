@@ -91,7 +91,8 @@ fn installed() -> Value {
     let mut record = schemars::schema_for!(crate::Installed).to_value();
     let mut take = |key: &str| record.as_object_mut().and_then(|record| record.remove(key));
     take("$schema");
-    let signature = take("$defs").and_then(|defs| defs.get("SignatureRecord").cloned());
+    let mut defs = take("$defs").unwrap_or_default();
+    defs["Installed"] = record;
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Skills that `openskills install` installed, by folder",
@@ -102,7 +103,7 @@ fn installed() -> Value {
             "skills": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Installed" } },
         },
         "additionalProperties": false,
-        "$defs": { "Installed": record, "SignatureRecord": signature },
+        "$defs": defs,
     })
 }
 

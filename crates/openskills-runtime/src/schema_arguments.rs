@@ -110,6 +110,7 @@ pub fn argument_schema_problem(schema: &Value) -> Option<String> {
 /// Reads what was typed by a schema: an object of JSON, or words, each for the next property, or `name=value`.
 pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
     let given = given.unwrap_or_default().trim();
+    let validator = validator(schema)?;
     let properties = schema.get("properties").and_then(Value::as_object);
     let names: Vec<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
     // An object may have been quoted on its way here.
@@ -124,7 +125,6 @@ pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String
     } else {
         Value::Object(by_words(properties, &names, words)?)
     };
-    let validator = validator(schema)?;
     let mut problems = validator.iter_errors(&data).map(|error| {
         let at = error.instance_path().to_string();
         let at = at.trim_start_matches('/').replace('/', ".");

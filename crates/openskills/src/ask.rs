@@ -95,15 +95,30 @@ pub(crate) fn ask_for_run(ui: &mut Ui, request: &Request) -> io::Result<Answer> 
     })
 }
 
+/// Returns what a skill says that it changes.
+pub(crate) fn effects(side_effects: Option<&[&str]>) -> String {
+    match side_effects {
+        None => "It does not say what it changes.\n".to_owned(),
+        Some(effects) => format!("It says that it changes: {}.\n", effects.join(", ")),
+    }
+}
+
 /// Returns what an audit found, as people read it.
 pub(crate) fn found(audited: &Audited) -> String {
     const MOST: usize = 5;
+    // More of one kind would push what else there is to see out of sight.
+    const SHOWN: usize = 12;
     let report = &audited.report;
     let mut text = format!("The audit says {}", report.verdict);
     let rows: Vec<Vec<String>> = report
         .used()
         .into_iter()
-        .map(|(kind, items)| vec![format!("  {kind}"), items.join(", ")])
+        .map(|(kind, items)| {
+            let more = items.len().saturating_sub(SHOWN);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let items: Vec<_> = items.into_iter().take(SHOWN).collect();
+            vec![format!("  {kind}"), format!("{}{more}", items.join(", "))]
+        })
         .collect();
     if rows.is_empty() {
         text += "; it is seen to use nothing\n";
@@ -142,11 +157,7 @@ pub(crate) fn shown(request: &Request) -> String {
         .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
         .collect();
     text += &table(&rows, None);
-    let effects = match &request.side_effects {
-        None => "It does not say what it changes.\n".to_owned(),
-        Some(effects) => format!("It says that it changes: {}.\n", effects.join(", ")),
-    };
-    text += &effects;
+    text += &effects(request.side_effects.as_deref());
     text += "You would grant:\n";
     if subject.is_served {
         text += "  to show its text and its files to a model, as the server listed them; they are fetched later\n";

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use skill::{RelPath, SKILL_FILE};
+use skill::{MARKER_FILE, RelPath, SKILL_FILE};
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 
 use crate::PackError;
@@ -39,8 +39,8 @@ impl Package {
         let name = root.path().file_name().unwrap_or("skill").to_owned();
         let mut tree = Tree::default();
         for entry in walk(&root, &WalkLimits::SKILL)? {
-            // The repository that a skill is written in is not part of it.
-            if entry.path.parts().next() == Some(".git") {
+            // The repository that a skill is written in is not part of it, nor is what csk wrote beside its files.
+            if entry.path.parts().next() == Some(".git") || entry.path.as_str() == MARKER_FILE {
                 continue;
             }
             let shown = format!("{name}/{}", entry.path);

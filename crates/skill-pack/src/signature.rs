@@ -49,7 +49,14 @@ pub fn verify(file: &Path, signature: &Path, allowed: &Path) -> Result<Signed, P
     let found = run(&["find-principals"], None, signature, allowed)?;
     let names = String::from_utf8_lossy(&found.stdout).into_owned();
     if !found.status.success() || names.trim().is_empty() {
-        let why = format!("whoever signed is not in {}", allowed.display());
+        let said = told(&found);
+        let is_broken =
+            said.contains("parse") || said.contains("format") || said.contains("incomplete");
+        let why = if is_broken {
+            format!("the file is no signature: {said}")
+        } else {
+            "whoever signed is not among the allowed signers".to_owned()
+        };
         return Err(PackError::Signature(why));
     }
     let mut last = String::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use skill::{RelPath, is_ignorable, is_unsafe_to_show};
+use skill::{LEDGER_FILE, MARKER_FILE, RelPath, is_ignorable, is_unsafe_to_show};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{PackError, Package, PackedFile};
@@ -163,6 +163,10 @@ fn unusable(part: &str) -> Option<String> {
     if part.eq_ignore_ascii_case(".git") {
         return Some("a repository does not belong in a package".to_owned());
     }
+    // They are left out of the digests that trust binds to.
+    if [MARKER_FILE, LEDGER_FILE].iter().any(|own| part.eq_ignore_ascii_case(own)) {
+        return Some("csk writes such files itself; a package cannot bring one".to_owned());
+    }
     if part.ends_with('.') || part.ends_with(' ') {
         return Some("a part of it ends with a dot or a blank, which some systems drop".to_owned());
     }
@@ -236,6 +240,8 @@ mod tests {
             vec!["pdf/SKILL.md", "pdf/a/", "pdf/a/"],
             vec!["pdf/SKILL.md", "pdf/nul.txt"],
             vec!["pdf/SKILL.md", "pdf/.git/config"],
+            vec!["pdf/SKILL.md", "pdf/.csk-install.json"],
+            vec!["pdf/SKILL.md", "pdf/a/.CSK-managed.json"],
             vec!["pdf/SKILL.md", "pdf/COM1"],
             vec!["pdf/SKILL.md", "pdf/LPT²"],
             vec!["pdf/SKILL.md", "pdf/CONIN$"],

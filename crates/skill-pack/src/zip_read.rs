@@ -63,8 +63,9 @@ struct Listed {
     packed: usize,
     size: usize,
     at: usize,
-    /// The mode, if a Unix made it.
-    mode: Option<u32>,
+    /// The mode. Who made it may not mean it as one, but some readers take it for that.
+    mode: u32,
+    made_by_unix: bool,
 }
 
 /// Reads a ZIP file of one skill.
@@ -95,7 +96,8 @@ pub fn zip_entries(
     let mut ranges = Vec::new();
     for entry in &listed {
         let (data, end) = data(&bytes, entry)?;
-        ranges.push((entry.at, end, entry.flags & 8 != 0));
+        let said = [entry.crc as usize, entry.packed, entry.size];
+        ranges.push((entry.at, end, entry.flags & 8 != 0, said));
         let name = entry.name.as_str();
         take(match kind(entry)? {
             Kind::Folder if data.is_empty() => Entry::Folder(name),
@@ -110,18 +112,27 @@ pub fn zip_entries(
     }
     ranges.sort_unstable();
     let mut expected = 0;
-    for (from, end, is_later) in ranges {
+    for (from, end, is_later, said) in ranges {
         if from != expected {
             return Err(malformed("two entries share bytes, or some belong to none"));
         }
-        // Sizes that come later stand after the bytes, with or without a mark.
-        let mark = bytes.slice(end, 4).is_ok_and(|found| found == *b"PK\x07\x08");
-        expected = end + if is_later { if mark { 16 } else { 12 } } else { 0 };
+        expected = end + if is_later { descriptor(&bytes, end, said)? } else { 0 };
     }
     if expected != start {
         return Err(malformed("there are bytes that belong to no entry"));
     }
     Ok(())
+}
+
+/// Returns how long what stands after the bytes of an entry is: its sizes once more, with or without a mark. They must be those of the directory.
+fn descriptor(bytes: &Bytes<'_>, at: usize, said: [usize; 3]) -> Result<usize, PackError> {
+    let mark = bytes.slice(at, 4).is_ok_and(|found| found == *b"PK\x07\x08");
+    let start = at + if mark { 4 } else { 0 };
+    let found = [bytes.u32(start)?, bytes.u32(start + 4)?, bytes.u32(start + 8)?];
+    if found.map(|one| one as usize) == said {
+        return Ok(start + 12 - at);
+    }
+    Err(malformed("an entry says one size before its bytes, and another after them"))
 }
 
 /// Reads the directory, which stands at the very end, and says where it begins.
@@ -162,7 +173,8 @@ fn directory(bytes: &Bytes<'_>) -> Result<(Vec<Listed>, usize), PackError> {
         let [name, extra, comment] = lengths.map(usize::from);
         let text = bytes.slice(place + CENTRAL_SIZE, name)?;
         check_extra(bytes.slice(place + CENTRAL_SIZE + name, extra)?, text)?;
-        let made_by_unix = bytes.u16(place + 4)? >> 8 == 3;
+        // Unix, and what macOS calls itself.
+        let made_by_unix = matches!(bytes.u16(place + 4)? >> 8, 3 | 19);
         let attributes = bytes.u32(place + 38)?;
         listed.push(Listed {
             name: named(text)?,
@@ -172,7 +184,8 @@ fn directory(bytes: &Bytes<'_>) -> Result<(Vec<Listed>, usize), PackError> {
             packed: bytes.size(place + 20)?,
             size: bytes.size(place + 24)?,
             at: bytes.size(place + 42)?,
-            mode: made_by_unix.then_some(attributes >> 16),
+            mode: attributes >> 16,
+            made_by_unix,
         });
         place += CENTRAL_SIZE + name + extra + comment;
     }
@@ -237,7 +250,7 @@ enum Kind {
 fn kind(entry: &Listed) -> Result<Kind, PackError> {
     let name = entry.name.clone();
     let is_folder = name.ends_with('/');
-    let format = entry.mode.map_or(0, |mode| mode & 0o170_000);
+    let format = entry.mode & 0o170_000;
     match format {
         0 => {}
         0o100_000 if !is_folder => {}
@@ -246,17 +259,24 @@ fn kind(entry: &Listed) -> Result<Kind, PackError> {
         0o020_000 | 0o060_000 => return Ok(Kind::Other("a device")),
         0o010_000 => return Ok(Kind::Other("a FIFO")),
         0o140_000 => return Ok(Kind::Other("a socket")),
-        _ => return Err(malformed(format!("`{name}` is not what its name says"))),
+        _ if entry.made_by_unix => {
+            return Err(malformed(format!("`{name}` is not what its name says")));
+        }
+        _ => {}
     }
     if is_folder {
         return Ok(Kind::Folder);
     }
-    Ok(Kind::File { executable: entry.mode.is_some_and(|mode| mode & 0o100 != 0) })
+    Ok(Kind::File { executable: entry.made_by_unix && entry.mode & 0o100 != 0 })
 }
 
 /// Unpacks an entry: exactly as many bytes as it says, with the checksum that it says.
 fn unpacked(entry: &Listed, data: &[u8], room: u64) -> Result<Vec<u8>, PackError> {
     let Listed { name, size, .. } = entry;
+    // Who reads from the start cannot know where such an entry ends.
+    if entry.method == 0 && entry.flags & 8 != 0 && entry.size > 0 {
+        return Err(malformed(format!("`{name}` is not packed, and its size comes after it")));
+    }
     if entry.flags & 1 != 0 || entry.flags & 0x2040 != 0 {
         return Err(PackError::Unsupported("encryption"));
     }

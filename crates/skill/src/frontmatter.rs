@@ -169,6 +169,19 @@ pub enum Trust {
     Managed,
 }
 
+impl Trust {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Package => "package",
+            Self::Managed => "managed",
+        }
+    }
+}
+
 /// What a derived bundle was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedFrom {

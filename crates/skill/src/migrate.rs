@@ -257,9 +257,21 @@ pub fn to_v1(text: &str, sidecar: Option<&Map<String, Value>>) -> Result<Migrate
         }
         _ => {}
     }
+    // What was migrated once has all that SKILL.json says; what was taken out since stays out.
+    let was_v1 = fields.get(FORMAT).is_some() || has_kept(&fields);
+    if sidecar.is_some() && was_v1 {
+        notes.push("SKILL.json was not read: this was corteza.skill/v1 before".to_owned());
+    }
+    let sidecar = sidecar.filter(|_| !was_v1);
     for (key, value) in sidecar.into_iter().flatten() {
         match fields.get(key) {
-            _ if matches!(key.as_str(), "body" | "instructions") => {}
+            _ if matches!(key.as_str(), "body" | "instructions") => {
+                if value.as_str().is_some_and(|said| !text.contains(said.trim())) {
+                    notes.push(format!(
+                        "`{key}` of SKILL.json is left out; the body of SKILL.md holds"
+                    ));
+                }
+            }
             None => fields.set(key, value.clone()),
             Some(there) if there == value => {}
             Some(_) => notes.push(format!("`{key}` differs in SKILL.json; that of SKILL.md holds")),
@@ -406,6 +418,11 @@ impl Fields<'_> {
             "its frontmatter is written in a way that is written anew; comments in it are lost";
         if self.is_plain { Vec::new() } else { vec![lost.to_owned()] }
     }
+}
+
+/// Returns true if fields of corteza are kept for the way back.
+fn has_kept(fields: &Fields<'_>) -> bool {
+    matches!(fields.get("metadata"), Some(Value::Object(metadata)) if metadata.contains_key(KEPT))
 }
 
 /// Takes out what [`to_claude`] kept.

@@ -90,7 +90,11 @@ fn property(name: &str) -> Value {
             "description": "What a derived bundle was made from.",
             "type": ["object", "null"],
             "required": ["package"],
-            "properties": { "package": { "type": SCALAR, "minLength": 1 } },
+            "properties": {
+                "package": { "type": SCALAR, "minLength": 1 },
+                "kind": { "enum": ["r", "python", "rust", "npm"] },
+                "source_hash": { "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" },
+            },
         }),
         _ => text(),
     }

@@ -91,7 +91,7 @@ impl Library {
         if let Some(license) = &self.license {
             text += &format!("license: {}\n", Value::from(cut(&one_line(&clean(license)), 200)));
         }
-        text += "model_invocation: auto\nside_effects: [none]\n";
+        text += "model_invocation: auto\n";
         if let Some(library) = library {
             text += &format!("library_depends: {}\nattach: false\n", json!([library]));
         }
@@ -115,7 +115,11 @@ impl Library {
                 "Call its functions as `{0}::name(...)`; it is loaded and not attached.",
                 self.name
             ),
-            Kind::Python => format!("Import what you need from `{}`.", self.name.replace('-', "_")),
+            Kind::Python => {
+                let usual = || self.name.replace('-', "_");
+                let module = self.module.clone().unwrap_or_else(usual);
+                format!("Import what you need from `{module}`.")
+            }
             Kind::Rust => {
                 format!("Add it by `cargo add {}`, and use items by their paths.", self.name)
             }

@@ -52,6 +52,8 @@ pub struct Library {
     pub description: String,
     /// Its licence, as it says.
     pub license: Option<String>,
+    /// What it is imported as, where that is not its name.
+    pub module: Option<String>,
     /// What it exports, sorted by name.
     pub topics: Vec<Topic>,
     /// Titles of longer texts that it brings.

@@ -1,5 +1,7 @@
 //! npm packages: what their types, or else their code, export.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use tree_sitter::{Language, Node};
 
@@ -17,9 +19,9 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     let name =
         get("name").ok_or_else(|| SkillifyError::file("package.json", "it names no package"))?;
     let mut topics = Vec::new();
+    let mut seen = BTreeSet::new();
     for path in entries(files, &manifest) {
-        let source = files.text(&path).unwrap_or_default();
-        topics.extend(module(&path, &source));
+        follow(files, &path, &mut seen, &mut topics);
     }
     topics.sort_by(|one: &Topic, other| one.name.cmp(&other.name));
     topics.dedup_by(|one, other| one.name == other.name);
@@ -37,10 +39,47 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
         license: get("license"),
         description,
         topics,
+        module: None,
         vignettes: Vec::new(),
         source: files.digest(),
         name,
     })
+}
+
+/// Reads a module, and those that it hands on whole.
+fn follow(files: &Files, path: &str, seen: &mut BTreeSet<String>, topics: &mut Vec<Topic>) {
+    if seen.len() > MOST || !seen.insert(path.to_owned()) {
+        return;
+    }
+    let source = files.text(path).unwrap_or_default();
+    let (own, others) = module(path, &source);
+    topics.extend(own);
+    for other in others {
+        if let Some(other) = resolved(files, path, &other) {
+            follow(files, &other, seen, topics);
+        }
+    }
+}
+
+/// Returns the file that a relative import in a module means.
+fn resolved(files: &Files, from: &str, import: &str) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in import.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    let base = parts.join("/");
+    let stem = base.trim_end_matches(".js").trim_end_matches(".mjs").trim_end_matches(".cjs");
+    let endings = [".d.ts", ".ts", ".d.mts", ".mjs", ".js", ".cjs", "/index.d.ts", "/index.js"];
+    let candidates = std::iter::once(base.clone());
+    let mut candidates = candidates.chain(endings.iter().map(|ending| format!("{stem}{ending}")));
+    candidates.find(|path| files.has(path))
 }
 
 /// Returns the files that say what is exported: types where there are any, else code.
@@ -76,7 +115,7 @@ fn entries(files: &Files, manifest: &Value) -> Vec<String> {
 }
 
 fn unique(all: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     all.into_iter().filter(|path| seen.insert(path.clone())).collect()
 }
 
@@ -101,20 +140,41 @@ enum Source {
     Types,
 }
 
-fn module(path: &str, source: &str) -> Vec<Topic> {
+/// Returns what a module exports, and the modules that it hands on whole.
+fn module(path: &str, source: &str) -> (Vec<Topic>, Vec<String>) {
     let is_typed = [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending));
     let language: Language = if is_typed {
         tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()
     } else {
         tree_sitter_javascript::LANGUAGE.into()
     };
-    let Some(tree) = parse(&language, source) else { return Vec::new() };
-    let mut topics = Vec::new();
+    let Some(tree) = parse(&language, source) else { return Default::default() };
+    let (mut topics, mut others) = (Vec::new(), Vec::new());
     let kind = if path.contains(".d.") { Source::Types } else { Source::Code };
-    for node in children(tree.root_node()) {
-        statement(node, source, kind, &mut topics);
+    let nodes = children(tree.root_node());
+    for node in &nodes {
+        statement(*node, source, kind, &mut topics);
+        others.extend(handed_on(*node, source));
     }
-    topics
+    // What is declared here and exported by name further down is told of where it is declared.
+    let mut declared = Vec::new();
+    for node in nodes {
+        declaration(node, source, &comment(node, source), &mut declared);
+    }
+    for topic in topics.iter_mut().filter(|topic| topic.usage.is_empty()) {
+        if let Some(found) = declared.iter().find(|found| found.name == topic.name) {
+            *topic = found.clone();
+        }
+    }
+    (topics, others)
+}
+
+/// Returns the module of `export * from`, and of `export { a } from`, where it is one of the package.
+fn handed_on(node: Node<'_>, source: &str) -> Option<String> {
+    let from = node.child_by_field_name("source").filter(|_| node.kind() == "export_statement")?;
+    let path = text(from, source).trim_matches(['"', '\'', '`']).to_owned();
+    let is_whole = !children(node).iter().any(|inner| inner.kind() == "export_clause");
+    (is_whole && path.starts_with('.')).then_some(path)
 }
 
 fn statement(node: Node<'_>, source: &str, kind: Source, topics: &mut Vec<Topic>) {
@@ -199,12 +259,49 @@ fn declaration(node: Node<'_>, source: &str, comment: &str, topics: &mut Vec<Top
                 statement(inner, source, Source::Types, topics);
             }
         }
-        _ => {
+        "class_declaration" | "abstract_class_declaration" | "interface_declaration" => {
+            let Some(name) = node.child_by_field_name("name") else { return };
+            let class = text(name, source);
+            topics.push(topic(class, comment, head(node, source)));
+            let body = node.child_by_field_name("body").map(children).unwrap_or_default();
+            topics
+                .extend(body.into_iter().filter_map(|member| self::member(class, member, source)));
+        }
+        "function_declaration"
+        | "generator_function_declaration"
+        | "function_signature"
+        | "type_alias_declaration"
+        | "enum_declaration" => {
             if let Some(name) = node.child_by_field_name("name") {
                 topics.push(topic(text(name, source), comment, head(node, source)));
             }
         }
+        _ => {}
     }
+}
+
+/// Returns a member of a class or an interface that others may use and that says something of itself.
+fn member(class: &str, node: Node<'_>, source: &str) -> Option<Topic> {
+    let is_method = matches!(
+        node.kind(),
+        "method_definition" | "method_signature" | "abstract_method_signature"
+    );
+    let is_field = matches!(
+        node.kind(),
+        "public_field_definition" | "property_signature" | "field_definition"
+    );
+    if !is_method && !is_field {
+        return None;
+    }
+    let name = text(node.child_by_field_name("name")?, source);
+    let usage = head(node, source);
+    let is_hidden = name.starts_with(['_', '#', '[']) || usage.starts_with("private ");
+    let comment = comment(node, source);
+    // A field without a word about it is told of by its class.
+    if is_hidden || (is_field && comment.is_empty()) {
+        return None;
+    }
+    Some(topic(&format!("{class}.{name}"), &comment, usage))
 }
 
 /// Returns the comment before a statement.
@@ -214,7 +311,11 @@ fn comment(node: Node<'_>, source: &str) -> String {
     let Some(written) = written.strip_prefix("/**") else { return String::new() };
     let lines = written.trim_end_matches("*/").lines();
     let plain = lines.map(|line| line.trim().trim_start_matches('*').trim_start_matches(' '));
-    plain.collect::<Vec<_>>().join("\n").trim().to_owned()
+    let plain = plain.collect::<Vec<_>>().join("\n").trim().to_owned();
+    // All of it may stand on one line.
+    ["@param", "@return"]
+        .iter()
+        .fold(plain, |text, tag| text.replace(&format!(" {tag}"), &format!("\n{tag}")))
 }
 
 fn topic(name: &str, comment: &str, usage: String) -> Topic {

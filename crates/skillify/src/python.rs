@@ -1,5 +1,7 @@
 //! Packages of Python: functions and classes with their signatures and docstrings.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use crate::library::first_sentence;
@@ -39,18 +41,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     };
     let name = get("Name", "name")
         .ok_or_else(|| SkillifyError::file("pyproject.toml", "it names no package"))?;
-    let mut topics = Vec::new();
-    for path in modules(files) {
-        let source = files.text(path).unwrap_or_default();
-        let module = module_name(path);
-        topics.extend(module_topics(&module, &source));
-        if topics.len() >= MOST {
-            break;
-        }
-    }
-    topics.truncate(MOST);
-    topics.sort_by(|one, other| one.name.cmp(&other.name));
-    topics.dedup_by(|one, other| one.name == other.name);
+    let topics = exported(files);
     let body = written.split_once("\n\n").map(|(_, body)| paragraph(body)).unwrap_or_default();
     let title = get("Summary", "description").unwrap_or_else(|| first_sentence(&body));
     Ok(Library {
@@ -59,6 +50,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
         license: field(&written, "License-Expression").or_else(|| field(&written, "License")),
         title,
         description: body,
+        module: modules(files).first().map(|path| package_of(path)),
         topics,
         vignettes: Vec::new(),
         source: files.digest(),
@@ -85,19 +77,139 @@ fn paragraph(text: &str) -> String {
     text.split("\n\n").find(is_prose).unwrap_or_default().trim().to_owned()
 }
 
+/// Returns the package that a module is in, which is what others import.
+fn package_of(path: &str) -> String {
+    let name = module_name(path);
+    name.split('.').next().unwrap_or(&name).to_owned()
+}
+
+/// Returns what a package exports. What a package hands on from one of its modules, however hidden that is, has the name that others import it by.
+fn exported(files: &Files) -> Vec<Topic> {
+    let mut topics: Vec<Topic> = Vec::new();
+    let sources: Vec<(&str, String)> =
+        code(files).into_iter().map(|path| (path, files.text(path).unwrap_or_default())).collect();
+    for (path, source) in &sources {
+        topics.extend(module_topics(&module_name(path), source));
+    }
+    let public: BTreeSet<String> = modules(files).into_iter().map(module_name).collect();
+    let is_init = |path: &str| path.ends_with("__init__.py");
+    for (path, source) in sources.iter().filter(|(path, _)| is_init(path)) {
+        let package = module_name(path);
+        if !public.contains(&package) {
+            continue;
+        }
+        for Import { from, name, alias } in imports(&package, source) {
+            let (old, new) = (format!("{from}.{name}"), format!("{package}.{alias}"));
+            for topic in &mut topics {
+                rename(topic, &old, &new);
+            }
+        }
+    }
+    // What stands in a hidden module and is handed on by nobody is nobody's business.
+    let is_public = |topic: &Topic| {
+        let parts: Vec<&str> = topic.name.split('.').collect();
+        !parts.iter().any(|part| part.starts_with('_'))
+    };
+    topics.retain(is_public);
+    topics.sort_by(|one, other| one.name.cmp(&other.name));
+    topics.dedup_by(|one, other| one.name == other.name);
+    topics.truncate(MOST);
+    topics
+}
+
+/// Gives a topic, or one inside of it, the shorter of its names.
+fn rename(topic: &mut Topic, old: &str, new: &str) {
+    let Some(rest) = topic.name.strip_prefix(old) else { return };
+    let is_inside = rest.is_empty() || rest.starts_with('.');
+    if is_inside && new.matches('.').count() <= old.matches('.').count() && old != new {
+        topic.name = format!("{new}{rest}");
+    }
+}
+
+/// A name that a package hands on.
+struct Import {
+    from: String,
+    name: String,
+    alias: String,
+}
+
+/// Returns what a package imports from its own modules and hands on: what `__all__` lists, or else every name without `_`.
+fn imports(package: &str, source: &str) -> Vec<Import> {
+    let language = tree_sitter_python::LANGUAGE.into();
+    let Some(tree) = parse(&language, source) else { return Vec::new() };
+    let listed = all_of(tree.root_node(), source);
+    let mut found = Vec::new();
+    for node in children(tree.root_node()) {
+        if node.kind() != "import_from_statement" {
+            continue;
+        }
+        let Some(module) = node.child_by_field_name("module_name") else { continue };
+        let Some(from) = absolute(package, text(module, source)) else { continue };
+        let mut cursor = node.walk();
+        for one in node.children_by_field_name("name", &mut cursor) {
+            let name = one.child_by_field_name("name").unwrap_or(one);
+            let alias = one.child_by_field_name("alias").unwrap_or(name);
+            let (name, alias) = (text(name, source).to_owned(), text(alias, source).to_owned());
+            let is_meant = match &listed {
+                Some(listed) => listed.contains(&alias),
+                None => !alias.starts_with('_'),
+            };
+            if is_meant {
+                found.push(Import { from: from.clone(), name, alias });
+            }
+        }
+    }
+    found
+}
+
+/// Returns the module that an import in a package means, where it is one of its own.
+fn absolute(package: &str, module: &str) -> Option<String> {
+    let dots = module.len() - module.trim_start_matches('.').len();
+    let rest = module.trim_start_matches('.');
+    if dots == 0 {
+        let top = package.split('.').next().unwrap_or(package);
+        let is_own = module == top || module.starts_with(&format!("{top}."));
+        return is_own.then(|| module.to_owned());
+    }
+    let parts: Vec<&str> = package.split('.').collect();
+    let around = parts.get(..parts.len().checked_sub(dots - 1)?)?.join(".");
+    Some(if rest.is_empty() { around } else { format!("{around}.{rest}") })
+}
+
+/// Returns the names in `__all__`, where that is a plain list.
+fn all_of(root: Node<'_>, source: &str) -> Option<BTreeSet<String>> {
+    children(root).into_iter().find_map(|node| {
+        let inner = node.named_child(0).filter(|inner| inner.kind() == "assignment")?;
+        let left = inner.child_by_field_name("left")?;
+        let right = inner.child_by_field_name("right")?;
+        if text(left, source) != "__all__" || !matches!(right.kind(), "list" | "tuple") {
+            return None;
+        }
+        let name = |item: Node<'_>| text(item, source).trim_matches(['"', '\'']).to_owned();
+        Some(children(right).into_iter().filter(|item| item.kind() == "string").map(name).collect())
+    })
+}
+
 /// Returns the modules that others may import.
 fn modules(files: &Files) -> Vec<&str> {
+    let is_hidden = |path: &&str| {
+        path.trim_end_matches(".py")
+            .split('/')
+            .any(|part| part.starts_with('_') && part != "__init__")
+    };
+    code(files).into_iter().filter(|path| !is_hidden(path)).collect()
+}
+
+/// Returns all modules of a package.
+fn code(files: &Files) -> Vec<&str> {
     let is_public = |path: &&str| {
         let is_code = path.ends_with(".py");
         let inner = path.strip_prefix("src/").unwrap_or(path);
         let is_script = matches!(inner, "setup.py" | "conftest.py")
             || inner.starts_with("docs/")
             || inner.starts_with("examples/");
-        let is_hidden = inner
-            .trim_end_matches(".py")
-            .split('/')
-            .any(|part| (part.starts_with('_') && part != "__init__") || part.starts_with("test"));
-        is_code && !is_script && !is_hidden
+        let is_test = inner.split('/').any(|part| part.starts_with("test"));
+        is_code && !is_script && !is_test
     };
     files.paths().filter(is_public).collect()
 }

@@ -60,6 +60,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
         license: description.get("License"),
         description: text,
         topics: all,
+        module: None,
         vignettes: vignettes(files),
         source: files.digest(),
         name,

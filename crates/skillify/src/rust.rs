@@ -46,6 +46,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
         license: get("license"),
         description: description.split("\n#").next().unwrap_or_default().trim().to_owned(),
         topics,
+        module: None,
         vignettes: Vec::new(),
         source: files.digest(),
         name,

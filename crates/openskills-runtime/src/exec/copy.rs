@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use skill::Digest;
+use skill::{Digest, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, make_private_folder, walk};
 
 use skill_state::compare_runtime;
@@ -72,6 +72,10 @@ fn copy(skill: &Root, place: &Path) -> Result<(), RuntimeError> {
     let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
     fs::create_dir(place).map_err(|source| failed(place, source))?;
     for entry in walk(skill, &WalkLimits::SKILL)? {
+        // What trust does not bind to is not there while it runs.
+        if entry.path.as_str() == MARKER_FILE {
+            continue;
+        }
         let to = place.join(entry.path.as_str());
         let made = match &entry.kind {
             Kind::Folder => fs::create_dir(&to),

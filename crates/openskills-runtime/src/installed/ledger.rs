@@ -2,12 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: what stands where")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skill::capabilities::{Extent, Kind, Powers};
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
 use crate::RuntimeError;
@@ -41,8 +42,46 @@ pub struct Installed {
     /// Who signed the archive, if somebody did who is allowed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureRecord>,
+    /// What it declared then, by kind: a list, or `any`; what it did not declare is not here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub powers: Option<BTreeMap<String, DeclaredPower>>,
     /// When it was installed, RFC 3339.
     pub installed_at: String,
+}
+
+/// How far a power reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DeclaredPower {
+    /// To all of these.
+    Only(BTreeSet<String>),
+    /// Anywhere: `any`.
+    Anywhere(String),
+}
+
+/// Returns powers as they are written down.
+pub(crate) fn written(powers: &Powers) -> BTreeMap<String, DeclaredPower> {
+    let one = |(kind, extent): (Kind, &Extent)| {
+        let power = match extent {
+            Extent::Undeclared => return None,
+            Extent::Anything => DeclaredPower::Anywhere("any".to_owned()),
+            Extent::Only(items) => DeclaredPower::Only(items.clone()),
+        };
+        Some((kind.as_str().to_owned(), power))
+    };
+    powers.iter().filter_map(one).collect()
+}
+
+impl Installed {
+    /// Returns what it declared when it was installed, as far as that is known.
+    pub(crate) fn declared(&self) -> Option<Powers> {
+        let powers = self.powers.as_ref()?;
+        Some(Powers::new(|kind| match powers.get(kind.as_str()) {
+            None => Extent::Undeclared,
+            Some(DeclaredPower::Anywhere(_)) => Extent::Anything,
+            Some(DeclaredPower::Only(items)) => Extent::Only(items.clone()),
+        }))
+    }
 }
 
 /// Who signed an archive.

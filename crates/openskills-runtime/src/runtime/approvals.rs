@@ -264,6 +264,18 @@ pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
     known.into_iter().chain(found).collect()
 }
 
+/// Returns how far a skill is trusted, in the words of corteza: by where it is, and lower where it says so itself.
+pub(crate) fn trust(skill: &Skill, frontmatter: &Frontmatter) -> Trust {
+    let computed = match skill.scope {
+        Scope::System => Trust::Managed,
+        Scope::Builtin => Trust::Package,
+        Scope::Personal | Scope::Custom => Trust::User,
+        Scope::Project | Scope::Nested => Trust::Project,
+        Scope::Mcp => Trust::Local,
+    };
+    frontmatter.corteza.trust.map_or(computed, |declared| computed.min(declared))
+}
+
 /// Returns the tier of a skill, which its own word can only lower, and whether every session asks anew.
 pub(crate) fn tier(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
     let at_most = |tier: SkillSource| skill.source.max(tier);

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use skill::capabilities::{Declared, PowerChange, Powers};
 use skill::{
-    Diagnostic, Digest, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness,
+    Diagnostic, Digest, Frontmatter, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness,
     check_argument_schema, parse,
 };
 use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, walk};
@@ -12,8 +12,11 @@ use skill_pack::{Package, Signed};
 use super::OpenSkillRuntime;
 use super::approvals::manifest;
 use super::unpacked::Unpacked;
+use crate::activate::side_effects;
 use crate::event::InstallRecord;
-use crate::installed::{Installed, InstalledSkills, SignatureRecord, aside, put, take_away};
+use crate::installed::{
+    Installed, InstalledSkills, SignatureRecord, aside, put, take_away, written,
+};
 use crate::project::find_project;
 use crate::state::{lock_state, nowhere};
 use crate::{Audited, Event, RuntimeError, argument_schema_problem, rfc3339};
@@ -57,8 +60,10 @@ pub struct InstallPlan {
     pub version: String,
     /// What it declares.
     pub powers: Powers,
-    /// What is different from what is there in what it declares.
-    pub changes: Vec<PowerChange>,
+    /// What is different in what it declares from what was installed before; nothing where that is not known.
+    pub changes: Option<Vec<PowerChange>>,
+    /// What it says that it changes.
+    pub side_effects: Option<Vec<&'static str>>,
     /// What an audit found.
     pub audited: Audited,
     /// Problems that do not stop it.
@@ -137,7 +142,9 @@ impl OpenSkillRuntime {
     ) -> Result<InstallPlan, RuntimeError> {
         let unpacked = Unpacked::of(self.places()?, &package)?;
         let root = unpacked.root()?;
-        let (declared, version, diagnostics) = self.looked_at(&root, &package)?;
+        let (declared, frontmatter, diagnostics) = self.looked_at(&root, &package)?;
+        let version = frontmatter.metadata_text("version");
+        let side_effects = side_effects(&frontmatter);
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
         let sources = [Some(origin.source.clone()), origin.origin_url.clone()];
         let sources: Vec<String> = sources.into_iter().flatten().collect();
@@ -146,11 +153,23 @@ impl OpenSkillRuntime {
         if let Some(skills) = target.parent() {
             Installed::beside(&skills, &package.name)?;
         }
+        if origin.source == target.as_str() {
+            return Err(RuntimeError::Setup {
+                message: format!("{target} is where it would be installed"),
+                hint: Some("copy it elsewhere first, to install what you edited".to_owned()),
+            });
+        }
         let known = InstalledSkills::load(self.places()?.state.as_ref())?;
         let before = known.at(&target).cloned();
         let there = digest_at(&target)?;
-        let (is_edited, is_same, changes) = match (&there, &before) {
-            (None, _) => (false, false, Vec::new()),
+        // What the folder says now may be anybody's word; what was installed is written down.
+        let was = before.as_ref().map(Installed::declared);
+        let changes = match was {
+            None => Some(Vec::new()),
+            Some(was) => was.map(|was| declared.powers().changes_since(&was)),
+        };
+        let (is_edited, is_same) = match (&there, &before) {
+            (None, _) => (false, false),
             (Some(_), None) => {
                 let hint = "rename or remove it yourself, then install again";
                 return Err(RuntimeError::Setup {
@@ -158,11 +177,7 @@ impl OpenSkillRuntime {
                     hint: Some(hint.to_owned()),
                 });
             }
-            (Some(now), Some(before)) => {
-                let was = declared_in(&Root::open_real(&target)?).map(|declared| declared.powers());
-                let changes = was.map(|was| declared.powers().changes_since(&was));
-                (now.to_string() != before.digest, *now == digest, changes.unwrap_or_default())
-            }
+            (Some(now), Some(before)) => (now.to_string() != before.digest, *now == digest),
         };
         let powers = declared.powers();
         Ok(InstallPlan {
@@ -174,6 +189,7 @@ impl OpenSkillRuntime {
             version,
             powers,
             changes,
+            side_effects,
             audited,
             diagnostics,
             digest,
@@ -187,7 +203,7 @@ impl OpenSkillRuntime {
         &self,
         root: &Root,
         package: &Package,
-    ) -> Result<(Declared, String, Vec<Diagnostic>), RuntimeError> {
+    ) -> Result<(Declared, Frontmatter, Vec<Diagnostic>), RuntimeError> {
         let file = package.file(SKILL_FILE).map_or(&[][..], |file| &file.bytes);
         let input = Input { file: SKILL_FILE, directory: Some(&package.name), bytes: file };
         let parsed = parse(&input, Strictness::Strict);
@@ -203,7 +219,6 @@ impl OpenSkillRuntime {
             other => other,
         })?;
         let declared = Declared::of(&document.frontmatter, manifest.as_ref());
-        let version = document.frontmatter.metadata_text("version");
         let schema = check_argument_schema(&input, Strictness::Strict, argument_schema_problem);
         if schema.iter().any(|problem| problem.severity == Severity::Error) {
             let file = format!("{}/{SKILL_FILE}", package.name);
@@ -211,7 +226,7 @@ impl OpenSkillRuntime {
         }
         let warnings = parsed.diagnostics;
         let warnings = warnings.into_iter().filter(|one| one.severity != Severity::Note).collect();
-        Ok((declared, version, warnings))
+        Ok((declared, document.frontmatter, warnings))
     }
 
     /// Installs what was planned. What somebody had edited is kept in the backups.
@@ -243,6 +258,7 @@ impl OpenSkillRuntime {
             digest: plan.digest.to_string(),
             archive_sha256: archive.map(|digest| digest.to_string()),
             signature,
+            powers: Some(written(&plan.powers)),
             installed_at: now,
         };
         let (path, told) = (plan.target.to_string(), installed.clone());
@@ -338,16 +354,6 @@ fn real_target(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
     };
     let folder = missing.iter().rev().fold(real, |folder, part| folder.join(part));
     Ok(folder.join(name))
-}
-
-/// Returns what the skill in a folder declares, as far as it can be read.
-fn declared_in(root: &Root) -> Option<Declared> {
-    let path = skill::RelPath::new(SKILL_FILE).ok()?;
-    let bytes = root.read(&path, skill::MAX_SKILL_FILE_BYTES).ok()?;
-    let input = Input { file: SKILL_FILE, directory: root.path().file_name(), bytes: &bytes };
-    let document = parse(&input, Strictness::Lenient).document?;
-    let manifest = manifest(root).ok().flatten();
-    Some(Declared::of(&document.frontmatter, manifest.as_ref()))
 }
 
 fn remove_file(path: &AbsPath) -> Result<(), RuntimeError> {

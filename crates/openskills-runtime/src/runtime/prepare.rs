@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sandbox::Spec;
 use sandbox_wasm::{MAX_MODULE, WasmError};
-use skill::RelPath;
+use skill::{MARKER_FILE, RelPath};
 use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
 use skill_state::runtime_place;
 
@@ -160,6 +160,9 @@ pub(super) fn wasm_error(module: &str, error: &WasmError) -> RuntimeError {
 fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
     let mut all = Vec::new();
     for entry in walk(root, &WalkLimits::SKILL)? {
+        if entry.path.as_str() == MARKER_FILE {
+            continue;
+        }
         if let Kind::File { executable, .. } = entry.kind {
             use std::io::Read;
 

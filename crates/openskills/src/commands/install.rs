@@ -13,7 +13,7 @@ use skill::Digest;
 use skill_fs::{AbsPath, real_path};
 use term::{safe_line, table};
 
-use crate::ask::{Consent, found};
+use crate::ask::{Consent, effects, found};
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::look::{Look, runtime};
@@ -354,17 +354,27 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
         .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
         .collect();
     text += &table(&rows, None);
+    text += &effects(plan.side_effects.as_deref());
     if let Some(before) = &plan.before {
         let version = before.version.as_deref().unwrap_or("without a version");
-        let changes = change_lines(&plan.changes);
-        if changes.is_empty() {
-            text += &format!("Its powers are those of what is there ({}).\n", safe_line(version));
-        } else {
-            text +=
-                &format!("Its powers are not those of what is there ({}):\n", safe_line(version));
-        }
-        for line in changes {
+        let version = safe_line(version);
+        let changes = plan.changes.as_ref().map(|changes| change_lines(changes));
+        text += &match &changes {
+            None => format!(
+                "What was installed ({version}) did not say its powers: all of them are new.\n"
+            ),
+            Some(lines) if lines.is_empty() => {
+                format!("Its powers are those of what was installed ({version}).\n")
+            }
+            Some(_) => format!("Its powers are not those of what was installed ({version}):\n"),
+        };
+        for line in changes.into_iter().flatten() {
             text += &format!("  {}\n", safe_line(&line));
+        }
+        // Whoever was asked before is not asked now.
+        if let Some(signature) = before.signature.as_ref().filter(|_| origin.signed.is_none()) {
+            let signer = safe_line(&signature.signer);
+            text += &format!("What was installed was signed by {signer}; this is not.\n");
         }
     }
     if plan.is_edited && !plan.is_same {
@@ -386,7 +396,7 @@ fn tell(
             name: plan.package.name.clone(),
             path: plan.target.to_string(),
             result: what.to_owned(),
-            changes: change_lines(&plan.changes),
+            changes: plan.changes.as_ref().map(|changes| change_lines(changes)),
             verdict: plan.audited.report.verdict.clone(),
             backup: backup.map(ToString::to_string),
         });

@@ -47,7 +47,10 @@ pub(super) fn completed(
     id: Option<&str>,
 ) -> Vec<String> {
     let all: Vec<String> = match (argument, id) {
-        ("id", _) => runtime.approved_skills().iter().map(|skill| skill.id.clone()).collect(),
+        ("id", _) => {
+            let (skills, _) = runtime.page_for_model(0, usize::MAX);
+            skills.iter().map(|skill| skill.id.clone()).collect()
+        }
         ("path", Some(id)) => {
             let Ok((id, _)) = located(runtime, &uri(id, "")) else { return Vec::new() };
             let (Ok(skill), Ok(files)) = (runtime.skill(&id), runtime.files(&id)) else {
@@ -163,7 +166,11 @@ pub(super) fn located(
     runtime: &OpenSkillRuntime,
     address: &str,
 ) -> Result<(String, String), ErrorData> {
-    let is_told = |skill: &Skill| matches!(runtime.word(skill), Ok(Word::Given));
+    // Resources are asked for by the host: what the user may start is there for it, what nobody may start is not.
+    let is_told = |skill: &Skill| {
+        matches!(runtime.word(skill), Ok(Word::Given))
+            && (skill.user_may_invoke || runtime.check_model_starts(skill).is_ok())
+    };
     let is_known =
         |id: &str| id.contains('/') && runtime.skill(id).is_ok_and(|skill| is_told(skill));
     parse(address, is_known).ok_or_else(|| unknown(address))

@@ -375,11 +375,9 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let from = cursor(request.as_ref());
         let listed = self.with(&context, move |runtime, _| {
-            catalogue::page(
-                catalogue::resources(&runtime.approved_skills()),
-                from.as_deref(),
-                catalogue::PAGE * 10,
-            )
+            let (skills, next) =
+                catalogue::page_for_model(runtime, from.as_deref(), catalogue::PAGE * 10)?;
+            Ok((catalogue::resources(&skills), next))
         });
         let (resources, next_cursor) = listed.await?;
         Ok(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })

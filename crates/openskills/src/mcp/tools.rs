@@ -238,6 +238,7 @@ fn read_resource(
     arguments.end()?;
     let options = ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES };
     let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
+    runtime.check_model_reads(&name, &own)?;
     let (resource, read) = runtime.read_resource(&name, &own, &options)?;
     let skill = runtime.skill(&read.skill_id)?;
     let path = served_path(skill, &resource.path);
@@ -273,18 +274,6 @@ pub(super) fn read_by(names: ToolNames, skill: &str) -> String {
     let tool = Which::ReadResource.name(names);
     let name = serde_json::to_string(skill).unwrap_or_default();
     format!("call {tool} with name {name} and the path of the file")
-}
-
-/// Refuses to run for a model what it may not start. What the user started in this session is started.
-fn check_model(runtime: &OpenSkillRuntime, name: &str) -> Result<(), RuntimeError> {
-    let Ok(skill) = runtime.skill(name) else { return Ok(()) };
-    if runtime.model_may_invoke(skill) || runtime.is_active(&skill.id) {
-        return Ok(());
-    }
-    Err(RuntimeError::PermissionDenied {
-        message: format!("the model may not start `{}` by itself", skill.id),
-        hint: Some("the user can, by its prompt".to_owned()),
-    })
 }
 
 /// Runs a script of a skill, until it ends or is cancelled.
@@ -328,7 +317,9 @@ pub(super) fn run_script(
         cancel,
         ..ExecutionOptions::default()
     };
-    check_model(runtime, &name)?;
+    if let Ok(skill) = runtime.skill(&name) {
+        runtime.check_model_starts(skill)?;
+    }
     let done = runtime.execute_skill(&name, options);
     Ok(executed(&done.map_err(|error| with_look(error, &served.look))?))
 }

@@ -40,7 +40,7 @@ pub struct InstallJson {
     /// `installed`, `is there already` or `would be installed`.
     pub result: String,
     /// What it gains and loses, in what it declares.
-    pub changes: Vec<String>,
+    pub changes: Option<Vec<String>>,
     /// What the audit says.
     pub verdict: String,
     /// Where what was edited is kept.
@@ -98,6 +98,8 @@ pub struct TestJson {
     pub failed: usize,
     /// Every one of them, in order.
     pub tests: Vec<TestedJson>,
+    /// Files that are called like tests, and that nothing says how to run.
+    pub left_out: Vec<String>,
 }
 
 /// A test that ran.

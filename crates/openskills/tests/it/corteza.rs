@@ -256,6 +256,65 @@ fn a_skill_is_migrated_and_comes_back() {
 }
 
 #[test]
+fn tools_that_nobody_here_knows_say_nothing_of_the_machine() {
+    let env = env();
+    env.write(
+        "s/autoresearch/scripts/a.sh",
+        b"echo found > out.txt; echo \"proxy=${HTTPS_PROXY:-none}\"\n",
+    );
+    std::fs::create_dir(env.path("w")).unwrap();
+    let approved = openskills(&env, "approve autoresearch --dir s --net api.example.com --yes");
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    let run = openskills(&env, "run autoresearch --dir s --workspace w");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("proxy=http"), "{}", run.stdout);
+    assert!(env.path("w/out.txt").is_file());
+    // A list of tools that are known says what they may do, and no more.
+    let text = std::fs::read_to_string(env.path("s/autoresearch/SKILL.md")).unwrap();
+    let text = text.replace("[web_search, 'pensar::ingest_url']", "[Read]");
+    env.write("s/autoresearch/SKILL.md", text.as_bytes());
+    let refused = openskills(&env, "approve autoresearch --dir s --net api.example.com --yes");
+    assert_ne!(refused.code, Some(0), "{}", refused.stdout);
+}
+
+#[test]
+fn trust_is_computed_and_its_own_word_only_lowers_it() {
+    let env = TestEnv::with("//- /x\nx\n");
+    for (declared, computed) in [
+        ("", "user"),
+        ("trust: managed\n", "user"),
+        ("trust: local\n", "local"),
+        ("trust: nonsense\n", "local"),
+    ] {
+        let text = format!("---\nname: one\ndescription: d\n{declared}---\nBody.\n");
+        env.write("s/one/SKILL.md", text.as_bytes());
+        let run = openskills(&env, "activate one --dir s --json");
+        let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(loaded["trust"], computed, "{declared}: {loaded}");
+    }
+}
+
+#[test]
+fn a_sidecar_is_read_once() {
+    let env = TestEnv::with(
+        "//- /one/SKILL.md\n---\nname: one\ndescription: d\n---\nBody.\n//- /one/SKILL.json\n{\"model_invocation\": \"user-only\", \"tools\": {\"allow\": [\"Read\"]}, \"instructions\": \"Other words.\"}\n",
+    );
+    let run = openskills(&env, "migrate one --yes");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("`instructions` of SKILL.json is left out"), "{}", run.stderr);
+    let text = std::fs::read_to_string(env.path("one/SKILL.md")).unwrap();
+    assert!(text.contains("user-only"), "{text}");
+    let edited = text.replace("model_invocation: user-only\n", "").replace("Read", "Grep");
+    assert_ne!(edited, text);
+    env.write("one/SKILL.md", edited.as_bytes());
+    assert_eq!(openskills(&env, "migrate one --to claude --yes").code, Some(0));
+    let run = openskills(&env, "migrate one --yes");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let back = std::fs::read_to_string(env.path("one/SKILL.md")).unwrap();
+    assert!(!back.contains("user-only") && back.contains("Grep"), "{back}");
+}
+
+#[test]
 fn the_example_of_the_specification_is_a_bundle() {
     let spec = include_str!("../../../../docs/spec/corteza.skill-v1.md");
     let example = spec.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();

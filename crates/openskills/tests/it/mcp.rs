@@ -292,6 +292,52 @@ pub(crate) fn running(word: &str) -> bool {
 }
 
 #[test]
+fn a_model_reads_nothing_of_what_it_may_not_start() {
+    let env = TestEnv::with(SKILLS);
+    let skill = |name: &str, more: &str| {
+        let text = format!("---\nname: {name}\ndescription: d\n{more}---\nHidden words.\n");
+        env.write(&format!("s/{name}/SKILL.md"), text.as_bytes());
+        env.write(&format!("s/{name}/references/a.md"), b"Hidden file.\n");
+    };
+    skill("mine", "model_invocation: user-only\n");
+    skill("off", "model_invocation: disabled\n");
+    skill("needs", "library_depends: [nosuchlibrary]\n");
+    skill(
+        "takes",
+        "arguments: {schema: {type: object, properties: {a: {type: string}}, required: [a]}}\n",
+    );
+    let mut client = Client::start(&env, "");
+    for (name, path) in [
+        ("mine", "SKILL.md"),
+        ("mine", "references/a.md"),
+        ("off", "SKILL.md"),
+        ("off", "references/a.md"),
+        ("needs", "SKILL.md"),
+        ("takes", "SKILL.md"),
+    ] {
+        let read = client.tool("skills.read_resource", &json!({"name": name, "path": path}));
+        assert_eq!(read["isError"], true, "{name} {path}: {read}");
+        assert!(!read.to_string().contains("Hidden"), "{name} {path}: {read}");
+        // Resources are the host's; what nobody may start is not there for it either.
+        let read =
+            client.ask("resources/read", &json!({"uri": format!("skill://s/{name}/{path}")}));
+        assert_eq!(read["error"].is_object(), name == "off", "{name} {path}: {read}");
+    }
+    let listed = client.ask("resources/list", &json!({})).to_string();
+    assert!(!listed.contains("s/mine/") && !listed.contains("s/off/"), "{listed}");
+    // What the user starts, by its prompt, is started.
+    let prompt = client.ask("prompts/get", &json!({"name": "s/mine"}));
+    assert!(prompt.to_string().contains("Hidden words"), "{prompt}");
+    let read =
+        client.tool("skills.read_resource", &json!({"name": "mine", "path": "references/a.md"}));
+    assert!(read.to_string().contains("Hidden file"), "{read}");
+    // With its arguments it is read, and so are its files.
+    let read = client.tool("skills.read", &json!({"name": "takes", "arguments": "x"}));
+    assert!(read.to_string().contains("Hidden words"), "{read}");
+    client.go();
+}
+
+#[test]
 fn skills_are_resources_and_the_extension_lists_them() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");
@@ -304,12 +350,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
         .collect();
     assert_eq!(
         uris,
-        [
-            "skill://s/pdf/SKILL.md",
-            "skill://s/quick/SKILL.md",
-            "skill://s/slow/SKILL.md",
-            "skill://s/waits/SKILL.md"
-        ]
+        ["skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/waits/SKILL.md"]
     );
     let first = &resources["result"]["resources"][0];
     assert_eq!((&first["name"], &first["mimeType"]), (&json!("pdf"), &json!("text/markdown")));

@@ -198,6 +198,17 @@ fn real_packages_become_valid_bundles() {
         let name = told["name"].as_str().unwrap();
         let valid = openskills(&env, &format!("validate skills/{name}"));
         assert_eq!(valid.code, Some(0), "{path}: {}{}", valid.stdout, valid.stderr);
+        for (package, page, part) in [
+            ("commander", "Command-argument.md", "Define argument syntax"),
+            ("requests", "requests-get.md", "- `url`: URL for the new"),
+            ("similar", "similar-TextDiff.md", "TextDiff"),
+        ] {
+            if name == package {
+                let page = env.path(&format!("skills/{package}/references/{page}"));
+                let page = std::fs::read_to_string(page).unwrap();
+                assert!(page.contains(part), "{page}");
+            }
+        }
         if name == "jsonlite" {
             let pages = std::fs::read_dir(env.path("skills/jsonlite/references")).unwrap();
             let mut pages =

@@ -252,6 +252,18 @@ fn what_two_readers_read_in_two_ways_is_refused() {
         (secret, "encryption"),
         (method, "another compression"),
         (zip(&[skill(), tail]), "bytes after the end"),
+        (zip(&[Entry { flags: 8, ..skill() }]), "a size that comes after what has no end"),
+        (
+            zip(&[Entry {
+                flags: 8,
+                method: 8,
+                data: deflated(TEXT),
+                size: Some(TEXT.len() as u32),
+                crc: Some(crc32fast::hash(TEXT)),
+                ..skill()
+            }]),
+            "a size that does not come",
+        ),
         (named_twice, "two names"),
         (unlisted, "an entry that is not listed"),
         (before, "something before it"),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use skill::Digest;
+use skill::{Digest, Marker};
 use skill_audit::{File, Report, audit};
 use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
 
@@ -24,6 +24,13 @@ pub struct Bundle {
     pub digest: Digest,
 }
 
+/// Returns true for a marker that a shell would make nothing of. One that is none is a file like any other.
+fn is_marker(bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let marker = Marker::parse(skill::MARKER_FILE, text).0;
+    marker.is_some_and(|marker| marker.to_json() == text) && !text.contains(['$', '`'])
+}
+
 impl Bundle {
     /// Reads a folder.
     pub fn read(name: &str, root: &Root) -> Result<Self, FsError> {
@@ -36,11 +43,11 @@ impl Bundle {
                 Kind::Link(_) if root.file(&entry.path).is_ok() => false,
                 _ => continue,
             };
-            if entry.path.as_str() != skill::MARKER_FILE {
-                let mut bytes = Vec::new();
-                let file = root.file(&entry.path)?;
-                io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)
-                    .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+            let mut bytes = Vec::new();
+            let file = root.file(&entry.path)?;
+            io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)
+                .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+            if entry.path.as_str() != skill::MARKER_FILE || !is_marker(&bytes) {
                 files.push((entry.path.to_string(), Arc::from(bytes), executable));
             }
         }

@@ -26,6 +26,12 @@ pub struct Declared {
     pub tools: ToolLimits,
 }
 
+/// Tools whose meaning for the machine is known.
+const WRITING: &[&str] = &["Write", "Edit", "MultiEdit", "NotebookEdit"];
+const SHELLS: &[&str] = &["Bash", "Terminal", "PowerShell"];
+const READING: &[&str] = &["Read", "Grep", "Glob", "LS"];
+const WEB: &[&str] = &["WebFetch", "Fetch", "WebSearch"];
+
 impl Declared {
     /// Reads everything that a skill declares: `allowed-tools`, `disallowed-tools`, `tools`, `side_effects`, and the
     /// `capabilities` of its manifest. Several declarations narrow each other.
@@ -33,13 +39,28 @@ impl Declared {
         let tools = frontmatter.corteza.tools.as_ref();
         let parts = [
             frontmatter.allowed_tools.as_ref().map(Self::of_allowed_tools),
-            tools.and_then(|tools| tools.allow.as_ref()).map(Self::of_allowed_tools),
+            tools.and_then(|tools| tools.allow.as_ref()).map(Self::of_host_tools),
             tools.map(|tools| Self::of_denied_tools(&tools.deny)),
             frontmatter.claude.disallowed_tools.as_ref().map(Self::of_denied_tools),
             frontmatter.corteza.side_effects.as_deref().map(Self::of_side_effects),
             manifest.map(Self::of_manifest),
         ];
         parts.into_iter().flatten().fold(Self::default(), |all, part| all.meet(&part))
+    }
+
+    /// What a list of tools of the host's registry means. One that nobody here knows, of a package or of the host's own, says nothing about files, programs and hosts; then only calls are held to the
+    /// list.
+    fn of_host_tools(tools: &AllowedTools) -> Self {
+        let is_known = |rule: &ToolRule| match rule {
+            ToolRule::Rule { tool, .. } => {
+                [WRITING, SHELLS, READING, WEB].concat().contains(&tool.as_str())
+            }
+            ToolRule::Malformed(_) => true,
+        };
+        if tools.rules.iter().all(is_known) {
+            return Self::of_allowed_tools(tools);
+        }
+        Self { tools: ToolLimits::allowing(tools), ..Self::default() }
     }
 
     /// What a list of tools means for the machine below: reading, writing, programs and hosts.
@@ -51,13 +72,12 @@ impl Declared {
             })
         };
         let has = |names: &[&str]| rules().any(|(tool, _)| names.contains(&tool));
-        let writes = has(&["Write", "Edit", "MultiEdit", "NotebookEdit"]);
-        let shell = has(&["Bash", "Terminal", "PowerShell"]);
-        let reads = has(&["Read", "Grep", "Glob", "LS"]);
+        let (writes, shell, reads) = (has(WRITING), has(SHELLS), has(READING));
         Self {
             read: Some(Reach::all_if(reads || writes || shell)),
             write: Some(Reach::all_if(writes || shell)),
-            network: Some(hosts(rules())),
+            // What a shell reaches is not said by naming it.
+            network: Some(hosts(rules())).filter(|hosts| !shell || !hosts.is_nothing()),
             exec: Some(Reach::all_if(shell)),
             tools: ToolLimits::allowing(tools),
             ..Self::default()

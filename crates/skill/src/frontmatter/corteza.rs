@@ -3,7 +3,7 @@
 use super::fields::Fields;
 use super::{CortezaFields, GeneratedFrom, ModelInvocation, SideEffect, Tools, Trust, words};
 use crate::yaml::{Data, Entry};
-use crate::{AllowedTools, Code, NeededLibrary, Value};
+use crate::{AllowedTools, Code, Digest, NeededLibrary, Value};
 
 pub(super) fn read(fields: &mut Fields<'_, '_>) -> CortezaFields {
     let skill_format = skill_format(fields);
@@ -121,6 +121,18 @@ fn generated_from(fields: &mut Fields<'_, '_>) -> Option<GeneratedFrom> {
     let entry = fields.take("generated_from")?;
     let value = entry.value.to_value();
     let part = |key: &str| value.get(key).map(Value::to_text).filter(|text| !text.is_empty());
+    let kind = part("kind");
+    if let Some(kind) =
+        kind.filter(|kind| !matches!(kind.as_str(), "r" | "python" | "rust" | "npm"))
+    {
+        let message = format!("`generated_from.kind` is `{kind}`; expected r, python, rust or npm");
+        fields.report.add(Code::BadValue, entry.value.range.clone(), message);
+    }
+    let hash = part("source_hash");
+    if let Some(hash) = hash.filter(|hash| hash.parse::<Digest>().is_err()) {
+        let message = format!("`generated_from.source_hash` is `{hash}`, which is no digest");
+        fields.report.add(Code::BadValue, entry.value.range.clone(), message);
+    }
     match part("package") {
         Some(package) => Some(GeneratedFrom {
             package,

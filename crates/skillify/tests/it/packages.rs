@@ -409,3 +409,49 @@ fn an_installed_library_of_r() {
     }
     assert!(derive(&all(data[..20].to_vec())).is_err());
 }
+
+#[test]
+fn what_python_hands_on_has_the_name_that_others_import() {
+    let (library, package) = valid(&[
+        ("PKG-INFO", "Name: Evil.Pkg_x\nVersion: 1\nSummary: s\n"),
+        (
+            "evil/__init__.py",
+            "from .sub import hello as hi\nfrom ._hidden import Thing, other\nfrom evil.deep.more import far\n__all__ = ['hi', 'Thing', 'far']\n",
+        ),
+        ("evil/sub.py", "def hello(a):\n    \"\"\"Say hello.\"\"\"\n"),
+        (
+            "evil/_hidden.py",
+            "class Thing:\n    def go(self):\n        \"\"\"Go.\"\"\"\n\ndef other(): pass\n",
+        ),
+        ("evil/deep/__init__.py", ""),
+        ("evil/deep/more.py", "def far(): pass\n\ndef near(): pass\n"),
+    ]);
+    let names: Vec<&str> = library.topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["evil.Thing", "evil.Thing.go", "evil.deep.more.near", "evil.far", "evil.hi"]
+    );
+    assert!(text(&package, "SKILL.md").contains("Import what you need from `evil`."));
+}
+
+#[test]
+fn members_and_what_npm_modules_hand_on_are_told() {
+    let (library, package) = valid(&[
+        ("package.json", r#"{"name": "a", "version": "1.0.0", "types": "index.d.ts"}"#),
+        (
+            "index.d.ts",
+            "export * from './lib/more';\nexport { Local };\n/** A local one. */\ndeclare class Local {}\nexport class C {\n  /** Runs it. @param name what it is called @returns a number */\n  run(name: string): number;\n  private secret(): void;\n  _hidden(): void;\n  plain: string;\n}\nexport interface Options {\n  /** How loud. */\n  volume?: number;\n}\n",
+        ),
+        (
+            "lib/more.d.ts",
+            "export * from '../index';\n/** Adds. */\nexport declare function add(a: number): number;\n",
+        ),
+    ]);
+    let names: Vec<&str> = library.topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, ["C", "C.run", "Local", "Options", "Options.volume", "add"]);
+    let page = text(&package, "references/C-run.md");
+    for part in ["run(name: string): number", "- `name`: what it is called", "a number"] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert!(text(&package, "references/Local.md").contains("A local one."));
+}
