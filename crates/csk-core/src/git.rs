@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Read, Write};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How much of what git says is kept for a message.
 const MAX_WORDS: usize = 64 << 10;
+/// The most that is read of what git lists.
+const MAX_OUTPUT: u64 = 64 << 20;
 
 /// Why git did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,7 +112,27 @@ pub fn clone(
     git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
     git.args(["--", url]).arg(target.as_path());
     git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
-    run(git, running, TIME_LIMIT)
+    run(git, running, TIME_LIMIT).map(|_| ())
+}
+
+/// Makes a repository of the files in `folder`, with one commit on the branch `main`.
+pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
+    let run = |arguments: &[&str]| {
+        let mut git = git_at(folder);
+        // As it is, whatever the user has set; nobody's hooks run.
+        git.args(["-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null"]);
+        git.args(["-c", "commit.gpgsign=false", "-c", "core.fileMode=true"]);
+        git.args(["-c", "user.name=csk", "-c", "user.email=csk@localhost"]).args(arguments);
+        git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
+        let done = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
+        if done.status.success() {
+            return Ok(());
+        }
+        Err(GitError::Failed(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+    };
+    run(&["init", "--quiet", "--initial-branch", "main", "--template", ""])?;
+    run(&["add", "--all", "--force", "."])?;
+    run(&["commit", "--quiet", "--no-verify", "--message", message])
 }
 
 /// Returns the URL that a repository is fetched from; none if it has no `origin`.
@@ -151,7 +173,27 @@ pub fn fetch(
     git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
     // Named by an option and not by a reference, tags are not pruned.
     git.args(["--tags", "--force", "--prune", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
-    run(git, running, TIME_LIMIT)
+    run(git, running, TIME_LIMIT).map(|_| ())
+}
+
+/// Asks `origin`, which is at `url`, what its branches and tags name. Nothing is written.
+pub fn remote_refs(
+    repository: &AbsPath,
+    url: &str,
+    local: LocalSources,
+    running: &dyn Running,
+) -> Result<BTreeMap<String, String>, GitError> {
+    check_url(url, local)?;
+    let mut git = network(git_at(repository), local);
+    git.args(["ls-remote", "--quiet", "--heads", "--tags", "origin"]).stdout(Stdio::piped());
+    let told = run(git, running, TIME_LIMIT)?;
+    let mut refs = BTreeMap::new();
+    for line in String::from_utf8_lossy(&told).lines() {
+        let Some((id, name)) = line.split_once('\t') else { continue };
+        // What an annotated tag names comes after the tag itself, and counts.
+        refs.insert(name.trim_end_matches("^{}").to_owned(), id.to_owned());
+    }
+    Ok(refs)
 }
 
 /// What a fetch did.
@@ -295,9 +337,19 @@ fn network(mut git: Command, local: LocalSources) -> Command {
     git
 }
 
-fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<(), GitError> {
+/// Runs git and returns what it wrote to standard output, where that is piped.
+fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u8>, GitError> {
     let not_run = |error: std::io::Error| GitError::NotRun(error.to_string());
     let mut child = git.spawn().map_err(not_run)?;
+    let (written, output) = mpsc::channel();
+    match child.stdout.take() {
+        Some(stdout) => drop(std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = stdout.take(MAX_OUTPUT).read_to_end(&mut bytes);
+            let _ = written.send(bytes);
+        })),
+        None => drop(written.send(Vec::new())),
+    }
     let errors = child.stderr.take().expect("it is piped");
     let (sender, lines) = mpsc::channel();
     // Never waited for: what git has started may hold the pipe open long after git itself is gone.
@@ -325,7 +377,7 @@ fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<(), G
         }
     };
     if status.success() {
-        return Ok(());
+        return output.recv_timeout(limit).map_err(|_| GitError::TimedOut(limit.as_secs()));
     }
     // Its last words are on their way.
     while let Ok(line) = lines.recv_timeout(LAST_WORDS) {

@@ -8,12 +8,14 @@ pub mod audit;
 mod config;
 mod context;
 mod env_files;
+mod foreign;
 mod git;
 pub mod install;
 mod ledger;
 mod locale;
 mod lockfile;
 mod object;
+pub mod output;
 mod progress;
 pub mod project;
 mod repository;
@@ -27,12 +29,15 @@ mod text;
 mod which;
 
 pub use agents::{Agent, Agents};
-pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
+pub use config::{
+    AdapterMode, Config, DEFAULT_PATTERN, LOCKABLE, ProjectEntry, SystemConfig, edit_project,
+};
 pub use context::{ContextError, context};
 pub use env_files::{Scope, env_ps1, env_sh};
+pub use foreign::{ForeignOrigin, ForeignSkill, read_foreign_lock};
 pub use git::{
-    Fetched, GitError, LocalSources, TIME_LIMIT, clone, exclude_file, fetch, not_ignored, origin,
-    work_tree,
+    Fetched, GitError, LocalSources, TIME_LIMIT, clone, exclude_file, fetch, make_repository,
+    not_ignored, origin, remote_refs, work_tree,
 };
 pub use ledger::Ledger;
 pub use locale::{LocaleError, Rendered, render};

@@ -245,6 +245,26 @@ impl Repository {
         id.map(|id| Commit(id.to_string())).ok_or_else(|| self.unknown(reference))
     }
 
+    /// Returns the branch that the origin has checked out, or else this repository.
+    pub fn default_branch(&self) -> Option<String> {
+        let target = |name: &str| {
+            let reference = self.git.try_find_reference(name).ok().flatten()?;
+            Some(reference.target().try_name()?.as_bstr().to_string())
+        };
+        let remote = target("refs/remotes/origin/HEAD");
+        let remote =
+            remote.and_then(|name| Some(name.strip_prefix("refs/remotes/origin/")?.to_owned()));
+        remote.or_else(|| Some(target("HEAD")?.strip_prefix("refs/heads/")?.to_owned()))
+    }
+
+    /// Returns the names of all tags.
+    pub fn tags(&self) -> Result<Vec<String>, SourceError> {
+        let references = self.git.references().map_err(|error| self.broken(&error))?;
+        let tags = references.tags().map_err(|error| self.broken(&error))?;
+        let names = tags.filter_map(Result::ok).map(|tag| tag.name().shorten().to_string());
+        Ok(names.collect())
+    }
+
     /// Returns true if `new` comes from `old`.
     pub fn comes_from(&self, new: &Commit, old: &Commit) -> Result<bool, SourceError> {
         let id = |commit: &Commit| {

@@ -1,6 +1,7 @@
 //! The JSON Schemas of csk's files. The parsers are stricter where a schema cannot be: paths must exist,
 //! names must be unique, agents must be known.
 
+use crate::output::{DiffJson, DoctorJson, ImportJson, OutdatedJson, WhyJson};
 use serde_json::{Value, json};
 
 /// What an identifier looks like; names of Windows devices are left to the parser.
@@ -19,6 +20,12 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("csk-verify", verify()),
         ("csk-status", status()),
         ("csk-list", list()),
+        ("csk-system-config", system_config()),
+        ("csk-outdated", schemars::schema_for!(OutdatedJson).to_value()),
+        ("csk-diff", schemars::schema_for!(DiffJson).to_value()),
+        ("csk-why", schemars::schema_for!(WhyJson).to_value()),
+        ("csk-doctor", schemars::schema_for!(DoctorJson).to_value()),
+        ("csk-import", schemars::schema_for!(ImportJson).to_value()),
         ("csk-audit", audit()),
         ("csk-audit-list", audit_list()),
         ("audit-policy", audit_policy()),
@@ -131,6 +138,20 @@ fn config() -> Value {
             "projects": { "type": ["object", "null"], "propertyNames": identifier(), "additionalProperties": project },
         }),
     )
+}
+
+/// The config for everybody on a machine: the same keys, none of them required, and which of them are locked.
+fn system_config() -> Value {
+    let mut schema = config();
+    let keys = crate::LOCKABLE;
+    schema["title"] = "/etc/cocoaskills/config.json".into();
+    schema["required"] = json!(["schema_version"]);
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.remove("projects");
+        let items = json!({ "enum": keys });
+        properties.insert("locked".to_owned(), json!({ "description": "Keys that nobody can set otherwise.", "type": "array", "items": items }));
+    }
+    schema
 }
 
 fn skillfile() -> Value {

@@ -5,19 +5,21 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use csk_core::audit::state::AuditMode;
-use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
+use term::{
+    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_message,
+};
 
 use crate::commands::{
-    add, audit, bootstrap, cache, config, exec, gc, global, init, install, list, lock, project,
-    shell_init, skill, status, update, upgrade, verify,
+    add, audit, bootstrap, cache, config, diff, doctor, exec, gc, global, import, init, install,
+    list, lock, man, outdated, project, shell_init, skill, status, update, upgrade, verify, why,
 };
 use crate::context::Context;
 use crate::failure::Failure;
 
 const COMPLETIONS: &str = "\
-Purpose: prints a script that completes commands and flags in a shell.
+Purpose: prints a script that completes commands, flags, projects and skills in a shell. The script asks csk itself.
 
-Reads:  nothing
+Reads:  nothing; while it completes, config.json and Skillfile.json
 Writes: nothing
 
 Exit codes:
@@ -51,6 +53,7 @@ Environment:
                     as the flags of `csk install`
   CSK_AUTO_ENV      0 turns the shell hook off
   CSK_COLOR         as --color; NO_COLOR turns color off
+  CSK_QUIET         as --quiet
 
 Exit codes: 0 done, 1 a skill or project failed, 2 usage or configuration, 3 another csk holds the lock.
 Run `csk <command> --help` for what a command reads and writes, its exit codes and examples."
@@ -71,6 +74,18 @@ struct Cli {
         help_heading = "Global options"
     )]
     color: ColorChoice,
+
+    /// Write only data, warnings and errors: no progress, no notes, nothing of what was done
+    #[arg(
+        long,
+        short,
+        global = true,
+        env = "CSK_QUIET",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -83,6 +98,11 @@ enum Command {
     Update(update::UpdateArgs),
     Upgrade(upgrade::UpgradeArgs),
     Status(status::StatusArgs),
+    Outdated(outdated::OutdatedArgs),
+    Diff(diff::DiffArgs),
+    Why(why::WhyArgs),
+    Doctor(doctor::DoctorArgs),
+    Import(import::ImportArgs),
     List(list::ListArgs),
     Lock(lock::LockArgs),
     Verify(verify::VerifyArgs),
@@ -98,6 +118,7 @@ enum Command {
         /// The shell
         shell: CompletionShell,
     },
+    Man(man::ManArgs),
     Project(project::ProjectArgs),
     Config(config::ConfigArgs),
     Skill(skill::SkillArgs),
@@ -105,17 +126,38 @@ enum Command {
 
 /// Reads the arguments, runs the command and returns the exit code.
 pub(crate) fn main() -> ExitCode {
+    if let Some(code) = complete_if_asked("csk", Cli::command) {
+        return code;
+    }
     #[expect(clippy::disallowed_methods, reason = "the edge: the command line")]
-    let args = std::env::args_os();
-    let cli = match Cli::try_parse_from(words(args)) {
+    let args = words(std::env::args_os());
+    let is_json = asks_for_json(&args);
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
+        Err(error) if is_json && error.use_stderr() => {
+            let failure = Failure::usage(usage_message(&error)).with_hint("`csk --help` shows how");
+            tell_usage(&error);
+            return ExitCode::from(failure.tell_json(&mut Ui::new(ColorChoice::Never)));
+        }
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };
-    let color = cli.color;
-    match run(&cli.command, color) {
+    let opened = || {
+        let mut ui = Ui::new(cli.color);
+        ui.is_quiet = cli.quiet;
+        ui
+    };
+    let mut ui = opened();
+    match run(&cli.command, opened()) {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => ExitCode::from(failure.tell(&mut Ui::new(color))),
+        Err(failure) if is_json => ExitCode::from(failure.tell_json(&mut ui)),
+        Err(failure) => ExitCode::from(failure.tell(&mut ui)),
     }
+}
+
+/// Returns true if data was asked for: then failures are data as well.
+fn asks_for_json(args: &[OsString]) -> bool {
+    let is_foreign = |word: &&OsString| *word != "--" && *word != "exec";
+    args.iter().take_while(is_foreign).any(|word| word == "--json")
 }
 
 /// Makes `--audit` and a mode after it one word. Any other word after it is what it is without.
@@ -137,15 +179,14 @@ fn words(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
+fn run(command: &Command, mut ui: Ui) -> Result<u8, Failure> {
     if let Command::Completions { shell } = command {
         // Needs nothing of the world.
-        let mut ui = Ui::new(color);
-        ui.out(&completions(*shell, Cli::command()))?;
+        ui.out(&completions(*shell, "csk"))?;
         ui.flush()?;
         return Ok(0);
     }
-    let mut context = Context::read(Ui::new(color))?;
+    let mut context = Context::read(ui)?;
     let code = match command {
         Command::Bootstrap(args) => bootstrap::bootstrap(&mut context, args)?,
         Command::Init(args) => init::init(&mut context, args)?,
@@ -157,11 +198,17 @@ fn run(command: &Command, color: ColorChoice) -> Result<u8, Failure> {
         Command::Update(args) => update::update(&mut context, args)?,
         Command::Upgrade(args) => upgrade::upgrade(&mut context, args)?,
         Command::Status(args) => status::status(&mut context, args)?,
+        Command::Outdated(args) => outdated::outdated(&mut context, args)?,
+        Command::Diff(args) => diff::diff(&mut context, args)?,
+        Command::Why(args) => why::why(&mut context, args)?,
+        Command::Doctor(args) => doctor::doctor(&mut context, args)?,
+        Command::Import(args) => import::import(&mut context, args)?,
         Command::List(args) => list::list(&mut context, args)?,
         Command::Lock(args) => lock::lock(&mut context, args)?,
         Command::Verify(args) => verify::verify(&mut context, args)?,
         Command::Audit(args) => audit::audit(&mut context, args)?,
         Command::Completions { .. } => 0,
+        Command::Man(args) => man::man(&mut context, args, Cli::command())?,
         Command::Gc(args) => gc::gc(&mut context, args)?,
         Command::Exec(args) => exec::exec(&mut context, args)?,
         Command::ShellInit(args) => shell_init::shell_init(&mut context, args)?,

@@ -12,11 +12,15 @@ use std::time::Duration;
 use csk_core::audit::state::{Asked, AuditMode};
 use csk_core::audit::{Asker, Auditor};
 use csk_core::install::Environment;
-use csk_core::{AbsPath, Config, LocalSources, Lock, ProjectEntry, TIME_LIMIT, edit_project};
+use csk_core::{
+    AbsPath, AdapterMode, Config, LocalSources, Lock, ProjectEntry, SystemConfig, TIME_LIMIT,
+    edit_project,
+};
 use skill::{Identifier, Severity};
 use term::{ColorChoice, Ui, safe_line};
 
 use crate::failure::{Failure, rendered};
+use crate::progress::Progress;
 
 /// Asks whether something that an audit blocks is to be installed all the same. Anything but a yes is a no.
 fn ask(asked: &Asked) -> bool {
@@ -54,6 +58,82 @@ pub(crate) struct Context {
     /// How long to wait for another csk, if the user says so.
     lock_timeout: Option<Duration>,
     allow_file: bool,
+    /// What the environment says in place of the config.
+    overrides: Overrides,
+    system_config: Option<AbsPath>,
+}
+
+/// The config for everybody on the machine.
+const SYSTEM_CONFIG: &str = "/etc/cocoaskills/config.json";
+
+/// What the environment says in place of the config.
+#[derive(Debug, Default)]
+struct Overrides {
+    skills_root: Option<AbsPath>,
+    locale: Option<String>,
+    agents: Option<String>,
+    adapter_mode: Option<String>,
+    audit: Option<String>,
+}
+
+impl Overrides {
+    /// Puts them into a config; returns those that are locked.
+    fn apply(&self, config: &mut Config) -> Result<Vec<&'static str>, Failure> {
+        let mut ignored = Vec::new();
+        let mut may = |key: &str, name: &'static str, config: &Config| {
+            let is_locked = config.is_locked(key);
+            if is_locked {
+                ignored.push(name);
+            }
+            !is_locked
+        };
+        let wrong = |name: &str, word: &str, expected: &str| {
+            Failure::usage(format!("{name} is `{word}`; expected {expected}"))
+        };
+        if let Some(root) = &self.skills_root
+            && may("skills_root", "CSK_SKILLS_ROOT", config)
+        {
+            config.skills_root = root.clone();
+        }
+        if let Some(locale) = &self.locale
+            && may("preferred_locale", "CSK_LOCALE", config)
+        {
+            config.preferred_locale = Some(locale.clone());
+        }
+        if let Some(agents) = &self.agents
+            && may("default_agents", "CSK_AGENTS", config)
+        {
+            let ids: Vec<String> = agents
+                .split(',')
+                .map(|id| id.trim().to_owned())
+                .filter(|id| !id.is_empty())
+                .collect();
+            if let Some(unknown) = ids.iter().find(|id| config.agents.find(id).is_none()) {
+                let failure = wrong("CSK_AGENTS", unknown, "ids of agents, with commas between");
+                return Err(match config.agents.nearest(unknown) {
+                    Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+                    None => failure,
+                });
+            }
+            config.default_agents = ids;
+        }
+        if let Some(word) = &self.adapter_mode
+            && may("adapter_mode", "CSK_ADAPTER_MODE", config)
+        {
+            let expected = "auto, symlink or copy";
+            config.adapter_mode = AdapterMode::parse(word)
+                .ok_or_else(|| wrong("CSK_ADAPTER_MODE", word, expected))?;
+        }
+        if let Some(word) = &self.audit
+            && may("audit", "CSK_AUDIT", config)
+        {
+            let expected = "off, advisory or strict";
+            let mode = AuditMode::parse(word).ok_or_else(|| wrong("CSK_AUDIT", word, expected))?;
+            // It can only be made stricter.
+            config.audit = config.audit.max(mode);
+        }
+        Ok(ignored)
+    }
 }
 
 impl Context {
@@ -93,6 +173,15 @@ impl Context {
         let user = user.and_then(|user| user.into_string().ok());
         let allow_file = variable("CSK_ALLOW_FILE").is_some_and(|value| value == "1");
         let zdotdir = absolute("ZDOTDIR")?;
+        let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
+        let overrides = Overrides {
+            skills_root: absolute("CSK_SKILLS_ROOT")?,
+            locale: text("CSK_LOCALE"),
+            agents: text("CSK_AGENTS"),
+            adapter_mode: text("CSK_ADAPTER_MODE"),
+            audit: text("CSK_AUDIT"),
+        };
+        let system_config = absolute("CSK_SYSTEM_CONFIG")?;
         let shell = variable("SHELL").and_then(|shell| shell.into_string().ok());
         let has_hook = variable("CSK_SHELL_HOOK").is_some();
         Ok(Self {
@@ -108,6 +197,8 @@ impl Context {
             has_hook,
             lock_timeout,
             allow_file,
+            overrides,
+            system_config,
         })
     }
 
@@ -122,13 +213,38 @@ impl Context {
             }
             Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
         };
-        let (config, problems) = Config::parse(path.as_str(), &text, self.user_home.as_ref());
-        let Some(config) = config else { return Err(Failure::File { text, problems }) };
+        let system = self.system_config()?;
+        let home = self.user_home.as_ref();
+        let (config, problems) = Config::parse_over(path.as_str(), &text, home, system.as_ref());
+        let Some(mut config) = config else { return Err(Failure::File { text, problems }) };
+        let ignored = self.overrides.apply(&mut config)?;
+        for name in ignored {
+            let file = system.as_ref().map_or(SYSTEM_CONFIG, |system| system.file.as_str());
+            self.ui
+                .error(&format!("warning: {name} is ignored: {} locks it\n", safe_line(file)))?;
+        }
         let warnings: Vec<_> =
             problems.into_iter().filter(|problem| problem.severity == Severity::Warning).collect();
         let words = rendered(&text, &warnings, &self.ui);
         self.ui.error(&words)?;
         Ok(config)
+    }
+
+    /// Reads the system's config, if there is one.
+    fn system_config(&self) -> Result<Option<SystemConfig>, Failure> {
+        let usual = AbsPath::new(SYSTEM_CONFIG).ok();
+        // Another one counts only where there is none for everybody.
+        let path =
+            usual.filter(|path| path.as_path().exists()).or_else(|| self.system_config.clone());
+        let Some(path) = path else { return Ok(None) };
+        let text = match fs::read_to_string(path.as_path()) {
+            Ok(text) => text,
+            Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
+        };
+        match SystemConfig::parse(path.as_str(), &text, self.user_home.as_ref()) {
+            (Some(system), _) => Ok(Some(system)),
+            (None, problems) => Err(Failure::File { text, problems }),
+        }
     }
 
     /// Takes csk's lock, so that nobody else changes the config meanwhile.
@@ -165,6 +281,11 @@ impl Context {
         self.save(&edit_project(&text, alias, entry).ok_or_else(unreadable)?)
     }
 
+    /// Returns what shows what is running.
+    pub(crate) fn progress(&self) -> Progress {
+        if self.ui.is_quiet { Progress::quiet() } else { Progress::default() }
+    }
+
     /// Returns the time now, as RFC 3339 in UTC.
     pub(crate) fn time(&self) -> String {
         self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -195,7 +316,8 @@ impl Context {
 
     /// Returns what an install works with.
     pub(crate) fn environment(&self, config: &Config) -> Environment {
-        let is_allowed = config.allow_local_sources || self.allow_file;
+        let is_asked = self.allow_file && !config.is_locked("allow_local_sources");
+        let is_allowed = config.allow_local_sources || is_asked;
         Environment {
             home: self.home.clone(),
             skills_root: config.skills_root.clone(),

@@ -5,8 +5,9 @@ use std::io;
 use csk_core::LockError;
 use csk_core::StateError;
 use csk_core::install::RunError;
+use csk_core::output::VERSION;
 use skill::{Diagnostic, Source};
-use term::{Ui, render, safe_line};
+use term::{DiagnosticJson, ErrorJson, FailureJson, Ui, render, safe_line};
 
 /// Usage, configuration, or a malformed Skillfile of the one target.
 pub(crate) const USAGE: u8 = 2;
@@ -57,6 +58,32 @@ impl Failure {
         let _ = ui.error(&text);
         code
     }
+}
+
+impl Failure {
+    /// Tells programs, and returns the exit code.
+    pub(crate) fn tell_json(&self, ui: &mut Ui) -> u8 {
+        let (code, error) = match self {
+            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return BROKEN_PIPE,
+            Self::Io(error) => (USAGE, told("io", error.to_string(), None, &[])),
+            Self::File { problems, .. } => {
+                let first = problems.first().map(|problem| problem.message.clone());
+                (USAGE, told("malformed", first.unwrap_or_default(), None, problems))
+            }
+            Self::Message { code, message, hint } => {
+                let word = if *code == LOCKED { "locked" } else { "usage" };
+                (*code, told(word, message.clone(), hint.clone(), &[]))
+            }
+        };
+        // If standard output is gone there is nobody left to tell.
+        let _ = ui.json(&FailureJson { version: VERSION, error }).and_then(|()| ui.flush());
+        code
+    }
+}
+
+fn told(code: &str, message: String, hint: Option<String>, problems: &[Diagnostic]) -> ErrorJson {
+    let diagnostics = problems.iter().map(DiagnosticJson::from).collect();
+    ErrorJson { code: code.to_owned(), message, hint, diagnostics }
 }
 
 /// Returns the problems of a file as people read them.

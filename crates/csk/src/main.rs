@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod context;
 mod failure;
+mod known;
 mod progress;
 mod projects;
 

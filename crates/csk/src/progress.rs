@@ -9,6 +9,13 @@ pub(crate) struct Progress(term::Progress);
 
 struct Line(term::Running);
 
+impl Progress {
+    /// Returns one that shows nothing.
+    pub(crate) fn quiet() -> Self {
+        Self(term::Progress::quiet())
+    }
+}
+
 impl csk_core::Progress for Progress {
     fn begin(&self, work: Work<'_>) -> Box<dyn Running> {
         let line = match work {

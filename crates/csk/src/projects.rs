@@ -17,7 +17,7 @@ use crate::failure::{Failure, rendered};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Selection {
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = term::names(crate::known::projects))]
     pub(crate) target: Option<String>,
     /// All configured projects
     #[arg(long, conflicts_with = "target")]
@@ -192,9 +192,10 @@ pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target 
     let pattern = config.worktree_alias_pattern.as_deref();
     let named = || checkout(&place.root, file.project_alias.as_ref(), pattern).checkout_alias;
     let alias = place.alias.as_ref().map_or_else(named, Identifier::to_string);
-    let ids = [&file.agents, &place.agents, &config.default_agents]
-        .into_iter()
-        .find(|ids| !ids.is_empty());
+    // What is locked for everybody is not the project's to choose.
+    let own = [&file.agents, &place.agents];
+    let own = own.into_iter().filter(|_| !config.is_locked("default_agents"));
+    let ids = own.chain([&config.default_agents]).find(|ids| !ids.is_empty());
     let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
     Target {
         alias,
@@ -203,7 +204,10 @@ pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target 
         root: place.root.clone(),
         agents,
         adapter_mode: config.adapter_mode,
-        locale: file.locale.or_else(|| config.preferred_locale.clone()),
+        locale: file
+            .locale
+            .filter(|_| !config.is_locked("preferred_locale"))
+            .or_else(|| config.preferred_locale.clone()),
         skills: file.skills,
         lock: None,
     }

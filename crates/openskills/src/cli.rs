@@ -2,16 +2,20 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: working folder and arguments")]
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory, Parser, Subcommand};
+use openskills_runtime::RuntimeError;
 use skill_fs::AbsPath;
-use term::{ColorChoice, CompletionShell, Ui, completions, tell_usage};
+use term::{
+    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_message,
+};
 
 use crate::commands::{
-    activate, approvals, approve, cache, check_tool, discover, files, install, list, log, mcp,
+    activate, approvals, approve, cache, check_tool, discover, files, install, list, log, man, mcp,
     migrate, new, pack, prompt, read, replay, run, sandbox_, search, show, skillify, switch, test,
     trust, validate, where_,
 };
@@ -61,6 +65,7 @@ Environment:
   OPENSKILLS_PROJECT  as --project
   OPENSKILLS_SESSION  as --session
   OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
+  OPENSKILLS_QUIET    as --quiet
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
                       instead of the folders in the home
   CLAUDE_CONFIG_DIR   instead of ~/.claude
@@ -93,6 +98,18 @@ pub(crate) struct Cli {
         help_heading = "Global options"
     )]
     color: ColorChoice,
+
+    /// Write only data, warnings and errors: no notes, nothing of what was done
+    #[arg(
+        long,
+        short,
+        global = true,
+        env = "OPENSKILLS_QUIET",
+        value_parser = clap::builder::FalseyValueParser::new(),
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -126,6 +143,7 @@ enum Command {
     Remove(install::RemoveArgs),
     Test(test::TestArgs),
     Show(show::ShowArgs),
+    Man(man::ManArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -165,7 +183,7 @@ impl Command {
             Self::Install(args) => args.json,
             Self::Remove(args) => args.json,
             Self::Test(args) => args.json,
-            Self::Validate(_) | Self::Show(_) | Self::Completions { .. } => false,
+            Self::Validate(_) | Self::Show(_) | Self::Completions { .. } | Self::Man(_) => false,
         };
         if is_json { Form::Json } else { Form::Words }
     }
@@ -175,12 +193,26 @@ impl Command {
 pub fn main() -> ExitCode {
     // Before anything else: this process may be the stage of a sandbox.
     openskills_runtime::init();
-    let cli = match Cli::try_parse() {
+    if let Some(code) = complete_if_asked("openskills", Cli::command) {
+        return code;
+    }
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let is_json = args.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
+        Err(error) if is_json && error.use_stderr() => {
+            let hint = Some("`openskills --help` shows how".to_owned());
+            let failure = RuntimeError::Setup { message: usage_message(&error), hint };
+            tell_usage(&error);
+            let mut ui = Ui::new(ColorChoice::Never);
+            return ExitCode::from(tell(&mut ui, &failure.into(), Form::Json));
+        }
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };
     let color = cli.color;
-    match dispatch(&cli.command, Ui::new(color)) {
+    let mut ui = Ui::new(color);
+    ui.is_quiet = cli.quiet;
+    match dispatch(&cli.command, ui) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
         Err(error) => ExitCode::from(tell(&mut Ui::new(color), &error, cli.command.form())),
@@ -218,9 +250,10 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Remove(args) => install::remove(&mut context, args)?,
         Command::Test(args) => test::test(&mut context, args)?,
         Command::Completions { shell } => {
-            context.ui.out(&completions(*shell, Cli::command()))?;
+            context.ui.out(&completions(*shell, "openskills"))?;
             ExitCode::SUCCESS
         }
+        Command::Man(args) => man::man(&mut context, args, Cli::command())?,
         Command::Validate(args) => validate::validate(&mut context, args)?,
         Command::Show(args) => show::show(&mut context, args)?,
         Command::Prompt(args) => prompt::prompt(&mut context, args)?,

@@ -10,6 +10,7 @@ pub(crate) mod files;
 pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod new;

@@ -2,10 +2,10 @@
 
 use openskills_runtime::RuntimeError;
 use skill::Diagnostic;
-use term::{DiagnosticJson, Ui, safe_line};
+use term::{DiagnosticJson, ErrorJson, FailureJson, Ui, safe_line};
 
 use crate::cli::{ASK, INVALID, LOG, NOT_FOUND, REFUSED, USAGE};
-use crate::output::{ErrorJson, FailureJson, VERSION};
+use crate::output::VERSION;
 
 /// How a failure is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@ mod commands;
 mod context;
 mod failure;
 mod http;
+mod known;
 mod load;
 mod look;
 mod mcp;

@@ -14,7 +14,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skill_fs::Kind;
-use term::{DiagnosticJson, sarif};
+use term::{DiagnosticJson, FailureJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
 pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, RepeatedJson, ReplayJson};
@@ -384,32 +384,6 @@ pub struct CheckToolJson {
     pub decision: Decision,
     /// Why.
     pub because: String,
-}
-
-/// What a command with `--json` writes when it fails.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FailureJson {
-    /// The version of this format.
-    pub version: u32,
-    /// What went wrong.
-    pub error: ErrorJson,
-}
-
-/// What went wrong.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ErrorJson {
-    /// The kind of failure, a stable name.
-    pub code: String,
-    /// What was found and what was expected.
-    pub message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-    /// Every problem of the file, where a file is the reason.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnostics: Vec<DiagnosticJson>,
 }
 
 /// Returns an entry of a skill's folder; folders are not shown.

@@ -120,6 +120,7 @@ codes! {
     SchemaVersion = "schema-version", Error, Error, "A file has a `schema_version` that this version does not know.";
     MissingKey = "missing-key", Error, Error, "A key that every such file must have is missing.";
     UnknownKey = "unknown-key", Warning, Warning, "A key of a JSON file is not known; it is ignored.";
+    LockedKey = "locked-key", Warning, Warning, "A key is locked by the system's config; what the user's says is ignored.";
     RefusedKey = "refused-key", Error, Error, "A key of csk-skill.json is not known, or never allowed.";
     BadIdentifier = "bad-identifier", Error, Error, "A name is not an identifier: ASCII letters, digits, `.`, `_`, `-`.";
     BadReference = "bad-reference", Error, Error, "A skill must be declared by exactly one of `tag`, `branch` and `revision`.";

@@ -435,6 +435,13 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         found.map(|property| &property.value)
     }
 
+    /// Returns the place of a key that nobody took yet, and leaves it.
+    pub fn place_of(&self, key: &str) -> Option<Range<usize>> {
+        let found = self.properties.iter().find(|property| property.name.as_str() == key)?;
+        let range = found.name.range();
+        Some(range.start..range.end)
+    }
+
     /// Returns the place of a key that nobody took yet, and takes it.
     pub fn key(&mut self, key: &str) -> Option<Range<usize>> {
         let at = self.properties.iter().position(|property| property.name.as_str() == key)?;

@@ -55,6 +55,32 @@ impl From<&Diagnostic> for DiagnosticJson {
     }
 }
 
+/// What a command with `--json` writes when it fails.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FailureJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What went wrong.
+    pub error: ErrorJson,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ErrorJson {
+    /// The kind of failure, a stable name.
+    pub code: String,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Every problem of the file, where a file is the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticJson>,
+}
+
 /// Writes indented JSON in which every character that could steer a terminal is an escape. Nothing is
 /// lost: JSON reads `\u202e` as the character itself.
 pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {

@@ -6,6 +6,7 @@
 mod completions;
 mod count;
 mod json;
+mod manual;
 mod progress;
 mod safe;
 pub mod sarif;
@@ -14,12 +15,13 @@ mod table;
 mod ui;
 mod usage;
 
-pub use completions::{CompletionShell, completions};
+pub use completions::{CompletionShell, complete_if_asked, completions, names};
 pub use count::counted;
-pub use json::DiagnosticJson;
+pub use json::{DiagnosticJson, ErrorJson, FailureJson};
+pub use manual::{ManualFormat, manual};
 pub use progress::{Elsewhere, Progress, Running};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use table::table;
 pub use ui::{ColorChoice, Ui};
-pub use usage::tell_usage;
+pub use usage::{tell_usage, usage_message};

@@ -14,6 +14,7 @@ use crate::safe_line;
 pub struct Progress {
     /// The live lines; none where standard error is not a terminal.
     lines: Option<MultiProgress>,
+    is_quiet: bool,
 }
 
 /// How a thing that runs is shown where there are no live lines.
@@ -35,14 +36,19 @@ impl Progress {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let lines = (io::stderr().is_terminal() && !is_dumb)
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
-        Self { lines }
+        Self { lines, is_quiet: false }
+    }
+
+    /// Returns one that shows nothing.
+    pub fn quiet() -> Self {
+        Self { lines: None, is_quiet: true }
     }
 
     /// Shows that `what` runs, until the result is dropped. `detail` stands after it until there is a note.
     pub fn begin(&self, what: &str, detail: &str, elsewhere: Elsewhere) -> Running {
         let (what, detail) = (safe_line(what), safe_line(detail));
         let Some(lines) = &self.lines else {
-            if elsewhere == Elsewhere::Line {
+            if elsewhere == Elsewhere::Line && !self.is_quiet {
                 // It is told as it happens; the report at the end does not depend on it.
                 let _ = io::stderr()
                     .write_all(format!("{}\n", format!("{what} {detail}").trim_end()).as_bytes());

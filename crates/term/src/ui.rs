@@ -27,6 +27,8 @@ pub struct Ui {
     pub error_palette: Palette,
     /// How many columns standard output has; `None` where it is no terminal.
     pub width: Option<usize>,
+    /// Whether only data, warnings and errors are written.
+    pub is_quiet: bool,
     out: BufWriter<io::Stdout>,
 }
 
@@ -41,6 +43,7 @@ impl Ui {
         Self {
             error_palette: palette(io::stderr().is_terminal()),
             width: width(),
+            is_quiet: false,
             out: BufWriter::new(io::stdout()),
         }
     }
@@ -90,6 +93,16 @@ impl Ui {
     pub fn error(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;
         io::stderr().lock().write_all(text.as_bytes())
+    }
+
+    /// Writes to people what they can do without.
+    pub fn note(&mut self, text: &str) -> io::Result<()> {
+        if self.is_quiet { Ok(()) } else { self.error(text) }
+    }
+
+    /// Writes what was done, which is no data that was asked for.
+    pub fn done(&mut self, text: &str) -> io::Result<()> {
+        if self.is_quiet { Ok(()) } else { self.out(text) }
     }
 
     /// Writes out what is left.

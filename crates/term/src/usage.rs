@@ -4,6 +4,13 @@ use clap::error::Error;
 
 use crate::{ColorChoice, Ui, safe_text};
 
+/// Returns what is wrong with a call, on one line.
+pub fn usage_message(error: &Error) -> String {
+    let text = error.render().to_string();
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim_start_matches("error: ").to_owned()
+}
+
 /// Prints help or a usage error and returns the exit code. An argument may be a stranger's file name, so
 /// it is made safe to show.
 pub fn tell_usage(error: &Error) -> u8 {

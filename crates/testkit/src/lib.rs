@@ -5,11 +5,13 @@
 pub mod corpus;
 mod env;
 mod git;
+mod pages;
 mod skip;
 pub mod tidy;
 mod tree;
 
 pub use env::{Run, TestEnv};
 pub use git::GitRepo;
+pub use pages::same_pages;
 pub use skip::skip;
 pub use tree::{entries, write_tree};

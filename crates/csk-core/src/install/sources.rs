@@ -155,7 +155,7 @@ fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
 }
 
 /// Runs `work` with more threads than there are cores; where none can be had, with what there is.
-fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub(super) fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build() {
         Ok(pool) => pool.install(work),
         Err(_) => work(),

@@ -12,7 +12,6 @@ use term::safe_line;
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::progress::Progress;
 use crate::projects::{Read, Selection, places, read_skillfile};
 
 const ADD: &str = "\
@@ -55,7 +54,7 @@ pub(crate) struct AddArgs {
     #[command(flatten)]
     pub(crate) skill: SkillFlags,
     /// A project: its alias, or a path in it [default: the project here]
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
     project: Option<String>,
 }
 
@@ -66,7 +65,7 @@ pub(crate) struct SkillFlags {
     #[arg(long, value_name = "URL")]
     git: Option<String>,
     /// Its repository under skills_root, where the name differs
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = term::names(crate::known::repositories))]
     source: Option<String>,
     /// The folder of the repository that is the skill, where it is not the whole
     #[arg(long, value_name = "FOLDER")]
@@ -100,9 +99,10 @@ struct ReferenceFlags {
 #[command(after_help = REMOVE)]
 pub(crate) struct RemoveArgs {
     /// The skill
+    #[arg(add = term::names(crate::known::skills))]
     name: String,
     /// A project: its alias, or a path in it [default: the project here]
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
     project: Option<String>,
 }
 
@@ -129,14 +129,14 @@ pub(crate) fn add_to(
     // refused here, with its place.
     edited(root, config, &declaration)?;
     let environment = context.environment(config);
-    let found = inspect(&environment, &declaration, network(flags.offline), &Progress::default())
+    let found = inspect(&environment, &declaration, network(flags.offline), &context.progress())
         .map_err(|error| {
-        let failure = Failure::usage(format!("{}: {error}", declaration.name));
-        match error.hint() {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    })?;
+            let failure = Failure::usage(format!("{}: {error}", declaration.name));
+            match error.hint() {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })?;
     if !flags.dry_run {
         // Somebody may have changed the file meanwhile.
         let _lock = context.lock()?;
@@ -145,7 +145,7 @@ pub(crate) fn add_to(
     }
     let word = if flags.dry_run { "would be declared (dry-run)" } else { "declared" };
     let reference = &declaration.reference;
-    context.ui.out(&format!(
+    context.ui.done(&format!(
         "{} {} {} {} {word}\n",
         declaration.name,
         reference.kind.as_str(),
@@ -153,7 +153,7 @@ pub(crate) fn add_to(
         found.commit.short()
     ))?;
     for line in describe(&found) {
-        context.ui.out(&format!("  {}\n", safe_line(&line)))?;
+        context.ui.done(&format!("  {}\n", safe_line(&line)))?;
     }
     for warning in &found.warnings {
         context.ui.error(&format!("warning: {}: {}\n", declaration.name, safe_line(warning)))?;
@@ -200,11 +200,11 @@ pub(crate) fn remove_from(
     let new = remove_skill(&text, name)
         .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
     write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
-    context.ui.out(&format!("{name} is not declared any more; the next install removes it\n"))?;
+    context.ui.done(&format!("{name} is not declared any more; the next install removes it\n"))?;
     Ok(0)
 }
 
-fn project_root(
+pub(crate) fn project_root(
     context: &Context,
     config: &Config,
     target: Option<&str>,
@@ -223,7 +223,7 @@ fn project_root(
 }
 
 /// Reads a Skillfile that must be good, with its text.
-fn good_file(root: &AbsPath, config: &Config) -> Result<(String, Skillfile), Failure> {
+pub(crate) fn good_file(root: &AbsPath, config: &Config) -> Result<(String, Skillfile), Failure> {
     let path = root.join(SKILLFILE);
     match read_skillfile(root, config) {
         Read::Good { file, .. } => {

@@ -119,7 +119,7 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         (None, false) => Hook::Skip,
     };
     context.save(&config.to_json())?;
-    context.ui.out(&format!("wrote {}\n", safe_line(path.as_str())))?;
+    context.ui.done(&format!("wrote {}\n", safe_line(path.as_str())))?;
     shell_hook(context, hook)?;
     Ok(0)
 }
@@ -147,9 +147,9 @@ fn shell_hook(context: &mut Context, hook: Hook) -> Result<(), Failure> {
         (Hook::Print, shell) => {
             let (line, file) = shell.unwrap_or(Shell::Bash).start();
             let file = file.map_or_else(String::new, |file| format!(" into ~/{file}"));
-            Ok(context
-                .ui
-                .out(&format!("to have commands of skills on PATH, put this{file}:\n  {line}\n"))?)
+            Ok(context.ui.done(&format!(
+                "to have commands of skills on PATH, put this{file}:\n  {line}\n"
+            ))?)
         }
     }
 }

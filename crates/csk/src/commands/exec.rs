@@ -36,7 +36,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct ExecArgs {
     /// A project: its alias, or a path in it [default: the project here]
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
     project: Option<String>,
     /// The command and its arguments
     #[arg(

@@ -48,13 +48,13 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
         return Ok(1);
     }
     if garbage.runtimes.is_empty() && garbage.consumers.is_empty() {
-        context.ui.out("nothing to remove\n")?;
+        context.ui.done("nothing to remove\n")?;
     }
     for runtime in &garbage.runtimes {
-        context.ui.out(&format!("{}: {word}\n", safe_line(runtime)))?;
+        context.ui.done(&format!("{}: {word}\n", safe_line(runtime)))?;
     }
     for root in &garbage.consumers {
-        context.ui.out(&format!("{}: has no skills any more\n", safe_line(root.as_str())))?;
+        context.ui.done(&format!("{}: has no skills any more\n", safe_line(root.as_str())))?;
     }
     Ok(0)
 }

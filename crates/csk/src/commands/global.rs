@@ -130,6 +130,11 @@ fn list(context: &mut Context, config: &Config, root: AbsPath) -> Result<u8, Fai
     Ok(0)
 }
 
+/// Returns the global scope, where there is one that can be read.
+pub(crate) fn target_if_there(context: &Context, config: &Config) -> Option<Target> {
+    selected(context, config, context.home.join("global")).ok()?.targets.pop()
+}
+
 /// Returns the global scope as the one target.
 fn selected(context: &Context, config: &Config, root: AbsPath) -> Result<Selected, Failure> {
     let Some(home) = context.user_home.clone() else {

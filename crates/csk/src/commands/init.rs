@@ -50,7 +50,7 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
     let path = root.join(SKILLFILE);
     if read_text(&path).map_err(|error| failed(&error))?.is_none() {
         write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
-        context.ui.out(&format!("made {}\n", safe_line(path.as_str())))?;
+        context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
     }
     let agents = config.default_agents.iter().filter_map(|id| config.agents.find(id));
     let folders = agents.filter_map(|agent| agent.adapter).map(|folder| format!("{folder}/"));
@@ -79,6 +79,6 @@ fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(
     }
     write_file(file, text.as_bytes()).map_err(|error| failed(&error))?;
     let shown = safe_line(file.as_str()).into_owned();
-    context.ui.out(&format!("added {} to {shown}\n", missing.join(" ")))?;
+    context.ui.done(&format!("added {} to {shown}\n", missing.join(" ")))?;
     Ok(())
 }

@@ -10,7 +10,6 @@ use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::progress::Progress;
 use crate::projects::{Selected, Selection, select};
 
 const AFTER: &str = "\
@@ -110,7 +109,7 @@ pub(crate) fn install_into(
     };
     let auditor = context.auditor(config, flags.audit)?;
     let environment = Environment { auditor, ..context.environment(config) };
-    let reports = run(&environment, &selected.targets, options, &Progress::default())?;
+    let reports = run(&environment, &selected.targets, options, &context.progress())?;
     let mut failed = selected.failed;
     for report in &reports {
         failed |= report.error.is_some() || report.skills.iter().any(SkillReport::has_failed);
@@ -118,7 +117,7 @@ pub(crate) fn install_into(
     }
     let brings_commands = reports.iter().any(ProjectReport::makes_commands);
     if brings_commands && !flags.dry_run && !context.has_hook {
-        context.ui.error(
+        context.ui.note(
             "note: commands of skills are in .agents/bin, which is not on PATH in shells without csk's hook, nor for \
              agents started there; see `csk shell-init --help` and `csk exec --help`\n",
         )?;
@@ -135,7 +134,7 @@ fn tell(
     if !report.ignored.is_empty() {
         let word = if flags.dry_run { "would be added (dry-run)" } else { "added" };
         let entries = report.ignored.join(" ");
-        context.ui.out(&format!("{alias}: .gitignore {} {word}\n", safe_line(&entries)))?;
+        context.ui.done(&format!("{alias}: .gitignore {} {word}\n", safe_line(&entries)))?;
     }
     if let Some(error) = &report.error {
         let hint = error.hint().map_or_else(String::new, |hint| format!("{alias}: hint: {hint}\n"));
@@ -148,7 +147,7 @@ fn tell(
     }
     if flags.dry_run || flags.verbose {
         for change in &report.changes {
-            context.ui.out(&format!("{alias}: {}\n", safe_line(change)))?;
+            context.ui.done(&format!("{alias}: {}\n", safe_line(change)))?;
         }
     }
     for skill in &report.skills {
@@ -188,10 +187,10 @@ fn tell_skill(
         Outcome::Removed if flags.dry_run => "would be removed (dry-run)",
         Outcome::Removed => "removed",
     };
-    context.ui.out(&format!("{alias}: {}{} {word}\n", skill.name, safe_line(&wanted)))?;
+    context.ui.done(&format!("{alias}: {}{} {word}\n", skill.name, safe_line(&wanted)))?;
     if flags.dry_run || flags.verbose {
         for change in &skill.changes {
-            context.ui.out(&format!("  {}\n", safe_line(change)))?;
+            context.ui.done(&format!("  {}\n", safe_line(change)))?;
         }
     }
     Ok(())

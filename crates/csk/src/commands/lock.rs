@@ -10,7 +10,6 @@ use term::safe_line;
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::progress::Progress;
 use crate::projects::{Selection, select};
 
 const AFTER: &str = "\
@@ -80,7 +79,7 @@ pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> Result<u8, Failure
     let mode = if args.dry_run { Mode::DryRun } else { Mode::Apply };
     let environment = context.environment(&config);
     let how = (mode, network(args.offline));
-    let reports = lock_all(&environment, &selected.targets, &upgrade, how, &Progress::default())?;
+    let reports = lock_all(&environment, &selected.targets, &upgrade, how, &context.progress())?;
     let mut failed = selected.failed;
     for report in &reports {
         failed |= tell(context, report, mode)?;
@@ -121,14 +120,14 @@ fn tell(context: &mut Context, report: &LockReport, mode: Mode) -> Result<bool, 
                 continue;
             }
         };
-        context.ui.out(&format!("{alias}: {name} {line}\n"))?;
+        context.ui.done(&format!("{alias}: {name} {line}\n"))?;
     }
     if let Some(error) = &report.error {
         context.ui.error(&format!("{alias}: {}\n", safe_line(&error.to_string())))?;
         return Ok(true);
     }
     if mode == Mode::DryRun && report.is_written {
-        context.ui.out(&format!("{alias}: {LOCKFILE} would be written (dry-run)\n"))?;
+        context.ui.done(&format!("{alias}: {LOCKFILE} would be written (dry-run)\n"))?;
     }
     Ok(failed)
 }

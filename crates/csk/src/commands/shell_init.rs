@@ -122,7 +122,7 @@ pub(crate) fn install(context: &mut Context, shell: Shell) -> Result<(), Failure
     let old = read_text(&path).map_err(|error| failed(&error))?.unwrap_or_default();
     let shown = safe_line(path.as_str()).into_owned();
     if old.lines().any(|found| found.trim() == line) {
-        context.ui.out(&format!("{shown} has the hook already\n"))?;
+        context.ui.done(&format!("{shown} has the hook already\n"))?;
         return Ok(());
     }
     if let Some(folder) = path.parent() {
@@ -130,6 +130,6 @@ pub(crate) fn install(context: &mut Context, shell: Shell) -> Result<(), Failure
     }
     let text = with_block(&old, line);
     write_file(&path, text.as_bytes()).map_err(|error| failed(&error))?;
-    context.ui.out(&format!("added the hook to {shown}; start a new shell to use it\n"))?;
+    context.ui.done(&format!("added the hook to {shown}; start a new shell to use it\n"))?;
     Ok(())
 }

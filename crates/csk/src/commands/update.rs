@@ -6,7 +6,6 @@ use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::progress::Progress;
 
 const AFTER: &str = "\
 Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not \
@@ -34,13 +33,13 @@ pub(crate) fn update(context: &mut Context, _: &UpdateArgs) -> Result<u8, Failur
 }
 
 pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {
-    let fetched = fetch_all(&context.environment(config), &Progress::default())?;
+    let fetched = fetch_all(&context.environment(config), &context.progress())?;
     let mut failed = false;
     for (name, result) in fetched {
         let name = safe_line(&name).into_owned();
         match result {
-            Ok(Fetched::Done) => context.ui.out(&format!("{name}: fetched\n"))?,
-            Ok(Fetched::NoRemote) => context.ui.out(&format!("{name}: no remote\n"))?,
+            Ok(Fetched::Done) => context.ui.done(&format!("{name}: fetched\n"))?,
+            Ok(Fetched::NoRemote) => context.ui.done(&format!("{name}: no remote\n"))?,
             Err(error) => {
                 failed = true;
                 context.ui.error(&format!("{name}: {}\n", safe_line(&error.to_string())))?;

@@ -41,7 +41,7 @@ pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, F
     let known = repositories(&config.skills_root);
     let updated = if args.flags.dry_run {
         for name in &known {
-            context.ui.out(&format!("{}: would be fetched (dry-run)\n", safe_line(name)))?;
+            context.ui.done(&format!("{}: would be fetched (dry-run)\n", safe_line(name)))?;
         }
         0
     } else if known.is_empty() || args.flags.offline {

@@ -73,7 +73,7 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> Result<u8, Fai
                 context.ui.error(&format!("{alias}: {name}: {}\n", safe_line(problem)))?;
             }
             if problems.is_empty() {
-                context.ui.out(&format!("{alias}: {name} verified\n"))?;
+                context.ui.done(&format!("{alias}: {name} verified\n"))?;
             }
         }
     }

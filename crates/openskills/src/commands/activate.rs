@@ -45,7 +45,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct ActivateArgs {
     /// A name or an id, with a slash before it for the user
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
     name: String,
     /// What the skill is to be applied to
     #[arg(value_name = "ARGUMENTS")]

@@ -50,7 +50,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct ApproveArgs {
     /// A name or an id
-    #[arg(value_name = "SKILL")]
+    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
     skill: String,
     /// A host that it may reach, such as api.example.com or *.example.com; may be given several times
     #[arg(long, value_name = "HOST", value_parser = host, conflicts_with = "no_net")]

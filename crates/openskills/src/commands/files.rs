@@ -27,7 +27,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct FilesArgs {
     /// A name or an id
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
     name: String,
     /// Write it as JSON
     #[arg(long)]

@@ -402,7 +402,7 @@ fn tell(
         });
     }
     let told = format!("{} {what}: {}", plan.package.name, plan.target);
-    context.ui.out(&format!("{}\n", safe_line(&told)))?;
+    context.ui.done(&format!("{}\n", safe_line(&told)))?;
     if let Some(backup) = backup {
         context
             .ui
@@ -423,7 +423,7 @@ pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    context.ui.out(&format!("removed {}\n", safe_line(folder.as_str())))?;
+    context.ui.done(&format!("removed {}\n", safe_line(folder.as_str())))?;
     if let Some(backup) = backup {
         context
             .ui

@@ -110,7 +110,7 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     let told = format!("packed {} ({} bytes, {digest})", file, bytes.len());
-    context.ui.out(&format!("{}\n", safe_line(&told)))?;
+    context.ui.done(&format!("{}\n", safe_line(&told)))?;
     if !hidden.is_empty() {
         let note = format!("note: files that begin with a dot are in it: {}", hidden.join(", "));
         context.ui.error(&format!("{}\n", safe_line(&note)))?;
@@ -120,10 +120,10 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
         context.ui.error(&format!("{}\n", safe_line(&note)))?;
     }
     if let Some(signature) = signature {
-        context.ui.out(&format!("signed {}\n", safe_line(&signature)))?;
+        context.ui.done(&format!("signed {}\n", safe_line(&signature)))?;
     }
     let next = format!("to install it: openskills install {}", shell_word(file.as_str()));
-    context.ui.error(&format!("{}\n", safe_line(&next)))?;
+    context.ui.note(&format!("{}\n", safe_line(&next)))?;
     Ok(ExitCode::SUCCESS)
 }
 

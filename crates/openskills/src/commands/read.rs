@@ -36,7 +36,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct ReadArgs {
     /// A name or an id
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
     name: String,
     /// The file, seen from the skill's folder
     #[arg(value_name = "PATH")]

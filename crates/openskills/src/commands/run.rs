@@ -66,7 +66,7 @@ Examples:
 #[command(visible_alias = "execute", after_help = AFTER)]
 pub(crate) struct RunArgs {
     /// A name or an id; or a command that csk installed
-    #[arg(value_name = "SKILL")]
+    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
     skill: String,
     /// The script or module, seen from the skill, its scripts/ or its wasm/
     #[arg(value_name = "SCRIPT")]

@@ -153,7 +153,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
     context.ui.out(&format!("{}\n", safe_line(&line)))?;
     if args.output.is_none() {
         let name = shell_word(&args.package);
-        context.ui.error(&format!(
+        context.ui.note(&format!(
             "to use it: openskills skillify {} --output .claude/skills\n",
             safe_line(&name)
         ))?;

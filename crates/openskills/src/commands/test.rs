@@ -34,7 +34,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct TestArgs {
     /// A name or an id
-    #[arg(value_name = "SKILL")]
+    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
     skill: String,
     /// Write it as JSON
     #[arg(long)]

@@ -53,6 +53,7 @@ fn help_lists_every_command() {
         stdout:   remove       Remove a skill that was installed
         stdout:   test         Run the tests that a skill brings
         stdout:   show         Show all properties of a skill, its digests and its files
+        stdout:   man          Write manual pages into a folder
         stdout:   completions  Print a completion script for a shell
         stdout:   help         Print this message or the help of the given subcommand(s)
         stdout:
@@ -63,6 +64,8 @@ fn help_lists_every_command() {
         stdout: Global options:
         stdout:       --color <WHEN>  When to use color; `auto` means on a terminal, unless NO_COLOR is set [env:
         stdout:                       OPENSKILLS_COLOR] [default: auto] [possible values: auto, always, never]
+        stdout:   -q, --quiet         Write only data, warnings and errors: no notes, nothing of what was done [env:
+        stdout:                       OPENSKILLS_QUIET]
         stdout:
         stdout: Files:
         stdout:   ~/.config/openskills/config.json  more folders of skills, named once for all
@@ -75,6 +78,7 @@ fn help_lists_every_command() {
         stdout:   OPENSKILLS_PROJECT  as --project
         stdout:   OPENSKILLS_SESSION  as --session
         stdout:   OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
+        stdout:   OPENSKILLS_QUIET    as --quiet
         stdout:   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
         stdout:                       instead of the folders in the home
         stdout:   CLAUDE_CONFIG_DIR   instead of ~/.claude

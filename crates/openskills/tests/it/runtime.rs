@@ -500,6 +500,45 @@ fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let run = openskills(&TestEnv::new(), &format!("completions {shell}"));
         assert_eq!(run.code, Some(0));
-        assert!(run.stdout.contains("activate") && run.stdout.contains("discover"), "{shell}");
+        assert!(run.stdout.contains("OPENSKILLS_COMPLETE"), "{shell}: {}", run.stdout);
     }
+    // As a shell asks: commands, flags, and the names of skills.
+    let env =
+        TestEnv::with("//- /.agents/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\n---\n");
+    for (words, name) in [
+        (&["openskills", "activ"][..], "activate"),
+        (&["openskills", "read", "p"], "pdf"),
+        (&["openskills", "run", "--work"], "--workspace"),
+    ] {
+        let index = (words.len() - 1).to_string();
+        let all: Vec<&str> = ["--"].iter().chain(words).copied().collect();
+        let mut command = env.command(env!("CARGO_BIN_EXE_openskills"), &all);
+        command.env("OPENSKILLS_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", index);
+        command.env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_COMP_TYPE", "9");
+        let told = command.env("_CLAP_COMPLETE_SPACE", "true").output().unwrap();
+        let told = String::from_utf8_lossy(&told.stdout);
+        assert!(told.lines().any(|line| line.trim() == name), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn the_pages_of_the_manual_are_made_and_current() {
+    let env = TestEnv::new();
+    let run = openskills(&env, "man pages");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let page = fs::read_to_string(env.path("pages/openskills-run.1")).unwrap();
+    assert!(page.contains(".TH openskills-run 1") && page.contains("workspace"), "{page}");
+    assert_eq!(openskills(&env, "man more --format markdown").code, Some(0));
+    testkit::same_pages(&env.path("more"), "docs/commands", "openskills");
+}
+
+#[test]
+fn quiet_and_failures_of_the_call_as_data() {
+    let env = TestEnv::new();
+    let run = openskills(&env, "man pages --quiet");
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
+    let run = openskills(&env, "list --json --nonsense");
+    assert_eq!(run.code, Some(2));
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(told["error"]["message"].as_str().unwrap().contains("--nonsense"), "{told}");
 }

@@ -124,6 +124,7 @@ fn every_code_about_content_has_a_case() {
         Code::CommandReserved,
         Code::LegacyCommand,
         Code::BadIdentifier,
+        Code::LockedKey,
         Code::BadReference,
         Code::DuplicateName,
         Code::UnknownAgent,

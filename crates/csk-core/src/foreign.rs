@@ -1,0 +1,142 @@
+//! What other managers of skills wrote down: read, and turned into what a Skillfile declares.
+
+use serde_json::{Map, Value};
+use skill::{Identifier, RelPath};
+
+/// A skill that another manager knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignSkill {
+    /// What it is called.
+    pub name: String,
+    /// Where it can be had, or why that is not known.
+    pub origin: Result<ForeignOrigin, String>,
+}
+
+/// Where a skill can be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignOrigin {
+    /// What the repository is called here.
+    pub source: Identifier,
+    /// Where it is cloned from.
+    pub git: String,
+    /// The folder that is the skill; none means the whole.
+    pub path: Option<RelPath>,
+    /// What of it, if that was written down: a tag, a branch or a commit.
+    pub reference: Option<String>,
+}
+
+/// Reads `skills-lock.json` (version 1) or `.skill-lock.json` (version 3).
+pub fn read_foreign_lock(file: &str, text: &str) -> Result<Vec<ForeignSkill>, String> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| format!("{file}:{}:{}: {error}", error.line(), error.column()))?;
+    let version = value.get("version").and_then(Value::as_u64);
+    if !matches!(version, Some(1 | 3)) {
+        let found = version.map_or_else(|| "none".to_owned(), |version| version.to_string());
+        return Err(format!("{file}: its version is {found}; 1 and 3 are known"));
+    }
+    let skills = value.get("skills").and_then(Value::as_object);
+    let skills = skills.ok_or_else(|| format!("{file}: it has no object `skills`"))?;
+    Ok(skills
+        .iter()
+        .map(|(name, entry)| ForeignSkill {
+            name: name.clone(),
+            origin: entry
+                .as_object()
+                .ok_or_else(|| "its entry is no object".to_owned())
+                .and_then(origin),
+        })
+        .collect())
+}
+
+fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let kind = text("sourceType").unwrap_or("github");
+    let url = match (text("sourceUrl"), text("source"), kind) {
+        (Some(url), _, "github" | "gitlab" | "git" | "bitbucket") => git_url(url),
+        (None, Some(source), "github") => git_url(&format!("https://github.com/{source}")),
+        (None, Some(source), "gitlab") => git_url(&format!("https://gitlab.com/{source}")),
+        (None, Some(source), "git") => git_url(source),
+        (_, _, other) => {
+            return Err(format!("it comes from `{other}`, which is no git repository"));
+        }
+    };
+    let url = url.ok_or_else(|| "it does not say where its repository is".to_owned())?;
+    let path = match text("skillPath").map(folder_of) {
+        None | Some(None) => None,
+        Some(Some(path)) => Some(
+            RelPath::new(path).map_err(|error| format!("its `skillPath` is no path: {error}"))?,
+        ),
+    };
+    let source = source_name(&url)
+        .ok_or_else(|| format!("no name for a repository can be made of {url}"))?;
+    Ok(ForeignOrigin { source, git: url, path, reference: text("ref").map(str::to_owned) })
+}
+
+/// Returns the folder of a SKILL.md; none if that is the whole repository.
+fn folder_of(path: &str) -> Option<&str> {
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    let folder = match path.rsplit_once('/') {
+        Some((folder, last)) if last.eq_ignore_ascii_case("skill.md") => folder,
+        None if path.eq_ignore_ascii_case("skill.md") => "",
+        _ => path,
+    };
+    Some(folder).filter(|folder| !folder.is_empty() && *folder != ".")
+}
+
+/// Returns an address that git takes.
+fn git_url(url: &str) -> Option<String> {
+    let is_git = ["https://", "ssh://", "file://", "/"].iter().any(|start| url.starts_with(start))
+        || (url.contains('@') && url.contains(':'));
+    is_git.then(|| url.split(['#', '?']).next().unwrap_or(url).trim_end_matches('/').to_owned())
+}
+
+/// Returns a name for the repository of an address: its owner and its own.
+fn source_name(url: &str) -> Option<Identifier> {
+    let plain = url.trim_end_matches(".git");
+    let rest = plain.split_once("://").map_or(plain, |(_, rest)| rest);
+    let mut parts: Vec<&str> =
+        rest.split(['/', ':']).filter(|part| !part.is_empty() && !part.contains('@')).collect();
+    // What is left of the host says nothing.
+    if parts.len() > 2 {
+        parts = parts.split_off(parts.len() - 2);
+    }
+    let name: String = parts
+        .join("-")
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
+        .collect();
+    Identifier::new(name.trim_matches(['-', '.', '_'])).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_of_others_are_read() {
+        let text = r#"{"version": 1, "skills": {
+            "pdf": {"source": "acme/skills", "sourceType": "github", "skillPath": "skills/pdf/SKILL.md", "ref": "v1", "computedHash": "x"},
+            "whole": {"source": "acme/whole", "sourceUrl": "git@git.example.com:acme/whole.git", "sourceType": "git", "skillPath": "SKILL.md"},
+            "near": {"source": "./here", "sourceType": "local"},
+            "odd": 1}}"#;
+        let found = read_foreign_lock("skills-lock.json", text).unwrap();
+        let origin = found[0].origin.as_ref().unwrap();
+        assert_eq!(
+            (origin.git.as_str(), origin.source.as_str(), origin.reference.as_deref()),
+            ("https://github.com/acme/skills", "acme-skills", Some("v1"))
+        );
+        assert_eq!(origin.path.as_ref().map(RelPath::as_str), Some("skills/pdf"));
+        let origin = found[1].origin.as_ref().unwrap();
+        assert_eq!((origin.source.as_str(), &origin.path), ("acme-whole", &None));
+        assert!(found[2].origin.as_ref().unwrap_err().contains("`local`"));
+        assert!(found[3].origin.is_err());
+        for (text, told) in [
+            ("{", "skills-lock.json:1:"),
+            ("{\"version\": 2, \"skills\": {}}", "its version is 2"),
+            ("{\"version\": 1}", "no object `skills`"),
+        ] {
+            let error = read_foreign_lock("skills-lock.json", text).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}

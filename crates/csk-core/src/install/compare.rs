@@ -1,0 +1,282 @@
+//! What another version of a skill would change, and what somebody changed in the installed one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use skill::capabilities::{Declared, PowerChange, Powers};
+use skill::{CommandKind, Identifier, Input, MARKER_FILE, Marker, SKILL_FILE, Strictness, parse};
+use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
+
+use super::{
+    Cache, ContextState, Environment, Keep, Prepared, Receipts, Seen, SkillError, Sources, Store,
+    Target, observe, prepare,
+};
+use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository};
+
+/// What is different between two versions.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The skill.
+    pub name: Identifier,
+    /// The commit before; none where nothing is installed.
+    pub from: Option<Commit>,
+    /// The commit after; none for what is on disk.
+    pub to: Option<Commit>,
+    /// What differs, by path.
+    pub files: BTreeMap<String, FileChange>,
+    /// Commands that come.
+    pub commands_gained: Vec<String>,
+    /// Commands that go.
+    pub commands_lost: Vec<String>,
+    /// What differs in what the skill declares.
+    pub powers: Vec<PowerChange>,
+}
+
+impl Comparison {
+    /// Returns true if nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+            && self.powers.is_empty()
+            && self.commands_gained.is_empty()
+            && self.commands_lost.is_empty()
+    }
+}
+
+/// How a file differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file before.
+    pub old: Option<File>,
+    /// The file after.
+    pub new: Option<File>,
+}
+
+impl FileChange {
+    /// Returns the word for it.
+    pub fn word(&self) -> &'static str {
+        match (&self.old, &self.new) {
+            (None, _) => "added",
+            (Some(_), None) => "removed",
+            (Some(old), Some(new)) if old.content == new.content => "mode",
+            (Some(_), Some(_)) => "changed",
+        }
+    }
+}
+
+/// Why versions cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// The skill cannot be had.
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+    /// A file cannot be read.
+    #[error(transparent)]
+    Files(#[from] FsError),
+    /// Nothing is installed.
+    #[error("{0} is not installed")]
+    NotInstalled(Identifier),
+}
+
+impl CompareError {
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Skill(error) => error.hint(),
+            Self::Files(_) => None,
+            Self::NotInstalled(_) => Some("`csk install` installs it".to_owned()),
+        }
+    }
+}
+
+/// Compares what is installed of a skill with what its reference, or another one, names now. Nothing is fetched.
+pub fn compare(
+    environment: &Environment,
+    target: &Target,
+    skill: &Declaration,
+    to: Option<&Reference>,
+) -> Result<Comparison, CompareError> {
+    let sources = Reader::new(environment);
+    let before = match installed(environment, target, &skill.name)? {
+        Some(marker) => {
+            let commit = Commit::new(&marker.commit);
+            commit.map(|commit| (sources.read(&of(&marker, skill), &commit, &marker), commit))
+        }
+        None => None,
+    };
+    let (old, from) = match before {
+        Some((prepared, commit)) => (Some(prepared?), Some(commit)),
+        None => (None, None),
+    };
+    let reference = to.unwrap_or(&skill.reference);
+    let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))
+        .map_err(SkillError::from)?;
+    let commit = repository.resolve(reference).map_err(SkillError::from)?;
+    let new = sources.prepare(skill, &commit, target.locale.as_deref())?;
+    let files = differences(old.as_ref().map_or(&[][..], |old| &old.files), &new.files);
+    let (had, has) = (old.as_ref().map(commands).unwrap_or_default(), commands(&new));
+    let powers = match &old {
+        Some(old) => powers(&new).changes_since(&powers(old)),
+        None => Vec::new(),
+    };
+    Ok(Comparison {
+        name: skill.name.clone(),
+        from,
+        to: Some(commit),
+        files,
+        commands_gained: has.difference(&had).cloned().collect(),
+        commands_lost: had.difference(&has).cloned().collect(),
+        powers,
+    })
+}
+
+/// Compares what was installed of a skill with what is on disk.
+pub fn compare_local(
+    environment: &Environment,
+    target: &Target,
+    skill: &Declaration,
+) -> Result<Comparison, CompareError> {
+    let marker = installed(environment, target, &skill.name)?
+        .ok_or_else(|| CompareError::NotInstalled(skill.name.clone()))?;
+    let commit = Commit::new(&marker.commit)
+        .ok_or_else(|| SkillError::Marker("its marker names no commit".to_owned()))?;
+    let built = Reader::new(environment).read(&of(&marker, skill), &commit, &marker)?;
+    let found = on_disk(&Root::open(&target.skills_folder().join(skill.name.as_str()))?)?;
+    Ok(Comparison {
+        name: skill.name.clone(),
+        from: Some(commit),
+        to: None,
+        files: differences(&built.files, &found),
+        commands_gained: Vec::new(),
+        commands_lost: Vec::new(),
+        powers: Vec::new(),
+    })
+}
+
+/// Returns what is declared as the marker of an install says it was.
+fn of(marker: &Marker, skill: &Declaration) -> Declaration {
+    Declaration {
+        source: marker.source.clone(),
+        path: marker.part.as_ref().map(|part| part.path.clone()),
+        ..skill.clone()
+    }
+}
+
+/// Returns the marker of an installed skill.
+fn installed(
+    environment: &Environment,
+    target: &Target,
+    name: &Identifier,
+) -> Result<Option<Marker>, CompareError> {
+    let store = Store::new(&environment.home);
+    let known = (
+        Seen::load(&environment.home, &target.root),
+        Receipts::load(&environment.home, &target.root),
+    );
+    let mut observed = observe(target, &environment.agents, &store, known)?;
+    match observed.contexts.remove(name) {
+        Some(ContextState::Installed { marker, .. }) => Ok(Some(*marker)),
+        Some(ContextState::Newer(why) | ContextState::Broken(why)) => {
+            Err(SkillError::Marker(why).into())
+        }
+        Some(ContextState::Foreign) => {
+            let path = target.skills_folder().join(name.as_str()).to_string();
+            Err(SkillError::Foreign { path }.into())
+        }
+        Some(ContextState::Missing) | None => Ok(None),
+    }
+}
+
+/// Builds versions from git's objects; nothing is written.
+struct Reader<'a> {
+    environment: &'a Environment,
+    cache: Cache,
+}
+
+impl<'a> Reader<'a> {
+    fn new(environment: &'a Environment) -> Self {
+        Self { environment, cache: Cache::new(&environment.home, Keep::Nothing) }
+    }
+
+    fn read(
+        &self,
+        skill: &Declaration,
+        commit: &Commit,
+        marker: &Marker,
+    ) -> Result<Prepared, SkillError> {
+        self.prepare(skill, commit, marker.locale.as_deref())
+    }
+
+    fn prepare(
+        &self,
+        skill: &Declaration,
+        commit: &Commit,
+        locale: Option<&str>,
+    ) -> Result<Prepared, SkillError> {
+        let sources = Sources {
+            skills_root: &self.environment.skills_root,
+            cache: &self.cache,
+            path: None,
+            except: &[],
+            auditor: None,
+        };
+        prepare(&sources, skill, commit, locale)
+    }
+}
+
+/// Returns the files of a folder, without what csk wrote.
+fn on_disk(root: &Root) -> Result<Vec<File>, FsError> {
+    let mut files = Vec::new();
+    for entry in walk(root, &WalkLimits::SKILL)? {
+        if entry.path.as_str() == MARKER_FILE {
+            continue;
+        }
+        let (kind, bytes) = match &entry.kind {
+            Kind::Folder => continue,
+            Kind::File { executable, size } => {
+                let kind = if *executable { FileKind::Executable } else { FileKind::Plain };
+                (kind, root.read(&entry.path, *size)?)
+            }
+            Kind::Link(target) => (FileKind::Link, target.clone().into_bytes()),
+            Kind::Other(kind) => {
+                return Err(FsError::NotRegular { path: entry.path.to_string(), kind });
+            }
+        };
+        files.push(File { path: entry.path, kind, content: Content::Memory(bytes.into()) });
+    }
+    Ok(files)
+}
+
+fn differences(old: &[File], new: &[File]) -> BTreeMap<String, FileChange> {
+    let by_path = |files: &[File]| -> BTreeMap<String, File> {
+        files.iter().map(|file| (file.path.to_string(), file.clone())).collect()
+    };
+    let (old, new) = (by_path(old), by_path(new));
+    let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let change =
+        |path: &String| FileChange { old: old.get(path).cloned(), new: new.get(path).cloned() };
+    let all = paths.into_iter().map(|path| (path.clone(), change(path)));
+    all.filter(|(_, change)| change.old != change.new).collect()
+}
+
+fn commands(prepared: &Prepared) -> BTreeSet<String> {
+    let commands = prepared.manifest.iter().flat_map(|manifest| &manifest.commands);
+    let own = commands.filter(|command| matches!(command.kind, CommandKind::Script { .. }));
+    own.map(|command| command.name.to_string()).collect()
+}
+
+/// Returns what a version declares.
+fn powers(prepared: &Prepared) -> Powers {
+    let capabilities =
+        prepared.manifest.as_ref().and_then(|manifest| manifest.capabilities.as_ref());
+    let file = prepared.files.iter().find(|file| file.path.as_str() == SKILL_FILE);
+    let document = match file.map(|file| &file.content) {
+        Some(Content::Memory(bytes)) => {
+            let input = Input { file: SKILL_FILE, directory: None, bytes };
+            parse(&input, Strictness::Lenient).document
+        }
+        _ => None,
+    };
+    match document {
+        Some(document) => Declared::of(&document.frontmatter, capabilities).powers(),
+        None => capabilities.map(Declared::of_manifest).unwrap_or_default().powers(),
+    }
+}

@@ -1,0 +1,211 @@
+//! What is newer than what is installed: on this machine, and where the repositories come from. Nothing is fetched, and nothing is written.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use skill::{Identifier, RefKind};
+
+use super::sources::at_once;
+use super::{Environment, Network, ProjectError, Target, status};
+use crate::{
+    Commit, Declaration, GitError, Progress, Reference, Repository, Work, origin, remote_refs,
+};
+
+/// How one skill stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The skill.
+    pub name: Identifier,
+    /// What is declared.
+    pub reference: Reference,
+    /// The commit that is installed.
+    pub installed: Option<String>,
+    /// The commit that an install would bring, from what is on this machine.
+    pub here: Option<Commit>,
+    /// The commit that the reference names where the repository comes from.
+    pub there: Option<String>,
+    /// The newest tag of the same kind, where a newer one than the declared is known.
+    pub newest: Option<String>,
+    /// Why something of this is not known.
+    pub error: Option<String>,
+}
+
+impl Standing {
+    /// Returns the commit that `csk upgrade` would install.
+    pub fn wanted(&self) -> Option<&str> {
+        self.there.as_deref().or(self.here.as_ref().map(Commit::as_str))
+    }
+
+    /// Returns true if something newer is known.
+    pub fn is_outdated(&self) -> bool {
+        let is_other = match (&self.installed, self.wanted()) {
+            (Some(installed), Some(wanted)) => installed != wanted,
+            (None, wanted) => wanted.is_some(),
+            (Some(_), None) => false,
+        };
+        is_other || self.newest.is_some()
+    }
+}
+
+/// What is known of a repository: the tags and branches, and why not all of it.
+#[derive(Default)]
+struct Known {
+    refs: BTreeMap<String, String>,
+    is_remote: bool,
+    error: Option<String>,
+}
+
+/// Looks at every skill of every target.
+pub fn outdated(
+    environment: &Environment,
+    targets: &[Target],
+    network: Network,
+    progress: &dyn Progress,
+) -> Vec<Result<Vec<Standing>, ProjectError>> {
+    let mut sources: Vec<Identifier> = targets
+        .iter()
+        .flat_map(|target| &target.skills)
+        .map(|skill| skill.source.clone())
+        .collect();
+    sources.sort();
+    sources.dedup();
+    // Each repository is asked once, however many skills come from it.
+    let known: BTreeMap<Identifier, Known> = at_once(|| {
+        sources
+            .into_par_iter()
+            .map(|source| {
+                let known = look(environment, &source, network, progress);
+                (source, known)
+            })
+            .collect()
+    });
+    let plans = status(environment, targets);
+    targets
+        .iter()
+        .zip(plans)
+        .map(|(target, plan)| {
+            let plan = plan?;
+            let standings = plan.skills.iter().filter_map(|group| {
+                let skill = target.skills.iter().find(|skill| skill.name == group.name)?;
+                let failed = group.error.as_ref().map(ToString::to_string);
+                let known = known.get(&skill.source)?;
+                Some(Standing {
+                    name: skill.name.clone(),
+                    reference: skill.reference.clone(),
+                    installed: group.installed.clone(),
+                    here: group.commit.clone(),
+                    there: known.is_remote.then(|| named(&known.refs, &skill.reference)).flatten(),
+                    newest: newest(&known.refs, skill),
+                    error: failed.or_else(|| known.error.clone()),
+                })
+            });
+            Ok(standings.collect())
+        })
+        .collect()
+}
+
+fn look(
+    environment: &Environment,
+    source: &Identifier,
+    network: Network,
+    progress: &dyn Progress,
+) -> Known {
+    let path = environment.skills_root.join(source.as_str());
+    let tags = || Repository::open(&path).and_then(|repository| repository.tags());
+    let here = |error: Option<String>| match tags() {
+        Ok(tags) => {
+            let refs = tags.into_iter().map(|tag| (format!("refs/tags/{tag}"), String::new()));
+            Known { refs: refs.collect(), is_remote: false, error }
+        }
+        Err(why) => Known { error: Some(why.to_string()), ..Known::default() },
+    };
+    if network == Network::Refused {
+        return here(None);
+    }
+    let asked = origin(&path).and_then(|url| {
+        let Some(url) = url else { return Ok(None) };
+        let running = progress.begin(Work::Fetch { source: source.as_str() });
+        remote_refs(&path, &url, environment.local, running.as_ref()).map(Some)
+    });
+    match asked {
+        Ok(Some(refs)) => Known { refs, is_remote: true, error: None },
+        Ok(None) => here(None),
+        Err(error @ GitError::NotRun(_)) => here(Some(error.to_string())),
+        Err(error) => here(Some(format!("the origin of {source} cannot be asked: {error}"))),
+    }
+}
+
+/// Returns the commit that a reference names among what an origin lists.
+fn named(refs: &BTreeMap<String, String>, reference: &Reference) -> Option<String> {
+    let name = match reference.kind {
+        RefKind::Tag => format!("refs/tags/{}", reference.name),
+        RefKind::Branch => format!("refs/heads/{}", reference.name),
+        // A commit stays what it is.
+        RefKind::Revision => return None,
+    };
+    refs.get(&name).cloned()
+}
+
+/// Returns the newest tag that is newer than the declared one and called like it.
+fn newest(refs: &BTreeMap<String, String>, skill: &Declaration) -> Option<String> {
+    if skill.reference.kind != RefKind::Tag {
+        return None;
+    }
+    let declared = Version::of(&skill.reference.name)?;
+    let tags = refs.keys().filter_map(|name| name.strip_prefix("refs/tags/"));
+    let newer = tags.filter_map(|tag| Some((Version::of(tag)?, tag))).filter(|(version, _)| {
+        version.prefix == declared.prefix && *version > declared && !version.is_early
+    });
+    newer.max().map(|(_, tag)| tag.to_owned())
+}
+
+/// A tag that is a version: what stands before the first digit, then numbers.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Version<'a> {
+    prefix: &'a str,
+    numbers: Vec<u64>,
+    /// One without is newer than one with something after a hyphen.
+    is_whole: bool,
+    rest: &'a str,
+    is_early: bool,
+}
+
+impl<'a> Version<'a> {
+    fn of(tag: &'a str) -> Option<Self> {
+        let start = tag.find(|c: char| c.is_ascii_digit())?;
+        let (prefix, version) = tag.split_at(start);
+        let (numbers, rest) = version.split_once(['-', '+']).unwrap_or((version, ""));
+        let numbers: Option<Vec<u64>> = numbers.split('.').map(|part| part.parse().ok()).collect();
+        let mut numbers = numbers?;
+        while numbers.last() == Some(&0) {
+            numbers.pop();
+        }
+        let is_early = version.contains('-');
+        Some(Self { prefix, numbers, is_whole: !is_early, rest, is_early })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_tag_is_found_among_those_that_are_called_alike() {
+        for (declared, tags, expected) in [
+            ("v1", &["v1", "v2", "v10", "v9"][..], Some("v10")),
+            ("v1.2.0", &["v1.2", "v1.10.0-rc1", "v1.3.0"], Some("v1.3.0")),
+            ("v2.0.0-rc1", &["v2.0.0-rc1", "v2.0.0"], Some("v2.0.0")),
+            ("pdf-v1", &["v9", "pdf-v1", "pdf-v2", "notes-v3"], Some("pdf-v2")),
+            ("v3", &["v1", "v2", "v3"], None),
+            ("stable", &["stable", "v1"], None),
+            ("v1", &["v1", "v1.0.0"], None),
+        ] {
+            let refs = tags.iter().map(|tag| (format!("refs/tags/{tag}"), String::new())).collect();
+            let name = Identifier::new("a").unwrap();
+            let reference = Reference { kind: RefKind::Tag, name: declared.to_owned() };
+            let skill =
+                Declaration { source: name.clone(), name, git: None, path: None, reference };
+            assert_eq!(newest(&refs, &skill).as_deref(), expected, "{declared}");
+        }
+    }
+}

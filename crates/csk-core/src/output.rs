@@ -1,0 +1,205 @@
+//! What commands write as JSON.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The version of these formats.
+pub const VERSION: u32 = 1;
+
+/// `csk outdated --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutdatedJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Whether something newer is known.
+    pub outdated: bool,
+    /// The projects.
+    pub projects: Vec<OutdatedProjectJson>,
+}
+
+/// A project.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutdatedProjectJson {
+    /// Its alias.
+    pub alias: String,
+    /// Where it is.
+    pub path: String,
+    /// Its skills.
+    pub skills: Vec<StandingJson>,
+    /// Why it cannot be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How a skill stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StandingJson {
+    /// The skill.
+    pub name: String,
+    /// What is declared: the kind, and the name.
+    pub reference: String,
+    /// The commit that is installed.
+    pub installed: Option<String>,
+    /// The commit that an upgrade would install.
+    pub wanted: Option<String>,
+    /// The newest tag, where one is newer than the declared.
+    pub newest: Option<String>,
+    /// Whether something newer is known.
+    pub outdated: bool,
+    /// Why something of this is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// `csk diff --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DiffJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skills that differ, of every project.
+    pub skills: Vec<SkillDiffJson>,
+    /// What could not be compared, and why.
+    pub problems: Vec<String>,
+}
+
+/// What is different about a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SkillDiffJson {
+    /// The project's alias.
+    pub project: String,
+    /// The skill.
+    pub name: String,
+    /// The commit before.
+    pub from: Option<String>,
+    /// The commit after; none for what is on disk.
+    pub to: Option<String>,
+    /// The files that differ.
+    pub files: Vec<FileDiffJson>,
+    /// Commands that come.
+    pub commands_gained: Vec<String>,
+    /// Commands that go.
+    pub commands_lost: Vec<String>,
+    /// Powers that it declares and did not before.
+    pub powers_gained: Vec<String>,
+    /// Powers that it declared and does not any more.
+    pub powers_lost: Vec<String>,
+}
+
+/// How a file differs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FileDiffJson {
+    /// Its path in the skill.
+    pub path: String,
+    /// `added`, `removed`, `changed`, or `mode` where only its mode differs.
+    pub change: String,
+    /// The lines that differ, where it is text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// `csk why --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WhyJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What was asked about.
+    pub name: String,
+    /// Every reason that it is there.
+    pub reasons: Vec<ReasonJson>,
+}
+
+/// Why a skill or a command is there.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReasonJson {
+    /// `skill`, `command` for one that a skill brings, or `program` for one that a skill needs.
+    pub kind: String,
+    /// The project's alias; `global` for the user's own scope.
+    pub project: String,
+    /// The skill.
+    pub skill: String,
+    /// The file that declares it.
+    pub declared_in: String,
+    /// What is declared: the kind, and the name.
+    pub reference: String,
+    /// The repository, or where it is cloned from.
+    pub source: String,
+    /// The commit that is installed.
+    pub installed: Option<String>,
+    /// Where the skill, or the command, is.
+    pub path: String,
+    /// The agents that see it.
+    pub agents: Vec<String>,
+}
+
+/// `csk doctor --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DoctorJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Whether nothing has to be mended.
+    pub good: bool,
+    /// What was looked at.
+    pub checks: Vec<CheckJson>,
+}
+
+/// One check.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckJson {
+    /// A stable name.
+    pub check: String,
+    /// `ok`, `note` or `problem`.
+    pub state: String,
+    /// What was found.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+/// `csk import --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The Skillfile that was, or would be, written.
+    pub skillfile: String,
+    /// What was imported.
+    pub imported: Vec<ImportedJson>,
+    /// What was not, and why.
+    pub left: Vec<LeftJson>,
+    /// Whether it was done.
+    pub written: bool,
+}
+
+/// A skill that was imported.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImportedJson {
+    /// The skill.
+    pub name: String,
+    /// Where it was known.
+    pub from: String,
+    /// What is declared now: the repository, the folder in it, the reference.
+    pub declared: String,
+}
+
+/// A skill that was not imported.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LeftJson {
+    /// The skill.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}

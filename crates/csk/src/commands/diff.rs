@@ -1,0 +1,231 @@
+//! `csk diff`: what an upgrade would change, and what somebody changed.
+
+use csk_core::install::{CompareError, Comparison, FileChange, Target, compare, compare_local};
+use csk_core::output::{DiffJson, FileDiffJson, SkillDiffJson, VERSION};
+use csk_core::{Config, Content, Declaration, File, FileKind, Reference};
+use similar::TextDiff;
+use skill::capabilities::PowerChange;
+use skill::{RefKind, SKILL_FILE, nearest};
+use term::safe_line;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Selected, Selection, select};
+
+const AFTER: &str = "\
+Purpose: shows what an upgrade would change, skill by skill: files, the text of SKILL.md, commands, and what the skill says \
+that it may do. It compares what is installed with what the reference names on this machine; `csk update` fetches first. \
+With --local it shows what somebody changed in the installed files. Nothing is written.
+
+Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
+Writes: nothing
+
+Exit codes:
+  0  it was shown; with --check: and nothing differs
+  1  something cannot be compared; with --check: something differs
+  2  usage or configuration, or the skill is not declared
+
+Examples:
+  csk update && csk diff
+  csk diff pdf --to v2.0.0
+  csk diff --local
+  csk diff pdf --all-files --json";
+
+/// Show what an upgrade would change, or what was edited
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct DiffArgs {
+    /// A skill [default: all of the project]
+    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
+    skill: Option<String>,
+    /// A project: its alias, or a path in it [default: the project here, else all configured ones]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
+    project: Option<String>,
+    /// Compare with this tag, branch or commit instead of the declared one
+    #[arg(long, value_name = "REF", requires = "skill", conflicts_with = "local")]
+    to: Option<String>,
+    /// Show what was changed in the installed files
+    #[arg(long)]
+    local: bool,
+    /// Show the lines of every file, not only of SKILL.md
+    #[arg(long)]
+    all_files: bool,
+    /// Fail if something differs
+    #[arg(long)]
+    check: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let selection = Selection { target: args.project.clone(), all: false };
+    let selected = select(context, &config, &selection)?;
+    if let Some(name) = &args.skill {
+        check_declared(&selected, name)?;
+    }
+    let mut told = DiffJson { version: VERSION, skills: Vec::new(), problems: Vec::new() };
+    let mut is_first = true;
+    for target in &selected.targets {
+        for skill in &target.skills {
+            if args.skill.as_ref().is_some_and(|name| *name != skill.name.as_str()) {
+                continue;
+            }
+            match compared(context, &config, target, skill, args) {
+                Ok(found) if found.is_empty() => {}
+                Ok(found) => {
+                    if !args.json {
+                        let gap = if is_first { "" } else { "\n" };
+                        is_first = false;
+                        let text = format!("{gap}{}", shown(target, &found, args));
+                        context.ui.out_text(&text)?;
+                    }
+                    told.skills.push(as_json(target, &found));
+                }
+                // With --local there is nothing to say of what is not installed.
+                Err(CompareError::NotInstalled(_)) if args.skill.is_none() => {}
+                Err(error) => {
+                    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+                    let problem = format!("{}: {}: {error}{hint}", target.alias, skill.name);
+                    if !args.json {
+                        context.ui.error(&format!("{}\n", safe_line(&problem)))?;
+                    }
+                    told.problems.push(problem);
+                }
+            }
+        }
+    }
+    let (differs, failed) = (!told.skills.is_empty(), !told.problems.is_empty());
+    if args.json {
+        context.ui.json(&told)?;
+    } else if !differs && !failed {
+        let what =
+            if args.local { "nothing was edited" } else { "an upgrade would change nothing" };
+        context.ui.note(&format!("{what}\n"))?;
+    }
+    Ok(u8::from(selected.failed || failed || (args.check && differs)))
+}
+
+fn check_declared(selected: &Selected, name: &str) -> Result<(), Failure> {
+    let known = || selected.targets.iter().flat_map(|target| &target.skills);
+    if known().any(|skill| skill.name.as_str() == name) {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("the skill `{name}` is not declared"));
+    Err(match nearest(name, known().map(|skill| skill.name.as_str())) {
+        Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+        None => failure.with_hint("`csk list` shows what is"),
+    })
+}
+
+fn compared(
+    context: &Context,
+    config: &Config,
+    target: &Target,
+    skill: &Declaration,
+    args: &DiffArgs,
+) -> Result<Comparison, CompareError> {
+    let environment = context.environment(config);
+    if args.local {
+        return compare_local(&environment, target, skill);
+    }
+    let Some(name) = &args.to else { return compare(&environment, target, skill, None) };
+    // Whichever of the three it is.
+    let mut last = None;
+    for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
+        let reference = Reference { kind, name: name.clone() };
+        match compare(&environment, target, skill, Some(&reference)) {
+            Ok(found) => return Ok(found),
+            Err(error) => {
+                last.get_or_insert(error);
+            }
+        }
+    }
+    Err(last.unwrap_or(CompareError::NotInstalled(skill.name.clone())))
+}
+
+/// Returns a comparison as people read it.
+fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
+    let from = found.from.as_ref().map_or("nothing", |commit| commit.short());
+    let to = found.to.as_ref().map_or("edited here", |commit| commit.short());
+    let mut text = format!("{}: {} {from} -> {to}\n", safe_line(&target.alias), found.name);
+    for command in &found.commands_gained {
+        text += &format!("  + command {}\n", safe_line(command));
+    }
+    for command in &found.commands_lost {
+        text += &format!("  - command {}\n", safe_line(command));
+    }
+    for line in power_lines(&found.powers, "+", |power| &power.gained) {
+        text += &format!("  {}\n", safe_line(&line));
+    }
+    for line in power_lines(&found.powers, "-", |power| &power.lost) {
+        text += &format!("  {}\n", safe_line(&line));
+    }
+    for (path, change) in &found.files {
+        text += &format!("  {} {}\n", change.word(), safe_line(path));
+    }
+    for (path, change) in &found.files {
+        if path == SKILL_FILE || args.all_files || args.local {
+            let lines = lines(path, change).unwrap_or_default();
+            text += &lines.lines().map(|line| format!("{}\n", safe_line(line))).collect::<String>();
+        }
+    }
+    text
+}
+
+fn power_lines(
+    powers: &[PowerChange],
+    sign: &str,
+    of: fn(&PowerChange) -> &Vec<String>,
+) -> Vec<String> {
+    let line = |power: &PowerChange| {
+        let items = of(power);
+        (!items.is_empty()).then(|| format!("{sign} {}: {}", power.kind.as_str(), items.join(", ")))
+    };
+    powers.iter().filter_map(line).collect()
+}
+
+/// Returns the lines that differ, where a file is text.
+fn lines(path: &str, change: &FileChange) -> Option<String> {
+    let text = |file: Option<&File>| match file {
+        None => Some(String::new()),
+        Some(file) => match (&file.content, file.kind) {
+            (_, FileKind::Link) => Some(format!("a link to {}\n", file.text()?)),
+            (Content::Memory(bytes), _) => String::from_utf8(bytes.to_vec()).ok(),
+            (Content::Large(_), _) => None,
+        },
+    };
+    let (old, new) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
+    let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+    Some(diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string())
+}
+
+fn as_json(target: &Target, found: &Comparison) -> SkillDiffJson {
+    let powers = |of: fn(&PowerChange) -> &Vec<String>| {
+        let line = |power: &PowerChange| {
+            let kind = power.kind.as_str();
+            of(power).iter().map(|item| format!("{kind}: {item}")).collect::<Vec<_>>()
+        };
+        found.powers.iter().flat_map(line).collect()
+    };
+    SkillDiffJson {
+        project: target.alias.clone(),
+        name: found.name.to_string(),
+        from: found.from.as_ref().map(|commit| commit.as_str().to_owned()),
+        to: found.to.as_ref().map(|commit| commit.as_str().to_owned()),
+        files: found
+            .files
+            .iter()
+            .map(|(path, change)| FileDiffJson {
+                path: path.clone(),
+                change: change.word().to_owned(),
+                diff: lines(path, change),
+            })
+            .collect(),
+        commands_gained: found.commands_gained.clone(),
+        commands_lost: found.commands_lost.clone(),
+        powers_gained: powers(|power| &power.gained),
+        powers_lost: powers(|power| &power.lost),
+    }
+}

@@ -1,0 +1,55 @@
+//! `csk man`: manual pages.
+
+use std::path::PathBuf;
+
+use csk_core::write_file;
+use term::{ManualFormat, counted, manual, safe_line};
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+const AFTER: &str = "\
+Purpose: writes a page for csk and for each of its commands into a folder, made from the program itself.
+
+Reads:  nothing
+Writes: the folder
+
+Exit codes:
+  0  done
+  2  usage, or the folder cannot be written
+
+Examples:
+  csk man ~/.local/share/man/man1
+  csk man docs/commands --format markdown";
+
+/// Write manual pages into a folder
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ManArgs {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// The format
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ManualFormat,
+}
+
+pub(crate) fn man(
+    context: &mut Context,
+    args: &ManArgs,
+    command: clap::Command,
+) -> Result<u8, Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("cannot write {}: {error}", args.dir.display()))
+    };
+    let folder = context.cwd.join(args.dir.to_string_lossy().as_ref());
+    #[expect(clippy::disallowed_methods, reason = "the edge: a folder that the user names")]
+    std::fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+    let pages = manual(command, args.format);
+    for (name, text) in &pages {
+        write_file(&folder.join(name), text.as_bytes()).map_err(|error| failed(&error))?;
+    }
+    let told = format!("{} in {folder}", counted(pages.len(), "page"));
+    context.ui.done(&format!("{}\n", safe_line(&told)))?;
+    Ok(0)
+}

@@ -1,0 +1,131 @@
+//! `csk outdated`: what is newer than what is installed.
+
+use csk_core::install::{Standing, outdated as look};
+use csk_core::output::{OutdatedJson, OutdatedProjectJson, StandingJson, VERSION};
+use term::{safe_line, table};
+
+use crate::commands::install::network;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Selection, select};
+
+const AFTER: &str = "\
+Purpose: shows which skills have something newer: a branch that went on, a tag that moved, a newer tag of the same kind. \
+The origin of each repository is asked once. Nothing is fetched and nothing is written.
+
+Columns:
+  installed  the commit that is installed
+  wanted     the commit that `csk upgrade` would install
+  newest     the newest tag, where one is newer than the declared; `csk add NAME --tag TAG` declares it
+
+Reads:  config.json, Skillfile.json, the repositories under skills_root, and what their origins list
+Writes: nothing
+
+Exit codes:
+  0  it was shown; with --check: and nothing is outdated
+  1  a project or an origin cannot be read, the others are shown; with --check: something is outdated
+  2  usage or configuration
+
+Examples:
+  csk outdated
+  csk outdated --all --check
+  csk outdated demo-app --offline --json";
+
+/// Show which skills have something newer, and change nothing
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct OutdatedArgs {
+    #[command(flatten)]
+    selection: Selection,
+    /// Show skills that are up to date as well
+    #[arg(long)]
+    current: bool,
+    /// Fail if something is outdated
+    #[arg(long)]
+    check: bool,
+    /// Ask no origin: only what is on this machine counts
+    #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    offline: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let selected = select(context, &config, &args.selection)?;
+    let environment = context.environment(&config);
+    let progress = context.progress();
+    let found = look(&environment, &selected.targets, network(args.offline), &progress);
+    drop(progress);
+    let (mut failed, mut is_outdated) = (selected.failed, false);
+    let mut projects = Vec::new();
+    for (target, found) in selected.targets.iter().zip(found) {
+        let (alias, path) = (target.alias.clone(), target.root.to_string());
+        let (standings, error) = match found {
+            Ok(standings) => (standings, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        failed |= error.is_some() || standings.iter().any(|standing| standing.error.is_some());
+        is_outdated |= standings.iter().any(Standing::is_outdated);
+        if !args.json {
+            show(context, &alias, &standings, args, error.as_deref())?;
+        }
+        let skills = standings.iter().map(as_json).collect();
+        projects.push(OutdatedProjectJson { alias, path, skills, error });
+    }
+    if args.json {
+        context.ui.json(&OutdatedJson { version: VERSION, outdated: is_outdated, projects })?;
+    } else if !is_outdated && !failed {
+        context.ui.note("everything is up to date\n")?;
+    }
+    Ok(u8::from(failed || (args.check && is_outdated)))
+}
+
+fn show(
+    context: &mut Context,
+    alias: &str,
+    standings: &[Standing],
+    args: &OutdatedArgs,
+    error: Option<&str>,
+) -> Result<(), Failure> {
+    let alias = safe_line(alias).into_owned();
+    if let Some(error) = error {
+        context.ui.error(&format!("{alias}: {}\n", safe_line(error)))?;
+    }
+    let short = |commit: Option<&str>| commit.unwrap_or("-").chars().take(7).collect::<String>();
+    let shown: Vec<&Standing> =
+        standings.iter().filter(|one| args.current || one.is_outdated()).collect();
+    if !shown.is_empty() {
+        let head = ["skill", "declared", "installed", "wanted", "newest"].map(str::to_owned);
+        let mut rows = vec![head.to_vec()];
+        rows.extend(shown.iter().map(|one| {
+            vec![
+                one.name.to_string(),
+                format!("{} {}", one.reference.kind.as_str(), one.reference.name),
+                short(one.installed.as_deref()),
+                short(one.wanted()),
+                one.newest.clone().unwrap_or_else(|| "-".to_owned()),
+            ]
+        }));
+        context.ui.out(&format!("Project {alias}\n{}", table(&rows, context.ui.width)))?;
+    }
+    for one in standings {
+        if let Some(error) = &one.error {
+            context.ui.error(&format!("{alias}: {}: {}\n", one.name, safe_line(error)))?;
+        }
+    }
+    Ok(())
+}
+
+fn as_json(one: &Standing) -> StandingJson {
+    StandingJson {
+        name: one.name.to_string(),
+        reference: format!("{} {}", one.reference.kind.as_str(), one.reference.name),
+        installed: one.installed.clone(),
+        wanted: one.wanted().map(str::to_owned),
+        newest: one.newest.clone(),
+        outdated: one.is_outdated(),
+        error: one.error.clone(),
+    }
+}

@@ -1,0 +1,160 @@
+//! `csk why`: why a skill or a command is there.
+
+use csk_core::install::{
+    BIN, ContextState, Observed, Receipts, SKILLS, Seen, Store, Target, observe,
+};
+use csk_core::output::{ReasonJson, VERSION, WhyJson};
+use csk_core::{Config, Declaration, SKILLFILE, Scope};
+use skill::{Marker, nearest};
+use term::{safe_line, table};
+
+use crate::commands::global;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::projects::{Selection, select};
+
+const AFTER: &str = "\
+Purpose: says why a skill or a command is there: who declares it, by which reference, from which repository, at which commit, \
+where it is, and which agents see it. For a program that skills need, it says which ones. All configured projects and the \
+global scope are looked at.
+
+Reads:  config.json, every Skillfile.json, what is installed
+Writes: nothing
+
+Exit codes:
+  0  there is a reason
+  1  nobody declares it, brings it or needs it
+  2  usage or configuration
+
+Examples:
+  csk why pdf
+  csk why reviews
+  csk why glab --json";
+
+/// Say why a skill or a command is there
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct WhyArgs {
+    /// A skill, or a command
+    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
+    name: String,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> {
+    let config = context.config()?;
+    let here = select(context, &config, &Selection { target: None, all: false })?;
+    let all = select(context, &config, &Selection { target: None, all: true })?;
+    let mut targets = here.targets;
+    targets.extend(all.targets);
+    targets.extend(global::target_if_there(context, &config));
+    let mut seen = std::collections::BTreeSet::new();
+    targets.retain(|target| seen.insert(target.root.clone()));
+    let mut reasons = Vec::new();
+    let mut names = Vec::new();
+    for target in &targets {
+        let observed = look(context, &config, target)?;
+        for skill in &target.skills {
+            let marker = match observed.contexts.get(&skill.name) {
+                Some(ContextState::Installed { marker, .. }) => Some(marker.as_ref()),
+                _ => None,
+            };
+            names.push(skill.name.to_string());
+            names.extend(marker.iter().flat_map(|marker| marker.commands.iter().cloned()));
+            reasons.extend(reason(target, skill, marker, &args.name));
+        }
+    }
+    if args.json {
+        let name = args.name.clone();
+        let is_there = !reasons.is_empty();
+        context.ui.json(&WhyJson { version: VERSION, name, reasons })?;
+        return Ok(u8::from(!is_there));
+    }
+    if reasons.is_empty() {
+        let near = nearest(&args.name, names.iter().map(String::as_str));
+        let hint = near.map(|near| format!("hint: did you mean `{near}`?\n")).unwrap_or_default();
+        let name = safe_line(&args.name).into_owned();
+        context.ui.error(&format!("no skill is called `{name}`, brings it or needs it\n{hint}"))?;
+        return Ok(1);
+    }
+    for (number, reason) in reasons.iter().enumerate() {
+        let gap = if number == 0 { "" } else { "\n" };
+        context.ui.out(&format!("{gap}{}", shown(reason)))?;
+    }
+    Ok(0)
+}
+
+fn look(context: &Context, config: &Config, target: &Target) -> Result<Observed, Failure> {
+    let home = &context.home;
+    let known = (Seen::load(home, &target.root), Receipts::load(home, &target.root));
+    observe(target, &config.agents, &Store::new(home), known)
+        .map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn reason(
+    target: &Target,
+    skill: &Declaration,
+    marker: Option<&Marker>,
+    name: &str,
+) -> Vec<ReasonJson> {
+    let brings = marker
+        .is_some_and(|marker| marker.command_paths.keys().any(|command| command.as_str() == name));
+    let needs = marker
+        .is_some_and(|marker| !brings && marker.commands.iter().any(|command| command == name));
+    let is_skill = skill.name.as_str() == name;
+    let made = |kind: &str, path: String| ReasonJson {
+        kind: kind.to_owned(),
+        project: target.alias.clone(),
+        skill: skill.name.to_string(),
+        declared_in: target.root.join(SKILLFILE).to_string(),
+        reference: format!("{} {}", skill.reference.kind.as_str(), skill.reference.name),
+        source: source(skill),
+        installed: marker.map(|marker| marker.commit.clone()),
+        path,
+        agents: target.agent_ids(),
+    };
+    let skill_path = || target.root.join(SKILLS).join(skill.name.as_str()).to_string();
+    let mut reasons = Vec::new();
+    if is_skill {
+        reasons.push(made("skill", skill_path()));
+    }
+    if brings {
+        let bin = match target.scope {
+            Scope::Project | Scope::Global => target.root.join(BIN),
+        };
+        reasons.push(made("command", bin.join(name).to_string()));
+    }
+    if needs {
+        reasons.push(made("program", skill_path()));
+    }
+    reasons
+}
+
+fn source(skill: &Declaration) -> String {
+    let repository = skill.git.clone().unwrap_or_else(|| skill.source.to_string());
+    match &skill.path {
+        Some(path) => format!("{repository} ({path})"),
+        None => repository,
+    }
+}
+
+fn shown(reason: &ReasonJson) -> String {
+    let what = match reason.kind.as_str() {
+        "command" => format!("a command of the skill {}", reason.skill),
+        "program" => format!("a program that the skill {} needs", reason.skill),
+        _ => "a skill".to_owned(),
+    };
+    let mut rows = vec![
+        vec!["  declared in".to_owned(), reason.declared_in.clone()],
+        vec!["  reference".to_owned(), reason.reference.clone()],
+        vec!["  repository".to_owned(), reason.source.clone()],
+        vec!["  installed".to_owned(), reason.installed.clone().unwrap_or_else(|| "no".to_owned())],
+        vec!["  at".to_owned(), reason.path.clone()],
+    ];
+    if !reason.agents.is_empty() {
+        rows.push(vec!["  agents".to_owned(), reason.agents.join(", ")]);
+    }
+    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&what), table(&rows, None))
+}

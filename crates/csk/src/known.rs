@@ -1,0 +1,43 @@
+//! Names that can be typed, for shells that complete. What cannot be read completes nothing.
+
+use csk_core::project::find_root;
+use csk_core::{Config, SKILLFILE, Skillfile, read_text};
+use skill::Identifier;
+use term::{ColorChoice, Ui};
+
+use crate::context::Context;
+
+fn read() -> Option<(Context, Config)> {
+    let context = Context::read(Ui::new(ColorChoice::Never)).ok()?;
+    let text = read_text(&context.config_path).ok()??;
+    let path = context.config_path.as_str();
+    let config = Config::parse(path, &text, context.user_home.as_ref()).0?;
+    Some((context, config))
+}
+
+/// Returns the aliases of the configured projects.
+pub(crate) fn projects() -> Vec<String> {
+    let config = read().map(|(_, config)| config);
+    config
+        .into_iter()
+        .flat_map(|config| config.projects.into_keys())
+        .map(|alias| alias.to_string())
+        .collect()
+}
+
+/// Returns the skills that the project here declares.
+pub(crate) fn skills() -> Vec<String> {
+    let found = read().and_then(|(context, config)| {
+        let path = find_root(&context.cwd)?.join(SKILLFILE);
+        let text = read_text(&path).ok()??;
+        Skillfile::parse(path.as_str(), &text, &config.agents).0
+    });
+    found.into_iter().flat_map(|file| file.skills).map(|skill| skill.name.to_string()).collect()
+}
+
+/// Returns the repositories under skills_root.
+pub(crate) fn repositories() -> Vec<String> {
+    let root = read().map(|(_, config)| config.skills_root);
+    let names = root.map(|root| csk_core::install::repositories(&root)).unwrap_or_default();
+    names.into_iter().filter(|name| Identifier::new(name.as_str()).is_ok()).collect()
+}

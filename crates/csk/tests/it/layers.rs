@@ -1,0 +1,113 @@
+//! Settings in layers: command line, environment, project, user, system; and what the system locks.
+
+use serde_json::Value;
+
+use crate::World;
+
+/// A world with a config for everybody.
+fn world(system: &str) -> World {
+    let mut world = World::new();
+    world.env.write("system.json", system.as_bytes());
+    let path = world.env.path("system.json").display().to_string();
+    world.env = std::mem::take(&mut world.env).var("CSK_SYSTEM_CONFIG", &path);
+    world
+}
+
+fn shown(world: &World) -> Value {
+    let run = world.csk("config show");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn with(world: World, name: &str, value: &str) -> World {
+    World { env: world.env.var(name, value) }
+}
+
+#[test]
+fn the_nearest_layer_wins() {
+    let world = world(r#"{"schema_version": 1, "preferred_locale": "de", "adapter_mode": "copy"}"#);
+    let config = shown(&world);
+    assert_eq!(
+        (&config["preferred_locale"], &config["adapter_mode"]),
+        (&"de".into(), &"copy".into())
+    );
+    assert_eq!(config["default_agents"][0], "claude_code", "the user's own");
+    world.config(r#", "preferred_locale": "fr""#);
+    assert_eq!(shown(&world)["preferred_locale"], "fr");
+    let world = with(world, "CSK_LOCALE", "ru");
+    assert_eq!(shown(&world)["preferred_locale"], "ru");
+    let world = with(world, "CSK_AGENTS", "zed, claude_code");
+    assert_eq!(shown(&world)["default_agents"][0], "zed");
+    let world = with(world, "CSK_ADAPTER_MODE", "symlink");
+    assert_eq!(shown(&world)["adapter_mode"], "symlink");
+    // The project comes before the user's file.
+    world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["qwen-code"], "skills": [{"name": "pdf", "tag": "v1"}]}"#);
+    assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
+    assert!(world.app(".qwen/skills/pdf").exists() && !world.app(".claude/skills/pdf").exists());
+    let world = with(world, "CSK_AGENTS", "claud");
+    let run = world.csk("config show");
+    assert!(run.code == Some(2) && run.stderr.contains("did you mean"), "{}", run.stderr);
+}
+
+#[test]
+fn what_is_locked_is_locked_for_everybody() {
+    let world = world(
+        r#"{"schema_version": 1, "adapter_mode": "copy", "default_agents": ["zed"], "preferred_locale": "de", "allow_local_sources": false, "audit": "advisory", "locked": ["adapter_mode", "default_agents", "preferred_locale"]}"#,
+    );
+    world.config(r#", "adapter_mode": "symlink", "allow_local_sources": true, "audit": "off""#);
+    let run = world.csk("config show");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("`adapter_mode` is locked by") && run.stderr.contains("system.json"),
+        "{}",
+        run.stderr
+    );
+    let config: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (&config["adapter_mode"], &config["default_agents"][0]),
+        (&"copy".into(), &"zed".into())
+    );
+    assert_eq!(config["audit"], "advisory", "it can only be made stricter");
+    assert_eq!(config["allow_local_sources"], Value::Null, "it was refused for everybody");
+    // Neither the environment nor a project opens it.
+    let world = with(world, "CSK_ADAPTER_MODE", "symlink");
+    let run = world.csk("config show");
+    assert!(run.stderr.contains("CSK_ADAPTER_MODE is ignored"), "{}", run.stderr);
+    assert!(run.stdout.contains("\"adapter_mode\": \"copy\""), "{}", run.stdout);
+    let world = with(world, "CSK_ADAPTER_MODE", "");
+    let world = with(world, "CSK_ALLOW_FILE", "1");
+    let url = world.env.path("skills/pdf").display().to_string();
+    let run = world.csk(&format!("add other --git {url} --tag v1 --project app"));
+    assert!(run.code == Some(2) && run.stderr.contains("is not allowed"), "{}", run.stderr);
+    let world = with(world, "CSK_ALLOW_FILE", "");
+    world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["claude_code"], "skills": [{"name": "pdf", "tag": "v1"}]}"#);
+    assert_eq!(world.csk("install app").code, Some(0));
+    assert!(!world.app(".claude/skills/pdf").exists(), "the system says zed");
+    let world = with(world, "CSK_AUDIT", "off");
+    assert!(shown(&world)["audit"] == "advisory");
+    let world = with(world, "CSK_AUDIT", "strict");
+    assert!(shown(&world)["audit"] == "strict");
+}
+
+#[test]
+fn a_system_file_that_cannot_be_used_stops_everything() {
+    for (text, told) in [
+        ("{", "system.json"),
+        (r#"{"schema_version": 1, "locked": ["everything"]}"#, "no key that can be locked"),
+        (r#"{"schema_version": 1, "adapter_mode": "hardlink"}"#, "hardlink"),
+    ] {
+        let world = world(text);
+        let run = world.csk("status app");
+        assert_eq!(run.code, Some(2), "{text}: {}", run.stdout);
+        assert!(run.stderr.contains(told), "{text}: {}", run.stderr);
+    }
+    // The folder of the skills may come from there.
+    let root = World::new();
+    let world = world(&format!(
+        r#"{{"schema_version": 1, "skills_root": "{}"}}"#,
+        root.env.path("skills").display()
+    ));
+    std::fs::write(world.home().join(".cocoaskills/config.json"), r#"{"schema_version": 1}"#)
+        .unwrap();
+    assert_eq!(shown(&world)["skills_root"], root.env.path("skills").display().to_string());
+}

@@ -1,0 +1,88 @@
+//! How csk behaves: quiet, failures as data, names that a shell completes, pages of the manual.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::World;
+
+#[test]
+fn quiet_leaves_data_warnings_and_errors() {
+    let world = World::new();
+    let run = world.csk("--quiet install app");
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
+    assert!(world.installed("pdf/SKILL.md").is_file());
+    assert!(world.csk("status app -q").stdout.contains("up-to-date"), "data stays");
+    world.skillfile(r#"{"name": "none", "tag": "v1"}"#);
+    let run = world.csk("install app -q");
+    assert!(run.code == Some(1) && run.stderr.contains("none"), "errors stay: {}", run.stderr);
+    let world = World { env: world.env.var("CSK_QUIET", "1") };
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+    assert_eq!(world.csk("outdated app --offline").stderr, "");
+}
+
+#[test]
+fn failures_are_data_where_data_is_asked_for() {
+    let world = World::new();
+    // One schema for both programs.
+    let schema = include_str!("../../../../schemas/openskills-error.schema.json");
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let check = |words: &str, code: i32, kind: &str| {
+        let run = world.csk(words);
+        assert_eq!(run.code, Some(code), "{words}: {}", run.stderr);
+        let told: Value = serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("{words}: {error}: {}", run.stdout));
+        assert!(validator.is_valid(&told), "{words}: {told}");
+        assert_eq!(told["error"]["code"], kind, "{words}: {told}");
+        told
+    };
+    check("status nowhere --json", 2, "usage");
+    check("status --json --nonsense", 2, "usage");
+    check("diff pfd --project app --json", 2, "usage");
+    world.env.write("app/Skillfile.json", b"{\"schema_version\": 1, \"skills\": [{}]}");
+    let told = check("status app --json", 2, "malformed");
+    assert_eq!(told["error"]["diagnostics"][0]["line"], 1, "{told}");
+    fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
+    check("list --json", 2, "malformed");
+}
+
+/// Asks csk as a shell does.
+fn completed(world: &World, words: &[&str]) -> String {
+    let index = (words.len() - 1).to_string();
+    let mut all = vec!["--"];
+    all.extend(words);
+    let mut command = world.env.command(env!("CARGO_BIN_EXE_csk"), &all);
+    command.env("CSK_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", index).env("_CLAP_IFS", "\n");
+    command.env("_CLAP_COMPLETE_COMP_TYPE", "9").env("_CLAP_COMPLETE_SPACE", "true");
+    command.current_dir(world.env.path("app"));
+    String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+}
+
+#[test]
+fn a_shell_completes_the_names_of_projects_and_skills() {
+    let world = World::new();
+    let has = |words: &[&str], name: &str| {
+        let found = completed(&world, words);
+        assert!(found.lines().any(|line| line.trim() == name), "{words:?}: {found}");
+    };
+    has(&["csk", "outd"], "outdated");
+    has(&["csk", "install", "a"], "app");
+    has(&["csk", "diff", "p"], "pdf");
+    has(&["csk", "remove", ""], "pdf");
+    has(&["csk", "add", "x", "--source", "p"], "pdf");
+    has(&["csk", "diff", "--lo"], "--local");
+    // What cannot be read completes nothing, and says nothing.
+    fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
+    assert!(!completed(&world, &["csk", "install", "a"]).contains("error"));
+}
+
+#[test]
+fn the_pages_of_the_manual_are_made_and_current() {
+    let world = World::bare();
+    let run = world.csk("man pages");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let page = world.read(world.env.path("pages/csk-diff.1"));
+    assert!(page.contains(".TH csk-diff 1") && page.contains("upgrade"), "{page}");
+    assert_eq!(world.csk("man more --format markdown").code, Some(0));
+    testkit::same_pages(&world.env.path("more"), "docs/commands", "csk");
+}

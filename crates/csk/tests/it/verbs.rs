@@ -1,0 +1,223 @@
+//! The everyday verbs: outdated, diff, why.
+
+use serde_json::Value;
+
+use crate::{SKILL, World};
+
+/// A world whose skill has an origin of its own, which goes on without it.
+fn world() -> World {
+    let world = World::bare();
+    world.config(r#", "allow_local_sources": true"#);
+    let origin = testkit::GitRepo::new(&world.env, "origin", SKILL);
+    origin.git("tag v1");
+    let url = world.env.path("origin").display().to_string();
+    world.git(".", &format!("clone --quiet {url} skills/pdf"));
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+    world.install();
+    world
+}
+
+fn upstream(world: &World, literal: &str) {
+    testkit::write_tree(&world.env.path("origin"), literal);
+    world.git("origin", "add --all");
+    world.git("origin", "commit --quiet --allow-empty -m change");
+}
+
+/// Returns everything below the working folder and the home, with sizes and times.
+fn everything(world: &World) -> String {
+    let call = "find . ../home -path '*/.git/index' -prune -o -printf '%p %s %T@ %y\\n' | sort";
+    world.env.run_args("sh", &["-c", call]).stdout
+}
+
+#[test]
+fn outdated_asks_the_origin_and_writes_nothing() {
+    let world = world();
+    let run = world.csk("outdated app --check");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("everything is up to date"), "{}", run.stderr);
+    upstream(&world, "//- /references/new.md\nnew\n");
+    world.git("origin", "tag v1.1.0");
+    world.git("origin", "tag v2.0.0-rc1");
+    let before = everything(&world);
+    let run = world.csk("outdated app");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains("pdf") && run.stdout.contains("v1.1.0"), "{}", run.stdout);
+    assert!(!run.stdout.contains("rc1"), "{}", run.stdout);
+    assert_eq!(world.csk("outdated app --check").code, Some(1));
+    assert_eq!(everything(&world), before, "a look changes nothing");
+    // Without the network nobody knows.
+    let run = world.csk("outdated app --offline --check");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    // A tag that moved, and a branch that went on.
+    world.git("origin", "tag -f v1");
+    let told: Value = serde_json::from_str(&world.csk("outdated app --json").stdout).unwrap();
+    let skill = &told["projects"][0]["skills"][0];
+    assert_eq!(skill["wanted"], world.git("origin", "rev-parse v1").trim());
+    assert_ne!(skill["installed"], skill["wanted"]);
+    assert_eq!((&told["outdated"], &skill["newest"]), (&true.into(), &"v1.1.0".into()));
+    // An origin that is gone is told, and the rest is shown.
+    std::fs::rename(world.env.path("origin"), world.env.path("away")).unwrap();
+    let run = world.csk("outdated app");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("the origin of pdf cannot be asked"), "{}", run.stderr);
+}
+
+const NEWER: &str = "\
+//- /SKILL.md
+---
+name: pdf
+description: Extracts text and tables.
+license: MIT
+allowed-tools: Bash(curl:*)
+---
+Body.
+//- /references/guide.md
+Guide.
+//- /references/tables.md
+Tables.
+//- /scripts/tables
+#!/bin/sh
+echo tables
+//- /csk-skill.json
+{\"schema_version\": 3, \"runtime_roots\": [\"scripts\"], \"commands\": {\"tables\": {\"type\": \"script\", \"unix_path\": \"scripts/tables\"}}, \"capabilities\": {\"network\": [\"api.example.com\"], \"filesystem\": \"repo\", \"exec\": \"none\"}}
+";
+
+#[test]
+fn diff_shows_what_an_upgrade_would_change() {
+    let world = World::new();
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    world.install();
+    let run = world.csk("diff --project app --check");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("an upgrade would change nothing"), "{}", run.stderr);
+    world.commit("pdf", NEWER);
+    let before = everything(&world);
+    let run = world.csk("diff pdf --project app");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for part in [
+        "+ command tables",
+        "+ network: api.example.com",
+        "+ tools: Bash(curl:*)",
+        "added references/tables.md",
+        "changed SKILL.md",
+        "-description: Extracts text.",
+        "+description: Extracts text and tables.",
+    ] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+    assert!(!run.stdout.contains("+Tables."), "{}", run.stdout);
+    assert!(world.csk("diff pdf --project app --all-files").stdout.contains("+Tables."));
+    assert_eq!(everything(&world), before, "a look changes nothing");
+    assert_eq!(world.csk("diff --project app --check").code, Some(1));
+    let told: Value = serde_json::from_str(&world.csk("diff --project app --json").stdout).unwrap();
+    assert_eq!(told["skills"][0]["commandsGained"][0], "tables");
+    // Another reference, and one that is not there.
+    assert!(world.csk("diff pdf --project app --to v1").stderr.contains("would change nothing"));
+    let run = world.csk("diff pdf --project app --to v9");
+    assert!(run.code == Some(1) && run.stderr.contains("`v9` not found"), "{}", run.stderr);
+    let run = world.csk("diff pfd --project app");
+    assert!(run.code == Some(2) && run.stderr.contains("did you mean `pdf`?"), "{}", run.stderr);
+    // After the upgrade it is the other way round.
+    assert_eq!(world.csk("upgrade app").code, Some(0));
+    let run = world.csk("diff pdf --project app --to v1");
+    assert!(
+        run.stdout.contains("- command tables")
+            && run.stdout.contains("removed references/tables.md"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn edits_are_shown_kept_and_named() {
+    let world = World::new();
+    world.install();
+    let run = world.csk("diff --local --project app --check");
+    assert!(run.code == Some(0) && run.stderr.contains("nothing was edited"), "{}", run.stderr);
+    std::fs::write(world.installed("pdf/SKILL.md"), "mine\n").unwrap();
+    std::fs::write(world.installed("pdf/notes.md"), "my note\n").unwrap();
+    std::fs::remove_file(world.installed("pdf/references/guide.md")).unwrap();
+    let run = world.csk("diff --local --project app --check");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    for part in [
+        "edited here",
+        "changed SKILL.md",
+        "added notes.md",
+        "removed references/guide.md",
+        "+mine",
+        "-Body.",
+        "+my note",
+    ] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+    // An update keeps them, and says where.
+    let run = world.csk("install app --verbose");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let kept = std::fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap();
+    let found = world.env.run_args("grep", &["-rl", "my note", &kept.path().to_string_lossy()]);
+    assert!(found.stdout.contains("notes.md"), "{}", found.stdout);
+    assert!(
+        format!("{}{}", run.stdout, run.stderr).contains("backups"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
+    assert_eq!(world.csk("diff --local --project app --check").code, Some(0));
+}
+
+#[test]
+fn why_says_who_declares_brings_and_needs() {
+    let world = World::bare();
+    let manifest = "//- /csk-skill.json\n{\"schema_version\": 1, \"commands\": {\"reviews\": {\"type\": \"script\", \"unix_path\": \"scripts/reviews\"}, \"sh\": {\"type\": \"system\", \"command\": \"sh\"}}}\n//- /scripts/reviews\n#!/bin/sh\n";
+    world
+        .repo("review", &format!("{}{manifest}", SKILL.replace("name: pdf", "name: review")))
+        .git("tag v1");
+    world.skillfile(r#"{"name": "review", "tag": "v1"}"#);
+    world.install();
+    for (name, parts) in [
+        ("review", &["app: a skill", "tag v1", "Skillfile.json", "claude_code, codex_cli"][..]),
+        ("reviews", &["a command of the skill review", ".agents/bin/reviews"]),
+        ("sh", &["a program that the skill review needs"]),
+    ] {
+        let run = world.csk(&format!("why {name}"));
+        assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
+        for part in parts {
+            assert!(run.stdout.contains(part), "{name}: {part}\n{}", run.stdout);
+        }
+    }
+    let run = world.csk("why reviwes");
+    assert!(
+        run.code == Some(1) && run.stderr.contains("did you mean `reviews`?"),
+        "{}",
+        run.stderr
+    );
+    let told: Value = serde_json::from_str(&world.csk("why review --json").stdout).unwrap();
+    assert_eq!(told["reasons"][0]["installed"], world.git("skills/review", "rev-parse v1").trim());
+}
+
+#[test]
+fn what_they_write_as_json_fits_its_schema() {
+    let world = World::new();
+    world.install();
+    world.commit("pdf", NEWER);
+    for (name, command) in [
+        ("csk-outdated", "outdated app --json"),
+        ("csk-diff", "diff pdf --project app --to main --json"),
+        ("csk-why", "why pdf --json"),
+        ("csk-doctor", "doctor app --json"),
+        ("csk-import", "import --project app --dry-run --json"),
+    ] {
+        let schemas = csk_core::schemas();
+        let schema = &schemas.iter().find(|(found, _)| *found == name).unwrap().1;
+        let validator = jsonschema::validator_for(schema).unwrap();
+        let run = world.csk(command);
+        let mut output: Value = serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("{command}: {error}: {}{}", run.stdout, run.stderr));
+        let errors: Vec<String> =
+            validator.iter_errors(&output).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{command}: {errors:?}");
+        assert_eq!(output["version"], 1);
+        output["surprise"] = true.into();
+        assert!(!validator.is_valid(&output), "{name} takes anything");
+    }
+}
