@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory, Parser, Subcommand};
-use openskills_runtime::RuntimeError;
 use skill_fs::AbsPath;
 use term::{
     ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_message,
@@ -201,11 +200,10 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) if is_json && error.use_stderr() => {
-            let hint = Some("`openskills --help` shows how".to_owned());
-            let failure = RuntimeError::Setup { message: usage_message(&error), hint };
             tell_usage(&error);
+            let failure = anyhow::anyhow!(usage_message(&error));
             let mut ui = Ui::new(ColorChoice::Never);
-            return ExitCode::from(tell(&mut ui, &failure.into(), Form::Json));
+            return ExitCode::from(tell(&mut ui, &failure, Form::Json));
         }
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };

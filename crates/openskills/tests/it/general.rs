@@ -142,7 +142,14 @@ fn a_wrong_call_is_exit_2_with_advice() {
         let run = openskills(&env, arguments);
         assert_eq!(run.code, Some(2), "{arguments}");
         assert!(run.stderr.contains(said), "{arguments}: {}", run.stderr);
-        assert_eq!(run.stdout, "");
+        // Where data is asked for, failures are data as well.
+        assert_eq!(
+            run.stdout.contains("\"usage\""),
+            arguments.contains("--json "),
+            "{}",
+            run.stdout
+        );
+        assert_eq!(run.stdout.is_empty(), !arguments.contains("--json "));
     }
 }
 

@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
+mod formats;
 mod tidy;
 mod tree;
