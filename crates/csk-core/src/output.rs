@@ -203,3 +203,81 @@ pub struct LeftJson {
     /// Why.
     pub why: String,
 }
+
+/// `csk cache size --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CacheSizeJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Where the cache is.
+    pub folder: String,
+    /// How many snapshots it has.
+    pub snapshots: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
+/// `csk config show --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConfigJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The user's file.
+    pub file: String,
+    /// The folder of csk's own state.
+    pub home: String,
+    /// The keys that the system's file locks.
+    pub locked: Vec<String>,
+    /// What counts, from all layers; see the format of config.json.
+    pub config: serde_json::Value,
+}
+
+/// `csk project resolve --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResolveJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The logical project.
+    pub project_alias: String,
+    /// This working copy.
+    pub checkout_alias: String,
+    /// Where it is.
+    pub path: String,
+    /// Its Skillfile.
+    pub skillfile: String,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// The task that the branch names.
+    pub task_id: Option<String>,
+    /// A short digest of its path.
+    pub path_hash: String,
+    /// Where its skills are installed.
+    pub skills: String,
+}
+
+/// `csk global list --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GlobalListJson {
+    /// The version of this format.
+    pub version: u32,
+    /// What is declared: the skill, the kind of reference, its name.
+    pub skills: Vec<String>,
+}
+
+/// `csk skill check --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SkillCheckJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The folder of the skill.
+    pub path: String,
+    /// Whether it can be published.
+    pub valid: bool,
+    /// What is wrong with it, each as `file:line:column: message`.
+    pub problems: Vec<String>,
+}

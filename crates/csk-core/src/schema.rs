@@ -1,7 +1,10 @@
 //! The JSON Schemas of csk's files. The parsers are stricter where a schema cannot be: paths must exist,
 //! names must be unique, agents must be known.
 
-use crate::output::{DiffJson, DoctorJson, ImportJson, OutdatedJson, WhyJson};
+use crate::output::{
+    CacheSizeJson, ConfigJson, DiffJson, DoctorJson, GlobalListJson, ImportJson, OutdatedJson,
+    ResolveJson, SkillCheckJson, WhyJson,
+};
 use serde_json::{Value, json};
 
 /// What an identifier looks like; names of Windows devices are left to the parser.
@@ -26,6 +29,11 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("csk-why", schemars::schema_for!(WhyJson).to_value()),
         ("csk-doctor", schemars::schema_for!(DoctorJson).to_value()),
         ("csk-import", schemars::schema_for!(ImportJson).to_value()),
+        ("csk-cache-size", schemars::schema_for!(CacheSizeJson).to_value()),
+        ("csk-config-show", schemars::schema_for!(ConfigJson).to_value()),
+        ("csk-project-resolve", schemars::schema_for!(ResolveJson).to_value()),
+        ("csk-global-list", schemars::schema_for!(GlobalListJson).to_value()),
+        ("csk-skill-check", schemars::schema_for!(SkillCheckJson).to_value()),
         ("csk-audit", audit()),
         ("csk-audit-list", audit_list()),
         ("audit-policy", audit_policy()),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use csk_core::install::{cache_folder, cache_size, clean_cache};
+use csk_core::output::{CacheSizeJson, VERSION};
 use term::safe_line;
 
 use crate::context::Context;
@@ -41,7 +42,8 @@ Exit codes:
   2  the cache cannot be read
 
 Examples:
-  csk cache size";
+  csk cache size
+  csk cache size --json";
 
 const CLEAN: &str = "\
 Purpose: removes snapshots, all or those that were made some days ago. Installed skills are not touched.
@@ -73,7 +75,11 @@ enum CacheCommand {
     Dir,
     /// Print how large it is
     #[command(after_help = SIZE)]
-    Size,
+    Size {
+        /// Write it as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove snapshots
     #[command(after_help = CLEAN)]
     Clean {
@@ -90,8 +96,14 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> Result<u8, Failu
             let folder = cache_folder(&context.home);
             context.ui.out(&format!("{}\n", safe_line(folder.as_str())))?;
         }
-        CacheCommand::Size => {
+        CacheCommand::Size { json } => {
             let size = cache_size(&context.home).map_err(failed)?;
+            if json {
+                let folder = cache_folder(&context.home).to_string();
+                let (snapshots, bytes) = (size.snapshots, size.bytes);
+                context.ui.json(&CacheSizeJson { version: VERSION, folder, snapshots, bytes })?;
+                return Ok(0);
+            }
             let count =
                 term::counted(usize::try_from(size.snapshots).unwrap_or(usize::MAX), "snapshot");
             context.ui.out(&format!("{count}, {} bytes\n", size.bytes))?;
@@ -102,7 +114,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> Result<u8, Failu
             let size = clean_cache(&context.home, age).map_err(failed)?;
             let count =
                 term::counted(usize::try_from(size.snapshots).unwrap_or(usize::MAX), "snapshot");
-            context.ui.out(&format!("removed {count}, {} bytes\n", size.bytes))?;
+            context.ui.done(&format!("removed {count}, {} bytes\n", size.bytes))?;
         }
     }
     Ok(0)

@@ -1,14 +1,16 @@
 //! `csk config`: shows the configuration.
 
+use csk_core::output::{ConfigJson, VERSION};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
 
 const AFTER: &str = "\
-Purpose: prints where the config is and what it holds, as csk understands it. Works without skills_root.
+Purpose: prints where the config is and what counts, from all layers: the environment over the user's file over the system's \
+(/etc/cocoaskills/config.json), which can lock keys.
 
-Reads:  config.json (CSK_CONFIG names another; CSK_HOME moves csk's own state)
+Reads:  /etc/cocoaskills/config.json, config.json (CSK_CONFIG names another; CSK_HOME moves csk's own state)
 Writes: nothing
 
 Exit codes:
@@ -17,6 +19,7 @@ Exit codes:
 
 Examples:
   csk config show
+  csk config show --json
   CSK_CONFIG=./test.json csk config show";
 
 const GROUP: &str = "\
@@ -33,6 +36,12 @@ Keys of config.json:
   worktree_alias_pattern  a regular expression for task ids in branch names
   agents                  {ID: {project_path, user_path}}: agents of your own, or other folders for known ones
   projects                {ALIAS: {path, agents, project_alias, checkout_alias}}
+
+/etc/cocoaskills/config.json has the same keys but `projects`, for everybody on the machine, and one more:
+  locked                  keys that neither the user, the environment nor a project can set otherwise
+`audit` and `allow_local_sources` can only be tightened below it.
+
+CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (with commas), CSK_ADAPTER_MODE and CSK_AUDIT stand over the user's file.
 
 Exit codes: 0 done, 2 there is no config, or it is malformed.
 
@@ -51,13 +60,28 @@ pub(crate) struct ConfigArgs {
 enum ConfigCommand {
     /// Print where the config is and what it holds
     #[command(after_help = AFTER)]
-    Show,
+    Show {
+        /// Write it as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> Result<u8, Failure> {
     match args.command {
-        ConfigCommand::Show => {
+        ConfigCommand::Show { json } => {
             let config = context.config()?;
+            if json {
+                let told = ConfigJson {
+                    version: VERSION,
+                    file: context.config_path.to_string(),
+                    home: context.home.to_string(),
+                    locked: config.locked.iter().cloned().collect(),
+                    config: serde_json::from_str(&config.to_json()).unwrap_or_default(),
+                };
+                context.ui.json(&told)?;
+                return Ok(0);
+            }
             let path = safe_line(context.config_path.as_str()).into_owned();
             context
                 .ui

@@ -3,7 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "makes the folder of the global scope")]
 
 use csk_core::install::{LockUse, Target};
-use csk_core::{AbsPath, Config, SKILLFILE, Scope, Skillfile, read_text, write_file};
+use csk_core::output::{GlobalListJson, VERSION};
+use csk_core::{AbsPath, Config, Declaration, SKILLFILE, Scope, Skillfile, read_text, write_file};
 use term::safe_line;
 
 use crate::commands::add::{SkillFlags, add_to, remove_from};
@@ -56,7 +57,11 @@ enum GlobalCommand {
         name: String,
     },
     /// List the declared skills
-    List,
+    List {
+        /// Write it as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show whether everything is installed as declared
     Status {
         #[command(flatten)]
@@ -86,7 +91,17 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
             add_to(context, &config, &root, name, skill)
         }
         GlobalCommand::Remove { name } => remove_from(context, &config, &root, name),
-        GlobalCommand::List => list(context, &config, root),
+        GlobalCommand::List { json } => {
+            let skills = declared(context, &config, root)?;
+            if *json {
+                context.ui.json(&GlobalListJson { version: VERSION, skills })?;
+                return Ok(0);
+            }
+            for line in skills {
+                context.ui.out(&format!("{}\n", safe_line(&line)))?;
+            }
+            Ok(0)
+        }
         GlobalCommand::Status { flags } => {
             let selected = selected(context, &config, root)?;
             show_status(context, &config, &selected, flags)
@@ -115,19 +130,16 @@ fn init(context: &mut Context, root: &AbsPath) -> Result<u8, Failure> {
     }
     std::fs::create_dir_all(root.as_path()).map_err(|error| failed(&error))?;
     write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
-    context.ui.out(&format!("made {}\n", safe_line(path.as_str())))?;
+    context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
     Ok(0)
 }
 
-fn list(context: &mut Context, config: &Config, root: AbsPath) -> Result<u8, Failure> {
-    for target in selected(context, config, root)?.targets {
-        for skill in &target.skills {
-            let reference = &skill.reference;
-            let line = format!("{} {} {}", skill.name, reference.kind.as_str(), reference.name);
-            context.ui.out(&format!("{}\n", safe_line(&line)))?;
-        }
-    }
-    Ok(0)
+fn declared(context: &Context, config: &Config, root: AbsPath) -> Result<Vec<String>, Failure> {
+    let targets = selected(context, config, root)?.targets;
+    let line = |skill: &Declaration| {
+        format!("{} {} {}", skill.name, skill.reference.kind.as_str(), skill.reference.name)
+    };
+    Ok(targets.iter().flat_map(|target| &target.skills).map(line).collect())
 }
 
 /// Returns the global scope, where there is one that can be read.

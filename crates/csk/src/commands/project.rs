@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use csk_core::output::{ResolveJson, VERSION};
 use csk_core::project::checkout;
 use csk_core::{ProjectEntry, SKILLFILE, Skillfile, write_file};
 use skill::{Identifier, nearest};
@@ -104,8 +105,11 @@ enum ProjectCommand {
     #[command(after_help = RESOLVE)]
     Resolve {
         /// A project: its alias, or a path in it
-        #[arg(default_value = ".")]
+        #[arg(default_value = ".", add = term::names(crate::known::projects))]
         target: String,
+        /// Write it as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -113,7 +117,15 @@ pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> Result<u8, F
     match &args.command {
         ProjectCommand::Add { alias, path } => add(context, alias, path),
         ProjectCommand::Remove { alias } => remove(context, alias),
-        ProjectCommand::Resolve { target } => resolve(context, target),
+        ProjectCommand::Resolve { target, json } => {
+            let found = resolved(context, target)?;
+            if *json {
+                context.ui.json(&found)?;
+            } else {
+                tell(context, &found)?;
+            }
+            Ok(0)
+        }
     }
 }
 
@@ -151,7 +163,7 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
     });
     context.save_project(&alias, Some(&entry))?;
     let note = if made { format!(", with an empty {SKILLFILE}") } else { String::new() };
-    context.ui.out(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
+    context.ui.done(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
     Ok(0)
 }
 
@@ -169,7 +181,7 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
         });
     };
     context.save_project(&alias, None)?;
-    context.ui.out(&format!(
+    context.ui.done(&format!(
         "removed {} ({}); its files stay\n",
         alias,
         safe_line(entry.path.as_str())
@@ -177,7 +189,7 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn resolve(context: &mut Context, target: &str) -> Result<u8, Failure> {
+fn resolved(context: &mut Context, target: &str) -> Result<ResolveJson, Failure> {
     let config = context.config()?;
     let selection = Selection { target: Some(target.to_owned()), all: false };
     let Some(Place { alias, root, .. }) = places(context, &config, &selection)?.pop() else {
@@ -192,19 +204,33 @@ fn resolve(context: &mut Context, target: &str) -> Result<u8, Failure> {
     // What the config says of a project that is in it is what every command uses.
     let entry = alias.as_ref().and_then(|alias| config.projects.get(alias));
     let project_alias = entry.map(|entry| entry.project_alias.to_string());
+    Ok(ResolveJson {
+        version: VERSION,
+        project_alias: project_alias.unwrap_or(found.project_alias),
+        checkout_alias: alias.map_or(found.checkout_alias, |alias| alias.to_string()),
+        path: root.to_string(),
+        skillfile: root.join(SKILLFILE).to_string(),
+        branch: found.branch,
+        task_id: found.task_id,
+        path_hash: found.path_hash,
+        skills: root.join(csk_core::install::SKILLS).to_string(),
+    })
+}
+
+fn tell(context: &mut Context, found: &ResolveJson) -> Result<(), Failure> {
     let lines = [
-        ("project_alias", project_alias.unwrap_or(found.project_alias)),
-        ("checkout_alias", alias.map_or(found.checkout_alias, |alias| alias.to_string())),
-        ("path", root.to_string()),
-        ("skillfile", root.join(SKILLFILE).to_string()),
-        ("branch", found.branch.unwrap_or_default()),
-        ("task_id", found.task_id.unwrap_or_default()),
-        ("path_hash", found.path_hash),
-        ("skills", root.join(csk_core::install::SKILLS).to_string()),
+        ("project_alias", found.project_alias.as_str()),
+        ("checkout_alias", &found.checkout_alias),
+        ("path", &found.path),
+        ("skillfile", &found.skillfile),
+        ("branch", found.branch.as_deref().unwrap_or_default()),
+        ("task_id", found.task_id.as_deref().unwrap_or_default()),
+        ("path_hash", &found.path_hash),
+        ("skills", &found.skills),
     ];
     for (key, value) in lines {
-        context.ui.out(format!("{key}: {}", safe_line(&value)).trim_end())?;
+        context.ui.out(format!("{key}: {}", safe_line(value)).trim_end())?;
         context.ui.out("\n")?;
     }
-    Ok(0)
+    Ok(())
 }

@@ -4,10 +4,11 @@
 
 use std::fs;
 
+use csk_core::output::{SkillCheckJson, VERSION};
 use csk_core::{AbsPath, read_text};
 use skill::{
-    Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest, SKILL_FILE, Severity, Strictness,
-    TreeEntry, parse,
+    Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest, SKILL_FILE, Severity,
+    Strictness, TreeEntry, parse,
 };
 use term::safe_line;
 
@@ -61,11 +62,14 @@ enum SkillCommand {
     Check {
         /// The folder of the skill
         dir: String,
+        /// Write it as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
 pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failure> {
-    let SkillCommand::Check { dir } = &args.command;
+    let SkillCommand::Check { dir, json } = &args.command;
     let folder = clean(&context.cwd.join(dir));
     let path = folder.join(SKILL_FILE);
     let metadata = fs::symlink_metadata(path.as_path())
@@ -80,16 +84,34 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failu
     let input = Input { file: path.as_str(), directory: folder.file_name(), bytes: &bytes };
     let parsed = parse(&input, Strictness::Strict);
     let words = rendered(&String::from_utf8_lossy(&bytes), &parsed.diagnostics, &context.ui);
-    context.ui.error(&words)?;
+    if !json {
+        context.ui.error(&words)?;
+    }
     let mut problems = parsed.diagnostics;
     let path = folder.join(MANIFEST_FILE);
     if let Some(text) = read_text(&path).map_err(|error| Failure::usage(error.to_string()))? {
         let found = Manifest::parse(path.as_str(), &text, &|path| entry(&folder, path)).1;
         let words = rendered(&text, &found, &context.ui);
-        context.ui.error(&words)?;
+        if !json {
+            context.ui.error(&words)?;
+        }
         problems.extend(found);
     }
     let is_valid = problems.iter().all(|problem| problem.severity != Severity::Error);
+    if *json {
+        let shown = |problem: &Diagnostic| {
+            let place =
+                problem.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
+            format!("{}{}: {}", problem.file, place.unwrap_or_default(), problem.message)
+        };
+        context.ui.json(&SkillCheckJson {
+            version: VERSION,
+            path: folder.to_string(),
+            valid: is_valid,
+            problems: problems.iter().map(shown).collect(),
+        })?;
+        return Ok(u8::from(!is_valid));
+    }
     let verdict = if is_valid { "valid" } else { "invalid" };
     context.ui.out(&format!("{}: {verdict}\n", safe_line(folder.as_str())))?;
     Ok(u8::from(!is_valid))

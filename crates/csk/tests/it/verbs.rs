@@ -200,12 +200,18 @@ fn what_they_write_as_json_fits_its_schema() {
     let world = World::new();
     world.install();
     world.commit("pdf", NEWER);
+    assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
     for (name, command) in [
         ("csk-outdated", "outdated app --json"),
         ("csk-diff", "diff pdf --project app --to main --json"),
         ("csk-why", "why pdf --json"),
         ("csk-doctor", "doctor app --json"),
         ("csk-import", "import --project app --dry-run --json"),
+        ("csk-cache-size", "cache size --json"),
+        ("csk-config-show", "config show --json"),
+        ("csk-project-resolve", "project resolve app --json"),
+        ("csk-global-list", "global list --json"),
+        ("csk-skill-check", "skill check skills/pdf --json"),
     ] {
         let schemas = csk_core::schemas();
         let schema = &schemas.iter().find(|(found, _)| *found == name).unwrap().1;
