@@ -91,11 +91,15 @@ pub(super) fn prctl(option: libc::c_int, value: libc::c_ulong) -> io::Result<lib
     check(answer.into()).map(|answer| answer as libc::c_int)
 }
 
-/// Sets both limits of a resource.
-pub(super) fn set_limit(resource: libc::__rlimit_resource_t, limit: u64) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
-    // SAFETY: the limit lives across the call.
-    check(unsafe { libc::setrlimit(resource, &raw const limit) }.into()).map(|_| ())
+/// Sets both limits of a resource, by the call of the kernel: C libraries disagree on the type of `resource`.
+pub(super) fn set_limit(resource: impl Into<i64>, limit: u64) -> io::Result<()> {
+    let (this, before) = (0, std::ptr::null_mut::<libc::rlimit64>());
+    let limit = libc::rlimit64 { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: the limit lives across the call, and nothing is asked of the one before.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_prlimit64, this, resource.into(), &raw const limit, before)
+    };
+    check(answer).map(|_| ())
 }
 
 /// Closes every descriptor from `first` on.
