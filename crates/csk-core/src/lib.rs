@@ -18,6 +18,7 @@ mod object;
 pub mod output;
 mod progress;
 pub mod project;
+mod quick_ref;
 mod repository;
 mod runtime;
 mod schema;

@@ -5,6 +5,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to git")]
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
 use gix::bstr::ByteSlice;
 use gix::hash::{ObjectId, Prefix};
 use gix::object::tree::EntryKind;
@@ -186,9 +189,20 @@ impl SourceError {
     }
 }
 
+/// Returns the repositories that this process has opened. References and new packs are looked up anew each time.
+fn opened() -> MutexGuard<'static, HashMap<AbsPath, gix::ThreadSafeRepository>> {
+    static OPENED: LazyLock<Mutex<HashMap<AbsPath, gix::ThreadSafeRepository>>> =
+        LazyLock::new(Mutex::default);
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Repository {
     /// Opens the repository at `path`.
     pub fn open(path: &AbsPath) -> Result<Self, SourceError> {
+        // Resolving and preparing ask for the same one; opening it costs as much as reading a small skill.
+        if let Some(known) = opened().get(path) {
+            return Ok(Self { path: path.clone(), git: known.to_thread_local() });
+        }
         let shown = path.to_string();
         if !path.as_path().exists() {
             return Err(SourceError::Missing { path: shown });
@@ -200,7 +214,10 @@ impl Repository {
                 let what = match (reftable, has("extensions.partialClone")) {
                     (Some(_), _) => "it keeps its references in a reftable",
                     (None, Some(_)) => "it is a partial clone, which lacks files",
-                    (None, None) => return Ok(Self { path: path.clone(), git }),
+                    (None, None) => {
+                        opened().insert(path.clone(), git.clone().into_sync());
+                        return Ok(Self { path: path.clone(), git });
+                    }
                 };
                 Err(SourceError::Unsupported { path: shown, what })
             }

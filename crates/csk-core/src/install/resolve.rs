@@ -1,5 +1,6 @@
 //! Declarations to commits, from what is on this machine. Each repository is opened once.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
@@ -9,6 +10,7 @@ use skill_fs::AbsPath;
 use super::locking::Finding;
 use super::{PrepareError, Target};
 use crate::git::redacted;
+use crate::quick_ref::quick_ref;
 use crate::{Commit, Declaration, GitError, Locked, Reference, Repository, SourceError};
 
 /// Why one skill cannot be installed. Others go on.
@@ -213,15 +215,20 @@ pub fn resolve(
         }
     }
     let resolve_source = |(source, references): (Identifier, Wanted)| -> Resolution {
-        let repository = match failed.get(&source) {
+        let path = skills_root.join(source.as_str());
+        let repository = LazyCell::new(|| match failed.get(&source) {
             Some(error) => Err(error.clone()),
-            None => Repository::open(&skills_root.join(source.as_str())).map_err(SkillError::from),
-        };
+            None => Repository::open(&path).map_err(SkillError::from),
+        });
         let mut resolution = Resolution::default();
         for (reference, locked) in references {
-            let commit = match &repository {
-                Ok(repository) => repository.resolve(&reference).map_err(SkillError::from),
-                Err(error) => Err(error.clone()),
+            let quick = || quick_ref(&path, &reference).filter(|_| !failed.contains_key(&source));
+            let commit = match quick() {
+                Some(commit) => Ok(commit),
+                None => match &*repository {
+                    Ok(repository) => repository.resolve(&reference).map_err(SkillError::from),
+                    Err(error) => Err(error.clone()),
+                },
             };
             for (old, tree, path) in locked {
                 let key = (source.clone(), reference.clone(), old.clone(), tree.clone());

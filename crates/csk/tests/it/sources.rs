@@ -451,3 +451,56 @@ fn a_cache_that_was_tampered_with_is_made_again() {
     assert!(run.stdout.contains("write .agents/skills/pdf/references/new.md"), "{}", run.stdout);
     assert!(!cache.exists());
 }
+
+#[test]
+fn a_reference_means_the_same_however_git_keeps_it() {
+    let world = World::new();
+    world.install();
+    let wanted = |world: &World| {
+        let told = world.csk("status app --json").stdout;
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        told["projects"][0]["skills"][0]["wanted"].as_str().unwrap_or_default().to_owned()
+    };
+    let is_right = |world: &World, name: &str, what: &str| {
+        let expected = world.git("skills/pdf", &format!("rev-parse {name}^{{commit}}"));
+        assert_eq!(wanted(world), expected.trim(), "{what}");
+    };
+    is_right(&world, "v1", "a loose tag");
+    world.commit("pdf", "//- /references/b.md\nb\n");
+    world.git("skills/pdf", "tag -f -a -m annotated v1");
+    is_right(&world, "v1", "an annotated tag");
+    world.git("skills/pdf", "pack-refs --all");
+    is_right(&world, "v1", "an annotated tag among the packed");
+    world.git("skills/pdf", "repack -adq");
+    is_right(&world, "v1", "and its object in a pack");
+    world.commit("pdf", "//- /references/c.md\nc\n");
+    world.git("skills/pdf", "tag -f v1");
+    is_right(&world, "v1", "a loose one over a packed one");
+    world.git("skills/pdf", "pack-refs --all");
+    is_right(&world, "v1", "a plain one among the packed");
+    // A file without the word that says what tags lead to.
+    let path = world.env.path("skills/pdf/.git/packed-refs");
+    world.git("skills/pdf", "tag -f -a -m annotated v1");
+    world.git("skills/pdf", "pack-refs --all");
+    let text = world.read(&path);
+    let plain: String = text
+        .lines()
+        .filter(|line| !line.starts_with(['#', '^']))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(&path, plain).unwrap();
+    is_right(&world, "v1", "packed without what it leads to");
+    // A branch of the origin, loose, packed, and by another name.
+    world.skillfile(r#"{"name": "pdf", "branch": "next"}"#);
+    world.git("skills/pdf", "update-ref refs/remotes/origin/next HEAD");
+    is_right(&world, "HEAD", "a branch of the origin");
+    world.git("skills/pdf", "pack-refs --all");
+    is_right(&world, "HEAD", "a packed one");
+    world.git("skills/pdf", "update-ref -d refs/remotes/origin/next");
+    world.git("skills/pdf", "symbolic-ref refs/remotes/origin/next refs/heads/main");
+    is_right(&world, "main", "one that names another");
+    // A worktree has its references elsewhere.
+    world.git("skills/pdf", "worktree add -q ../tree HEAD");
+    world.skillfile(r#"{"name": "pdf", "source": "tree", "tag": "v1"}"#);
+    is_right(&world, "v1", "in a worktree");
+}
