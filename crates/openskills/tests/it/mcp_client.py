@@ -29,7 +29,7 @@ async def talk(mode):
         ran = await client.call_tool("skills.run_script", {"name": "pdf", "args": ["x"], "input": 1})
         assert ran.structured_content["output"] == {"hi": ["x"], "in": 1}, ran
         resources = (await client.list_resources()).resources
-        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/slow/SKILL.md", "skill://s/waits/SKILL.md"]
+        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/waits/SKILL.md"]
         contents = (await client.read_resource("skill://s/pdf/references/guide.md")).contents
         assert contents[0].text == "The guide.\n", contents
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}

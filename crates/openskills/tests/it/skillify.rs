@@ -201,7 +201,7 @@ fn real_packages_become_valid_bundles() {
         for (package, page, part) in [
             ("commander", "Command-argument.md", "Define argument syntax"),
             ("requests", "requests-get.md", "- `url`: URL for the new"),
-            ("similar", "similar-TextDiff.md", "TextDiff"),
+            ("similar", "similar--TextDiff.md", "TextDiff"),
         ] {
             if name == package {
                 let page = env.path(&format!("skills/{package}/references/{page}"));
