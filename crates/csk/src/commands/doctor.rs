@@ -138,7 +138,11 @@ fn configured(config: &Config, found: &mut Findings) {
     let root = &config.skills_root;
     if root.as_path().is_dir() {
         let names = csk_core::install::repositories(root);
-        found.ok("skills_root", format!("{root}: {}", counted(names.len(), "repository")));
+        let count = match names.len() {
+            1 => "1 repository".to_owned(),
+            count => format!("{count} repositories"),
+        };
+        found.ok("skills_root", format!("{root}: {count}"));
         let is_left =
             |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".csk-clone-");
         let left = fs::read_dir(root.as_path()).into_iter().flatten().flatten().filter(is_left);
