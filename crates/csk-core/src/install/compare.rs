@@ -7,8 +7,8 @@ use skill::{CommandKind, Identifier, Input, MARKER_FILE, Marker, SKILL_FILE, Str
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
 
 use super::{
-    Cache, ContextState, Environment, Keep, Prepared, Receipts, Seen, SkillError, Sources, Store,
-    Target, observe, prepare,
+    Cache, ContextState, Environment, Keep, Observed, Prepared, SkillError, Sources, Target,
+    prepare,
 };
 use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository};
 
@@ -90,12 +90,12 @@ impl CompareError {
 /// Compares what is installed of a skill with what its reference, or another one, names now. Nothing is fetched.
 pub fn compare(
     environment: &Environment,
-    target: &Target,
+    (target, observed): (&Target, &Observed),
     skill: &Declaration,
     to: Option<&Reference>,
 ) -> Result<Comparison, CompareError> {
     let sources = Reader::new(environment);
-    let before = match installed(environment, target, &skill.name)? {
+    let before = match installed(target, observed, &skill.name)? {
         Some(marker) => {
             let commit = Commit::new(&marker.commit);
             commit.map(|commit| (sources.read(&of(&marker, skill), &commit, &marker), commit))
@@ -131,10 +131,10 @@ pub fn compare(
 /// Compares what was installed of a skill with what is on disk.
 pub fn compare_local(
     environment: &Environment,
-    target: &Target,
+    (target, observed): (&Target, &Observed),
     skill: &Declaration,
 ) -> Result<Comparison, CompareError> {
-    let marker = installed(environment, target, &skill.name)?
+    let marker = installed(target, observed, &skill.name)?
         .ok_or_else(|| CompareError::NotInstalled(skill.name.clone()))?;
     let commit = Commit::new(&marker.commit)
         .ok_or_else(|| SkillError::Marker("its marker names no commit".to_owned()))?;
@@ -162,20 +162,14 @@ fn of(marker: &Marker, skill: &Declaration) -> Declaration {
 
 /// Returns the marker of an installed skill.
 fn installed(
-    environment: &Environment,
     target: &Target,
+    observed: &Observed,
     name: &Identifier,
 ) -> Result<Option<Marker>, CompareError> {
-    let store = Store::new(&environment.home);
-    let known = (
-        Seen::load(&environment.home, &target.root),
-        Receipts::load(&environment.home, &target.root),
-    );
-    let mut observed = observe(target, &environment.agents, &store, known)?;
-    match observed.contexts.remove(name) {
-        Some(ContextState::Installed { marker, .. }) => Ok(Some(*marker)),
+    match observed.contexts.get(name) {
+        Some(ContextState::Installed { marker, .. }) => Ok(Some((**marker).clone())),
         Some(ContextState::Newer(why) | ContextState::Broken(why)) => {
-            Err(SkillError::Marker(why).into())
+            Err(SkillError::Marker(why.clone()).into())
         }
         Some(ContextState::Foreign) => {
             let path = target.skills_folder().join(name.as_str()).to_string();

@@ -60,8 +60,7 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<Strin
     if target.scope == Scope::Global {
         return Ok(Vec::new());
     }
-    let entries = target.ignore_entries();
-    let missing = missing_entries(target, &entries)?;
+    let missing = unignored(target)?;
     if missing.is_empty() {
         return Ok(missing);
     }
@@ -79,7 +78,7 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<Strin
     let text = with_block(&old, &missing.join("\n"));
     skill_fs::write_file(&path, text.as_bytes())
         .map_err(|error| ProjectError::Files(error.to_string()))?;
-    match missing_entries(target, &entries)? {
+    match unignored(target)? {
         still if still.is_empty() => Ok(missing),
         still => Err(ProjectError::NotIgnored(still)),
     }
@@ -96,7 +95,9 @@ pub(super) fn tracked_gate(target: &Target) -> Result<(), ProjectError> {
     found.map_or(Ok(()), |path| Err(ProjectError::Tracked(path)))
 }
 
-fn missing_entries(target: &Target, entries: &[String]) -> Result<Vec<String>, ProjectError> {
+/// Returns the ignore entries of a project that git does not know of yet.
+pub fn unignored(target: &Target) -> Result<Vec<String>, ProjectError> {
+    let entries = target.ignore_entries();
     // What is written is asked for, since rules may tell apart what is in a folder.
     let probes: Vec<(&String, String)> =
         entries.iter().flat_map(|entry| probes(target, entry)).collect();

@@ -14,7 +14,7 @@ use super::gate::link_on_the_way;
 use super::journal::{Journal, announced};
 use super::prepare::name_warning;
 use super::seen::{Look, Sight};
-use super::{BIN, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
+use super::{BIN, Environment, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
 use crate::env_files::FIRST_LINE;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
@@ -101,6 +101,13 @@ pub enum AdapterState {
     Folder(Digests),
     /// Something else.
     Other,
+}
+
+/// Reads a project as the last run left it, to look at it and no more.
+pub fn observe_project(environment: &Environment, target: &Target) -> Result<Observed, FsError> {
+    let home = &environment.home;
+    let known = (Seen::load(home, &target.root), Receipts::load(home, &target.root));
+    observe(target, &environment.agents, &Store::new(home), known)
 }
 
 /// Reads the project. What is in `seen` and was not touched since is not read again.

@@ -1,8 +1,11 @@
 //! `csk diff`: what an upgrade would change, and what somebody changed.
 
-use csk_core::install::{CompareError, Comparison, FileChange, Target, compare, compare_local};
+use csk_core::install::{
+    CompareError, Comparison, Environment, FileChange, Observed, Target, compare, compare_local,
+    observe_project,
+};
 use csk_core::output::{DiffJson, FileDiffJson, SkillDiffJson, VERSION};
-use csk_core::{Config, Content, Declaration, File, FileKind, Reference};
+use csk_core::{Content, Declaration, File, FileKind, Reference, Repository};
 use similar::TextDiff;
 use skill::capabilities::PowerChange;
 use skill::{RefKind, SKILL_FILE, nearest};
@@ -67,12 +70,15 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
     }
     let mut told = DiffJson { version: VERSION, skills: Vec::new(), problems: Vec::new() };
     let mut is_first = true;
+    let environment = context.environment(&config);
     for target in &selected.targets {
+        let observed = observe_project(&environment, target)
+            .map_err(|error| Failure::usage(error.to_string()))?;
         for skill in &target.skills {
             if args.skill.as_ref().is_some_and(|name| *name != skill.name.as_str()) {
                 continue;
             }
-            match compared(context, &config, target, skill, args) {
+            match compared(&environment, (target, &observed), skill, args) {
                 Ok(found) if found.is_empty() => {}
                 Ok(found) => {
                     if !args.json {
@@ -100,6 +106,12 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
     if args.json {
         context.ui.json(&told)?;
     } else if !differs && !failed {
+        if selected.targets.is_empty() {
+            context
+                .ui
+                .note("there is no project with a Skillfile.json here; `csk init` makes one\n")?;
+            return Ok(u8::from(selected.failed));
+        }
         let what =
             if args.local { "nothing was edited" } else { "an upgrade would change nothing" };
         context.ui.note(&format!("{what}\n"))?;
@@ -120,29 +132,31 @@ fn check_declared(selected: &Selected, name: &str) -> Result<(), Failure> {
 }
 
 fn compared(
-    context: &Context,
-    config: &Config,
-    target: &Target,
+    environment: &Environment,
+    project: (&Target, &Observed),
     skill: &Declaration,
     args: &DiffArgs,
 ) -> Result<Comparison, CompareError> {
-    let environment = context.environment(config);
     if args.local {
-        return compare_local(&environment, target, skill);
+        return compare_local(environment, project, skill);
     }
-    let Some(name) = &args.to else { return compare(&environment, target, skill, None) };
+    let Some(name) = &args.to else { return compare(environment, project, skill, None) };
     // Whichever of the three it is.
-    let mut last = None;
-    for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
-        let reference = Reference { kind, name: name.clone() };
-        match compare(&environment, target, skill, Some(&reference)) {
-            Ok(found) => return Ok(found),
-            Err(error) => {
-                last.get_or_insert(error);
-            }
-        }
-    }
-    Err(last.unwrap_or(CompareError::NotInstalled(skill.name.clone())))
+    let kinds = [RefKind::Tag, RefKind::Branch, RefKind::Revision];
+    let all = kinds.map(|kind| Reference { kind, name: name.clone() });
+    let known = resolves(environment, skill, &all).unwrap_or(&all[0]);
+    compare(environment, project, skill, Some(known))
+}
+
+/// Returns the first reference that a skill's repository has.
+fn resolves<'a>(
+    environment: &Environment,
+    skill: &Declaration,
+    all: &'a [Reference],
+) -> Option<&'a Reference> {
+    let path = environment.skills_root.join(skill.source.as_str());
+    let repository = Repository::open(&path).ok()?;
+    all.iter().find(|reference| repository.resolve(reference).is_ok())
 }
 
 /// Returns a comparison as people read it.

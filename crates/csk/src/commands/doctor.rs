@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use csk_core::install::{
-    BIN, Caller, Label, Mode, SKILLS, Target, cache_size, collect, status as look,
+    BIN, Caller, Label, Mode, SKILLS, Target, cache_size, collect, status as look, unignored,
 };
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
-use csk_core::{AbsPath, Config, Scope, not_ignored};
+use csk_core::{AbsPath, Config, Scope};
 use serde_json::Value;
+use skill::Diagnostic;
 use term::{counted, safe_line};
 
 use crate::commands::global;
@@ -71,6 +72,14 @@ impl Findings {
         self.add(check, "problem", message.into(), Some(fix.into()));
     }
 
+    /// Notes every problem of a file.
+    fn malformed(&mut self, check: &str, problems: Vec<Diagnostic>) {
+        for problem in problems {
+            let fix = problem.hint.unwrap_or_else(|| format!("mend {}", problem.file));
+            self.problem(check, problem.message, fix);
+        }
+    }
+
     fn add(&mut self, check: &str, state: &str, message: String, fix: Option<String>) {
         let (check, state) = (check.to_owned(), state.to_owned());
         self.0.push(CheckJson { check, state, message, fix });
@@ -94,12 +103,7 @@ pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> Result<u8, Fai
         Err(Failure::Message { message, hint, .. }) => {
             found.problem("config", message, hint.unwrap_or_else(|| "mend it".to_owned()));
         }
-        Err(Failure::File { problems, .. }) => {
-            for problem in problems {
-                let fix = problem.hint.unwrap_or_else(|| format!("mend {}", problem.file));
-                found.problem("config", problem.message, fix);
-            }
-        }
+        Err(Failure::File { problems, .. }) => found.malformed("config", problems),
         Err(other) => return Err(other),
     }
     sandbox(&mut found);
@@ -178,10 +182,7 @@ fn targets(
     let mut targets = match select(context, config, &args.selection) {
         Ok(selected) => selected.targets,
         Err(Failure::File { problems, .. }) => {
-            for problem in problems {
-                let fix = problem.hint.unwrap_or_else(|| format!("mend {}", problem.file));
-                found.problem("skillfile", problem.message, fix);
-            }
+            found.malformed("skillfile", problems);
             Vec::new()
         }
         Err(other) => return Err(other),
@@ -261,9 +262,7 @@ fn targets(
 
 /// Looks at what git ignores of what csk writes.
 fn ignored(target: &Target, found: &mut Findings) {
-    let entries = target.ignore_entries();
-    let probes: Vec<String> = entries.iter().map(|entry| format!("{entry}.csk-probe")).collect();
-    match not_ignored(&target.root, &probes) {
+    match unignored(target) {
         Err(error) => {
             found.note("ignored", format!("{}: {error}", target.alias), "see what git says there");
         }
@@ -284,11 +283,9 @@ fn ignored(target: &Target, found: &mut Findings) {
             }
         }
         Ok(open) => {
-            let names: Vec<&str> =
-                open.iter().map(|path| path.trim_end_matches(".csk-probe")).collect();
             found.problem(
                 "ignored",
-                format!("{}: git does not ignore {}", target.alias, names.join(", ")),
+                format!("{}: git does not ignore {}", target.alias, open.join(", ")),
                 format!("csk install {} --fix-gitignore", target.alias),
             );
         }

@@ -76,6 +76,10 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> Result<u8,
     }
     if args.json {
         context.ui.json(&OutdatedJson { version: VERSION, outdated: is_outdated, projects })?;
+    } else if selected.targets.is_empty() {
+        context
+            .ui
+            .note("there is no project with a Skillfile.json here; `csk init` makes one\n")?;
     } else if !is_outdated && !failed {
         context.ui.note("everything is up to date\n")?;
     }

@@ -1,10 +1,8 @@
 //! `csk why`: why a skill or a command is there.
 
-use csk_core::install::{
-    BIN, ContextState, Observed, Receipts, SKILLS, Seen, Store, Target, observe,
-};
+use csk_core::install::{BIN, ContextState, SKILLS, Target, observe_project};
 use csk_core::output::{ReasonJson, VERSION, WhyJson};
-use csk_core::{Config, Declaration, SKILLFILE, Scope};
+use csk_core::{Declaration, SKILLFILE};
 use skill::{Marker, nearest};
 use term::{safe_line, table};
 
@@ -52,10 +50,12 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> 
     targets.extend(global::target_if_there(context, &config));
     let mut seen = std::collections::BTreeSet::new();
     targets.retain(|target| seen.insert(target.root.clone()));
+    let environment = context.environment(&config);
     let mut reasons = Vec::new();
     let mut names = Vec::new();
     for target in &targets {
-        let observed = look(context, &config, target)?;
+        let observed = observe_project(&environment, target)
+            .map_err(|error| Failure::usage(error.to_string()))?;
         for skill in &target.skills {
             let marker = match observed.contexts.get(&skill.name) {
                 Some(ContextState::Installed { marker, .. }) => Some(marker.as_ref()),
@@ -86,13 +86,6 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> 
     Ok(0)
 }
 
-fn look(context: &Context, config: &Config, target: &Target) -> Result<Observed, Failure> {
-    let home = &context.home;
-    let known = (Seen::load(home, &target.root), Receipts::load(home, &target.root));
-    observe(target, &config.agents, &Store::new(home), known)
-        .map_err(|error| Failure::usage(error.to_string()))
-}
-
 fn reason(
     target: &Target,
     skill: &Declaration,
@@ -121,10 +114,7 @@ fn reason(
         reasons.push(made("skill", skill_path()));
     }
     if brings {
-        let bin = match target.scope {
-            Scope::Project | Scope::Global => target.root.join(BIN),
-        };
-        reasons.push(made("command", bin.join(name).to_string()));
+        reasons.push(made("command", target.root.join(BIN).join(name).to_string()));
     }
     if needs {
         reasons.push(made("program", skill_path()));

@@ -80,6 +80,30 @@ fn commands_without_a_hook_caches_and_a_missing_runtime_are_noted() {
 }
 
 #[test]
+fn rules_that_hide_skills_from_an_agent_and_the_sandbox_are_looked_at() {
+    let world = World::new();
+    world.env.write(
+        "app/Skillfile.json",
+        br#"{"schema_version": 1, "agents": ["antigravity"], "skills": [{"name": "pdf", "tag": "v1"}]}"#,
+    );
+    world.install();
+    has(&found(&world, "app", "problem"), &["antigravity does not read", ".git/info/exclude"]);
+    fs::write(world.app(".gitignore"), ".claude/skills/\n").unwrap();
+    fs::write(world.app(".git/info/exclude"), ".agents/\n").unwrap();
+    assert_eq!(found(&world, "app", "problem"), Vec::<String>::new());
+    // A rule that leaves out one skill is no rule for all of it.
+    fs::write(
+        world.app(".git/info/exclude"),
+        ".agents/*\n!.agents/skills\n.agents/skills/*\n!.agents/skills/pdf\n",
+    )
+    .unwrap();
+    has(&found(&world, "app", "problem"), &["ignored", "does not ignore .agents/"]);
+    // Whatever this machine can hold is told.
+    let told = world.csk("doctor app --json").stdout;
+    assert!(told.contains("\"check\": \"sandbox\""), "{told}");
+}
+
+#[test]
 fn a_config_that_cannot_be_used_is_a_finding_and_not_an_end() {
     let world = World::new();
     fs::write(world.home().join(".cocoaskills/config.json"), "{").unwrap();
