@@ -220,7 +220,14 @@ fn in_folder(folder: &AbsPath) -> Result<Vec<Candidate>, Failure> {
     let failed =
         |error: &dyn std::fmt::Display| Failure::usage(format!("cannot read {folder}: {error}"));
     let ledger = read_text(&folder.join(LEDGER_FILE)).map_err(|error| failed(&error))?;
-    let ledger = ledger.and_then(|text| Ledger::parse(LEDGER_FILE, &text).0).unwrap_or_default();
+    let ledger = match ledger {
+        None => Ledger::default(),
+        Some(text) => match Ledger::parse(folder.join(LEDGER_FILE).as_str(), &text) {
+            (Some(ledger), _) => ledger,
+            // Else what csk itself put there would be taken for somebody's own.
+            (None, problems) => return Err(Failure::File { text, problems }),
+        },
+    };
     let mut names: Vec<String> = fs::read_dir(folder.as_path())
         .map_err(|error| failed(&error))?
         .flatten()
@@ -242,15 +249,11 @@ fn in_folder(folder: &AbsPath) -> Result<Vec<Candidate>, Failure> {
             (ForeignSkill { origin: of_repository(&place, &name), name }, None)
         } else {
             let why = "it is a plain folder; --adopt makes a repository of it".to_owned();
-            (ForeignSkill { name, origin: Err(why) }, Some(place))
+            (ForeignSkill { name, origin: Err(why) }, Some(place.clone()))
         };
-        all.push(Candidate { from: shown(&skill.name, folder.as_ref()), skill, folder });
+        all.push(Candidate { from: place.to_string(), skill, folder });
     }
     Ok(all)
-}
-
-fn shown(name: &str, folder: Option<&AbsPath>) -> String {
-    folder.map_or_else(|| name.to_owned(), ToString::to_string)
 }
 
 /// Says where the repository that a folder is comes from.

@@ -138,6 +138,13 @@ fn what_cannot_be_read_or_had_is_told_and_nothing_is_written() {
         assert!(run.stderr.contains(told), "{text}: {}", run.stderr);
         assert_eq!(world.read(world.app("Skillfile.json")), before);
     }
+    // A ledger that cannot be read is not taken for an empty one.
+    fs::remove_file(world.app("skills-lock.json")).unwrap();
+    testkit::write_tree(&world.app(".claude/skills/mine"), SKILL);
+    fs::write(world.app(".claude/skills/.csk-managed.json"), "{").unwrap();
+    let run = world.csk("import --project app --adopt");
+    assert!(run.code == Some(2) && run.stderr.contains(".csk-managed.json"), "{}", run.stderr);
+    assert!(world.app(".claude/skills/mine/SKILL.md").is_file());
     let run = world.csk("import nothing.json --project app");
     assert!(
         run.code == Some(2) && run.stderr.contains("cannot read nothing.json"),
