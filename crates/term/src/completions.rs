@@ -37,8 +37,8 @@ impl CompletionShell {
 }
 
 /// Returns the variable by which a shell asks a program to complete.
-fn variable(program: &str) -> String {
-    format!("{}_COMPLETE", program.to_uppercase())
+fn variable(program: &str) -> &'static str {
+    if program == "csk" { "CSK_COMPLETE" } else { "OPENSKILLS_COMPLETE" }
 }
 
 /// Returns the completion script of a program.
@@ -46,23 +46,15 @@ pub fn completions(shell: CompletionShell, program: &str) -> String {
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(shell.name()) {
         // Written to memory, which cannot fail.
-        let _ = completer.write_registration(
-            &variable(program),
-            program,
-            program,
-            program,
-            &mut script,
-        );
+        let _ =
+            completer.write_registration(variable(program), program, program, program, &mut script);
     }
     String::from_utf8_lossy(&script).into_owned()
 }
 
 /// Completes, where a shell asks for it; nothing otherwise.
 pub fn complete_if_asked(program: &'static str, command: impl Fn() -> Command) -> Option<ExitCode> {
-    let variable: &'static str = match program {
-        "csk" => "CSK_COMPLETE",
-        _ => "OPENSKILLS_COMPLETE",
-    };
+    let variable = variable(program);
     std::env::var_os(variable)?;
     let args: Vec<OsString> = std::env::args_os().collect();
     let cwd = std::env::current_dir().ok();

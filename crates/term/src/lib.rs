@@ -18,7 +18,7 @@ mod usage;
 pub use completions::{CompletionShell, complete_if_asked, completions, names};
 pub use count::counted;
 pub use json::{DiagnosticJson, ErrorJson, FailureJson};
-pub use manual::{ManualFormat, manual};
+pub use manual::{ManualArgs, ManualFormat, manual};
 pub use progress::{Elsewhere, Progress, Running};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};

@@ -1,6 +1,7 @@
 //! Manual pages and reference pages, made from a program's own arguments.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::{Arg, Command};
 
@@ -12,6 +13,17 @@ pub enum ManualFormat {
     Man,
     /// For reading on the web
     Markdown,
+}
+
+/// Where pages are written, and how.
+#[derive(Debug, clap::Args)]
+pub struct ManualArgs {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The format
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: ManualFormat,
 }
 
 /// Returns a page for a program and for each of its commands, by the name of its file.

@@ -1,9 +1,7 @@
 //! `csk man`: manual pages.
 
-use std::path::PathBuf;
-
 use csk_core::write_file;
-use term::{ManualFormat, counted, manual, safe_line};
+use term::{ManualArgs, counted, manual, safe_line};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -26,12 +24,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ManArgs {
-    /// The folder
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
-    /// The format
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: ManualFormat,
+    #[command(flatten)]
+    pages: ManualArgs,
 }
 
 pub(crate) fn man(
@@ -40,12 +34,12 @@ pub(crate) fn man(
     command: clap::Command,
 ) -> Result<u8, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::usage(format!("cannot write {}: {error}", args.dir.display()))
+        Failure::usage(format!("cannot write {}: {error}", args.pages.dir.display()))
     };
-    let folder = context.cwd.join(args.dir.to_string_lossy().as_ref());
+    let folder = context.cwd.join(args.pages.dir.to_string_lossy().as_ref());
     #[expect(clippy::disallowed_methods, reason = "the edge: a folder that the user names")]
     std::fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
-    let pages = manual(command, args.format);
+    let pages = manual(command, args.pages.format);
     for (name, text) in &pages {
         write_file(&folder.join(name), text.as_bytes()).map_err(|error| failed(&error))?;
     }

@@ -1,11 +1,10 @@
 //! `openskills man`: manual pages.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use openskills_runtime::RuntimeError;
 use skill_fs::{AbsPath, write_file};
-use term::{ManualFormat, counted, manual, safe_line};
+use term::{ManualArgs, counted, manual, safe_line};
 
 use crate::context::Context;
 
@@ -27,12 +26,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ManArgs {
-    /// The folder
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
-    /// The format
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: ManualFormat,
+    #[command(flatten)]
+    pages: ManualArgs,
 }
 
 #[expect(clippy::disallowed_methods, reason = "the edge: a folder that the user names")]
@@ -41,12 +36,12 @@ pub(crate) fn man(
     args: &ManArgs,
     command: clap::Command,
 ) -> anyhow::Result<ExitCode> {
-    let folder = AbsPath::new(context.cwd.as_path().join(&args.dir))?;
+    let folder = AbsPath::new(context.cwd.as_path().join(&args.pages.dir))?;
     std::fs::create_dir_all(folder.as_path()).map_err(|error| RuntimeError::Setup {
         message: format!("cannot make {folder}: {error}"),
         hint: None,
     })?;
-    let pages = manual(command, args.format);
+    let pages = manual(command, args.pages.format);
     for (name, text) in &pages {
         write_file(&folder.join(name), text.as_bytes())?;
     }
