@@ -202,6 +202,9 @@ impl Request {
         for name in env {
             command += &format!(" --env {}", shell_word(name));
         }
+        if self.subject.asks_each_session {
+            command += " --session SESSION";
+        }
         for (is_on, flag) in [(direct_writes, " --direct-writes"), (deletions, " --deletions")] {
             if *is_on {
                 command += flag;

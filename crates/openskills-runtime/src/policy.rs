@@ -96,7 +96,11 @@ pub fn decide(
             Decision::Ask => (Decision::Ask, "denies a part of what it may reach"),
             Decision::Allow => return None,
         };
-        Some(Verdict::new(decision, format!("`{rule}` {what}")))
+        let shown = match rule {
+            ToolRule::Malformed(text) if text.is_empty() => "a rule that cannot be read".to_owned(),
+            rule => format!("`{rule}`"),
+        };
+        Some(Verdict::new(decision, format!("{shown} {what}")))
     });
     let allowed = limits.allow.iter().map(|list| {
         let rules: Vec<&ToolRule> = list.iter().collect();

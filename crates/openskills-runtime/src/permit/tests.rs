@@ -159,6 +159,10 @@ fn a_strangers_skill_has_no_network_unless_the_user_names_the_host() {
     let request = super::request(&own, &none, &Approvals::default()).unwrap();
     assert_eq!(request.grant.network, hosts(&["b.test"]));
     assert_eq!(request.command(""), "openskills approve personal/pdf --net b.test");
+    let mut local = declaring(plan(SkillSource::User), hosts(&["b.test"]));
+    local.subject.asks_each_session = true;
+    let request = super::request(&local, &none, &Approvals::default()).unwrap();
+    assert!(request.command("").ends_with(" --session SESSION"), "{}", request.command(""));
 }
 
 #[test]
