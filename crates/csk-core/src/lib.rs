@@ -11,6 +11,7 @@ mod env_files;
 mod foreign;
 mod git;
 pub mod install;
+mod layers;
 mod ledger;
 mod locale;
 mod lockfile;
@@ -30,9 +31,7 @@ mod text;
 mod which;
 
 pub use agents::{Agent, Agents};
-pub use config::{
-    AdapterMode, Config, DEFAULT_PATTERN, LOCKABLE, ProjectEntry, SystemConfig, edit_project,
-};
+pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{ContextError, context};
 pub use env_files::{Scope, env_ps1, env_sh};
 pub use foreign::{ForeignOrigin, ForeignSkill, read_foreign_lock};
@@ -40,6 +39,7 @@ pub use git::{
     Fetched, GitError, LocalSources, TIME_LIMIT, clone, exclude_file, fetch, make_repository,
     not_ignored, origin, remote_refs, work_tree,
 };
+pub use layers::{LOCKABLE, SystemConfig};
 pub use ledger::Ledger;
 pub use locale::{LocaleError, Rendered, render};
 pub use lockfile::{LOCKFILE, Locked, Lockfile};

@@ -1,0 +1,132 @@
+//! The config for everybody on a machine, and the user's over it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use skill::json::read;
+use skill::{Code, Diagnostic};
+use skill_fs::AbsPath;
+
+use crate::Config;
+use crate::config::fields;
+
+/// The keys that a system's config can lock.
+pub const LOCKABLE: [&str; 8] = [
+    "skills_root",
+    "preferred_locale",
+    "default_agents",
+    "adapter_mode",
+    "worktree_alias_pattern",
+    "allow_local_sources",
+    "audit",
+    "agents",
+];
+
+/// What the system's config says, for everybody on the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemConfig {
+    /// Where it is.
+    pub file: String,
+    config: Config,
+    /// The keys that it sets.
+    set: BTreeSet<&'static str>,
+}
+
+impl SystemConfig {
+    /// Reads the file.
+    pub fn parse(
+        file: &str,
+        text: &str,
+        home: Option<&AbsPath>,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        read(file, text, |object| {
+            object.schema_version(&[1])?;
+            let set: BTreeSet<&'static str> =
+                LOCKABLE.into_iter().filter(|key| object.has(key)).collect();
+            let mut locked = BTreeSet::new();
+            for text in object.texts("locked") {
+                if LOCKABLE.contains(&text.value.as_str()) {
+                    locked.insert(text.value);
+                } else {
+                    let message = format!(
+                        "`locked` names `{}`, which is no key that can be locked",
+                        text.value
+                    );
+                    let hint = format!("expected some of {}", LOCKABLE.join(", "));
+                    object.problem_with_hint(Code::BadValue, text.range, message, hint);
+                }
+            }
+            let nowhere = AbsPath::new("/").ok()?;
+            let mut config = fields(object, home, Some(&Config::new(nowhere)))?;
+            config.locked = locked;
+            Some(Self { file: file.to_owned(), config, set })
+        })
+    }
+
+    /// Returns true if it sets a key.
+    pub fn sets(&self, key: &str) -> bool {
+        self.set.contains(key)
+    }
+}
+
+impl Config {
+    /// Reads the user's file over the system's: a key that is not set comes from there, and one that is locked there as well. What is about safety can only be tightened.
+    pub fn parse_over(
+        file: &str,
+        text: &str,
+        home: Option<&AbsPath>,
+        system: Option<&SystemConfig>,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        read(file, text, |object| {
+            object.schema_version(&[1])?;
+            let places: BTreeMap<&str, Range<usize>> =
+                LOCKABLE.iter().filter_map(|key| Some((*key, object.place_of(key)?))).collect();
+            let base = system.filter(|system| system.sets("skills_root"));
+            let mut config = fields(object, home, base.map(|system| &system.config))?;
+            let Some(system) = system else { return Some(config) };
+            let from = &system.config;
+            let wins = |key: &str| {
+                from.locked.contains(key) || (system.sets(key) && !places.contains_key(key))
+            };
+            if wins("skills_root") && system.sets("skills_root") {
+                config.skills_root = from.skills_root.clone();
+            }
+            if wins("preferred_locale") {
+                config.preferred_locale.clone_from(&from.preferred_locale);
+            }
+            if wins("default_agents") {
+                config.default_agents.clone_from(&from.default_agents);
+            }
+            if wins("adapter_mode") {
+                config.adapter_mode = from.adapter_mode;
+            }
+            if wins("worktree_alias_pattern") {
+                config.worktree_alias_pattern.clone_from(&from.worktree_alias_pattern);
+            }
+            if wins("agents") {
+                config.agents = from.agents.clone();
+            }
+            let is_refused = system.sets("allow_local_sources") && !from.allow_local_sources;
+            if wins("allow_local_sources") || is_refused {
+                config.allow_local_sources = from.allow_local_sources;
+            }
+            config.audit = if wins("audit") { from.audit } else { config.audit.max(from.audit) };
+            config.locked = from.locked.clone();
+            if is_refused {
+                config.locked.insert("allow_local_sources".to_owned());
+            }
+            for (key, place) in places.iter().filter(|(key, _)| from.locked.contains(**key)) {
+                let file = &system.file;
+                let message =
+                    format!("`{key}` is locked by {file}, and what stands here is ignored");
+                object.problem(Code::LockedKey, place.clone(), message);
+            }
+            Some(config)
+        })
+    }
+
+    /// Returns true if the system's config locks a key.
+    pub fn is_locked(&self, key: &str) -> bool {
+        self.locked.contains(key)
+    }
+}
