@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use skill::json::{Object, Text, read};
+use skill::json::{Object, Text};
 use skill::{Code, Diagnostic, Identifier, RelPath};
 use skill_fs::AbsPath;
 
