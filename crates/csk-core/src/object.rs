@@ -6,17 +6,24 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress};
+use gix::objs::Kind;
 use sha1::{Digest, Sha1};
 use skill_fs::AbsPath;
 
 use crate::SourceError;
 use crate::git::git_at;
+use crate::objects::LARGE;
 use crate::repository::broken;
 
 /// How much is handed over at a time.
 const CHUNK: usize = 256 << 10;
+
+/// The most that stands before the bytes of an object: a word, twenty digits and a NUL.
+const HEADER: usize = 64;
 
 /// A blob in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +63,10 @@ impl Large {
         let copy = self.cached.as_ref().and_then(|path| fs::File::open(path.as_path()).ok());
         let streamed = match (copy, fs::File::open(&self.object.loose)) {
             (Some(file), _) => self.object.pump(file, hand_on),
-            (None, Ok(file)) => self.object.inflate(file, hand_on),
+            (None, Ok(file)) => self
+                .object
+                .header(file, Kind::Blob)
+                .and_then(|(_, reader)| self.object.pump(reader, hand_on)),
             (None, Err(_)) => self.object.cat_file(hand_on),
         };
         if let Some(why) = unwritten {
@@ -72,22 +82,66 @@ impl Large {
     }
 }
 
+/// What an object that stands in a file of its own holds.
+pub(crate) enum Loose {
+    /// All of it.
+    Small(Arc<[u8]>),
+    /// It has this length, and is too large to hold.
+    Large(u64),
+}
+
 impl Object {
-    /// Reads an object that stands in a file of its own: `blob`, its length and a NUL come before the bytes.
-    fn inflate(
+    /// Reads the object if it stands in a file of its own, and not in a pack: one look is enough for its length and its
+    /// bytes.
+    pub(crate) fn loose(
         &self,
-        file: fs::File,
-        take: impl FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), SourceError> {
-        let mut reader = BufReader::new(ZlibDecoder::new(file));
-        // A header has at most a word, twenty digits and a NUL.
-        let mut header = Vec::new();
-        let read = Read::by_ref(&mut reader).take(64).read_until(0, &mut header);
-        read.map_err(|error| self.broken(&error))?;
-        if !header.starts_with(b"blob ") || header.last() != Some(&0) {
-            return Err(self.broken(&format!("the object {} is no file", self.id)));
+        kind: Kind,
+        zlib: &mut Decompress,
+    ) -> Result<Option<Loose>, SourceError> {
+        let Ok(mut file) = fs::File::open(&self.loose) else { return Ok(None) };
+        let packed = file.metadata().map_err(|error| self.broken(&error))?.len();
+        if packed > LARGE {
+            return Ok(Some(Loose::Large(self.header(file, kind)?.0)));
         }
-        self.pump(reader, take)
+        let mut bytes = Vec::with_capacity(usize::try_from(packed).unwrap_or(0) + 1);
+        file.read_to_end(&mut bytes).map_err(|error| self.broken(&error))?;
+        let damaged = || self.broken(&format!("the object {} is damaged", self.id));
+        zlib.reset(true);
+        let mut whole = Vec::with_capacity(HEADER);
+        zlib.decompress_vec(&bytes, &mut whole, FlushDecompress::None).map_err(|_| damaged())?;
+        let end = whole.iter().position(|byte| *byte == 0).ok_or_else(damaged)? + 1;
+        let size = self.size(&whole[..end], kind)?;
+        if size > LARGE {
+            return Ok(Some(Loose::Large(size)));
+        }
+        // One more than there should be, to see that there is no more.
+        let all = end + usize::try_from(size).unwrap_or(0);
+        whole.reserve_exact((all + 1).saturating_sub(whole.len()));
+        let rest = usize::try_from(zlib.total_in()).unwrap_or(bytes.len());
+        zlib.decompress_vec(&bytes[rest..], &mut whole, FlushDecompress::Finish)
+            .map_err(|_| damaged())?;
+        if whole.len() != all {
+            return Err(damaged());
+        }
+        Ok(Some(Loose::Small(whole[end..].into())))
+    }
+
+    /// Reads the beginning of an object; returns its length and what gives the bytes.
+    fn header(&self, file: fs::File, kind: Kind) -> Result<(u64, impl Read), SourceError> {
+        let mut reader = BufReader::new(ZlibDecoder::new(file));
+        let mut header = Vec::new();
+        let read = Read::by_ref(&mut reader).take(HEADER as u64).read_until(0, &mut header);
+        read.map_err(|error| self.broken(&error))?;
+        Ok((self.size(&header, kind)?, reader))
+    }
+
+    /// Returns the length that the beginning of an object tells: its kind, the length and a NUL come before the bytes.
+    fn size(&self, header: &[u8], kind: Kind) -> Result<u64, SourceError> {
+        let told = header.strip_suffix(b"\0").and_then(|header| std::str::from_utf8(header).ok());
+        told.and_then(|told| told.split_once(' '))
+            .filter(|(told, _)| told.as_bytes() == kind.as_bytes())
+            .and_then(|(_, size)| size.parse().ok())
+            .ok_or_else(|| self.broken(&format!("the object {} is no {kind}", self.id)))
     }
 
     /// Reads an object of a pack, with small windows, so that git holds little of it as well.

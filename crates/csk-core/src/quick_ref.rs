@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 use skill::RefKind;
@@ -20,16 +20,8 @@ const MAX_PACKED: u64 = 16 << 20;
 
 /// Returns the commit that a reference names, if git's files say it plainly.
 pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<Commit> {
-    let git = repository.join(".git");
+    let git = plain(repository)?;
     let git = git.as_path();
-    // A file there leads to another repository, and so does one called `commondir`.
-    let is_plain = fs::symlink_metadata(git).is_ok_and(|found| found.is_dir())
-        && fs::symlink_metadata(git.join("HEAD")).is_ok_and(|found| found.is_file())
-        && fs::symlink_metadata(git.join("commondir")).is_err()
-        && fs::symlink_metadata(git.join("reftable")).is_err();
-    if !is_plain {
-        return None;
-    }
     let name = match reference.kind {
         RefKind::Tag => format!("refs/tags/{}", reference.name),
         RefKind::Branch => format!("refs/remotes/origin/{}", reference.name),
@@ -47,6 +39,28 @@ pub(crate) fn quick_ref(repository: &AbsPath, reference: &Reference) -> Option<C
         }
         Err(_) => None,
     }
+}
+
+/// Returns git's own folder of a repository, if everything is in it.
+fn plain(repository: &AbsPath) -> Option<PathBuf> {
+    let git = repository.join(".git").as_path().to_owned();
+    // A file there leads to another repository, and so does one called `commondir`.
+    let is_plain = fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir())
+        && fs::symlink_metadata(git.join("HEAD")).is_ok_and(|found| found.is_file())
+        && fs::symlink_metadata(git.join("commondir")).is_err()
+        && fs::symlink_metadata(git.join("reftable")).is_err();
+    is_plain.then_some(git)
+}
+
+/// Returns the folder of the objects of a repository that is plain, and is of no kind that is not read.
+pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
+    let git = plain(repository)?;
+    let config = fs::read_to_string(git.join("config")).ok()?.to_ascii_lowercase();
+    // What other kinds of repositories say of themselves stands under `extensions`.
+    let is_usual = !config.contains("extensions") && !config.contains("include");
+    let has_folder =
+        |name: &str| fs::symlink_metadata(git.join(name)).is_ok_and(|found| found.is_dir());
+    (is_usual && has_folder("refs") && has_folder("objects")).then(|| git.join("objects"))
 }
 
 /// Returns true if an object is a commit by itself; one in a pack is not looked for.

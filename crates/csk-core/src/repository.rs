@@ -1,37 +1,24 @@
-//! A skill's git repository, read in this process: references to commits, commits to files.
+//! A skill's git repository, read in this process: from references to commits. What commits hold is [`Objects`].
 //!
-//! Nothing is checked out and nothing is changed. Files are read straight from git's objects, so no
-//! attribute, filter or line-ending setting of the machine can change a byte.
+//! Nothing is checked out and nothing is changed.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to git")]
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::cell::OnceCell;
 
-use gix::bstr::ByteSlice;
 use gix::hash::{ObjectId, Prefix};
-use gix::object::tree::EntryKind;
-use skill::{RefKind, RelPath, is_commit_id, nearest};
+use skill::{RefKind, is_commit_id, nearest};
 use skill_fs::AbsPath;
 
 use crate::Reference;
-use crate::object::{Large, Object};
-use crate::snapshot::{Content, File, FileKind, Snapshot};
-
-/// Files up to this size are held in memory; larger ones are streamed.
-pub(crate) const LARGE: u64 = 1 << 20;
-
-/// The most files and folders of a commit that are read.
-const MAX_ENTRIES: usize = 200_000;
-/// The most folders inside each other.
-const MAX_DEPTH: usize = 30;
-/// The most bytes of a commit that are read.
-const MAX_BYTES: u64 = 1 << 30;
+use crate::objects::Objects;
+use crate::quick_ref::plain_objects;
 
 /// A repository under `skills_root`.
 pub struct Repository {
-    path: AbsPath,
-    git: gix::Repository,
+    objects: Objects,
+    /// All that git keeps beside them, opened when it is asked for.
+    git: OnceCell<gix::Repository>,
 }
 
 /// A commit, by its full id.
@@ -189,61 +176,37 @@ impl SourceError {
     }
 }
 
-/// Returns the repositories that this process has opened. References and new packs are looked up anew each time.
-fn opened() -> MutexGuard<'static, HashMap<AbsPath, gix::ThreadSafeRepository>> {
-    static OPENED: LazyLock<Mutex<HashMap<AbsPath, gix::ThreadSafeRepository>>> =
-        LazyLock::new(Mutex::default);
-    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Repository {
-    /// Opens the repository at `path`.
+    /// Opens the repository at `path`. Where git's own files are plain, references are not looked at before they are
+    /// asked for: that costs as much as reading a small skill.
     pub fn open(path: &AbsPath) -> Result<Self, SourceError> {
-        // Resolving and preparing ask for the same one; opening it costs as much as reading a small skill.
-        if let Some(known) = opened().get(path) {
-            return Ok(Self { path: path.clone(), git: known.to_thread_local() });
+        if let Some(folder) = plain_objects(path) {
+            let objects = Objects::new(path.clone(), folder);
+            return Ok(Self { objects, git: OnceCell::new() });
         }
-        let shown = path.to_string();
-        if !path.as_path().exists() {
-            return Err(SourceError::Missing { path: shown });
-        }
-        match gix::open_opts(path.as_path(), gix::open::Options::isolated()) {
-            Ok(git) if git.object_hash() == gix::hash::Kind::Sha1 => {
-                let has = |key: &str| git.config_snapshot().string(key);
-                let reftable = has("extensions.refStorage").filter(|kind| *kind != "files");
-                let what = match (reftable, has("extensions.partialClone")) {
-                    (Some(_), _) => "it keeps its references in a reftable",
-                    (None, Some(_)) => "it is a partial clone, which lacks files",
-                    (None, None) => {
-                        opened().insert(path.clone(), git.clone().into_sync());
-                        return Ok(Self { path: path.clone(), git });
-                    }
-                };
-                Err(SourceError::Unsupported { path: shown, what })
-            }
-            Ok(_) => Err(SourceError::Sha256 { path: shown }),
-            Err(error) => {
-                let reason = error.to_string();
-                // Without support for it, the format is an unknown value of the configuration.
-                let config = std::fs::read_to_string(path.join(".git/config").as_path())
-                    .or_else(|_| std::fs::read_to_string(path.join("config").as_path()));
-                let is_sha256 = config.is_ok_and(|text| {
-                    text.lines().any(|line| {
-                        line.replace(' ', "").trim().eq_ignore_ascii_case("objectformat=sha256")
-                    })
-                });
-                if is_sha256 {
-                    Err(SourceError::Sha256 { path: shown })
-                } else {
-                    Err(SourceError::NotARepository { path: shown, reason })
-                }
+        let git = whole(path)?;
+        let objects = Objects::new(path.clone(), git.objects.store_ref().path().to_owned());
+        Ok(Self { objects, git: OnceCell::from(git) })
+    }
+
+    fn git(&self) -> Result<&gix::Repository, SourceError> {
+        match self.git.get() {
+            Some(git) => Ok(git),
+            None => {
+                let git = whole(self.path())?;
+                Ok(self.git.get_or_init(|| git))
             }
         }
     }
 
+    /// Returns what commits hold.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
     /// Returns where the repository is.
     pub fn path(&self) -> &AbsPath {
-        &self.path
+        self.objects.repository()
     }
 
     /// Finds the commit that a reference means, from what is there: nothing is fetched.
@@ -265,7 +228,7 @@ impl Repository {
     /// Returns the branch that the origin has checked out, or else this repository.
     pub fn default_branch(&self) -> Option<String> {
         let target = |name: &str| {
-            let reference = self.git.try_find_reference(name).ok().flatten()?;
+            let reference = self.git().ok()?.try_find_reference(name).ok().flatten()?;
             Some(reference.target().try_name()?.as_bstr().to_string())
         };
         let remote = target("refs/remotes/origin/HEAD");
@@ -276,7 +239,7 @@ impl Repository {
 
     /// Returns the names of all tags.
     pub fn tags(&self) -> Result<Vec<String>, SourceError> {
-        let references = self.git.references().map_err(|error| self.broken(&error))?;
+        let references = self.git()?.references().map_err(|error| self.broken(&error))?;
         let tags = references.tags().map_err(|error| self.broken(&error))?;
         let names = tags.filter_map(Result::ok).map(|tag| tag.name().shorten().to_string());
         Ok(names.collect())
@@ -288,7 +251,7 @@ impl Repository {
             ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))
         };
         let (new, old) = (id(new)?, id(old)?);
-        for info in self.git.rev_walk([new]).all().map_err(|error| self.broken(&error))? {
+        for info in self.git()?.rev_walk([new]).all().map_err(|error| self.broken(&error))? {
             if info.map_err(|error| self.broken(&error))?.id == old {
                 return Ok(true);
             }
@@ -296,119 +259,16 @@ impl Repository {
         Ok(false)
     }
 
-    /// Returns the id of a commit's tree, or of that of a folder in it: the same id means the same files.
-    pub fn tree(&self, commit: &Commit, folder: Option<&RelPath>) -> Result<String, SourceError> {
-        let id = ObjectId::from_hex(commit.0.as_bytes()).map_err(|error| self.broken(&error))?;
-        let found = self.git.find_commit(id).map_err(|error| self.broken(&error))?;
-        let tree = found.tree_id().map_err(|error| self.broken(&error))?;
-        let Some(folder) = folder else { return Ok(tree.to_string()) };
-        let no_folder = |nearest: Option<String>| SourceError::NoFolder {
-            folder: folder.to_string(),
-            commit: commit.short().to_owned(),
-            path: self.path.to_string(),
-            nearest,
-        };
-        let mut id = tree.detach();
-        let mut around = String::new();
-        for part in folder.parts() {
-            let tree = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
-            let folders = tree.iter().filter_map(Result::ok).filter(|entry| entry.mode().is_tree());
-            let names: Vec<(String, ObjectId)> =
-                folders.map(|entry| (entry.filename().to_string(), entry.object_id())).collect();
-            let Some((_, next)) = names.iter().find(|(name, _)| name == part) else {
-                let near = nearest(part, names.iter().map(|(name, _)| name.as_str()));
-                return Err(no_folder(near.map(|near| format!("{around}{near}"))));
-            };
-            id = *next;
-            around += &format!("{part}/");
-        }
-        Ok(id.to_string())
-    }
-
-    /// Reads all files of a tree.
-    pub fn snapshot(&self, tree: &str) -> Result<Snapshot, SourceError> {
-        let tree_id = ObjectId::from_hex(tree.as_bytes()).map_err(|error| self.broken(&error))?;
-        let mut files = Vec::new();
-        let mut bytes = 0;
-        // Trees are walked one by one, so that one that unfolds into millions of files is noticed in time.
-        let mut folders = vec![(String::new(), tree_id)];
-        let mut entries = 0;
-        while let Some((prefix, id)) = folders.pop() {
-            let found = self.git.find_tree(id).map_err(|error| self.broken(&error))?;
-            for entry in found.iter() {
-                let entry = entry.map_err(|error| self.broken(&error))?;
-                // Folders count as well: empty ones inside each other would never end.
-                entries += 1;
-                if entries > MAX_ENTRIES {
-                    let what =
-                        format!("the commit holds more than {MAX_ENTRIES} files and folders");
-                    return Err(self.broken(&what));
-                }
-                let name = entry
-                    .filename()
-                    .to_str()
-                    .map_err(|_| self.bad_name(entry.filename(), "it is not UTF-8"))?;
-                let text = format!("{prefix}{name}");
-                if text == ".gitmodules" || entry.mode().kind() == EntryKind::Commit {
-                    return Err(SourceError::Submodules {
-                        path: self.path.to_string(),
-                        entry: text,
-                    });
-                }
-                if text.matches('/').count() >= MAX_DEPTH {
-                    let what =
-                        format!("the commit holds more than {MAX_DEPTH} folders inside each other");
-                    return Err(self.broken(&what));
-                }
-                let path = RelPath::new(text.as_str())
-                    .map_err(|error| self.bad_name(text.as_bytes(), &error.to_string()))?;
-                let kind = match entry.mode().kind() {
-                    EntryKind::Blob => FileKind::Plain,
-                    EntryKind::BlobExecutable => FileKind::Executable,
-                    EntryKind::Link => FileKind::Link,
-                    EntryKind::Tree | EntryKind::Commit => {
-                        folders.push((format!("{text}/"), entry.object_id()));
-                        continue;
-                    }
-                };
-                let content = self.content(entry.object_id())?;
-                bytes += content.len();
-                if bytes > MAX_BYTES {
-                    return Err(
-                        self.broken(&format!("the commit holds more than {MAX_BYTES} bytes"))
-                    );
-                }
-                files.push(File { path, kind, content });
-            }
-        }
-        Snapshot::new(tree.to_owned(), files)
-    }
-
-    fn content(&self, id: ObjectId) -> Result<Content, SourceError> {
-        let size = self.git.find_header(id).map_err(|error| self.broken(&error))?.size();
-        if size > LARGE {
-            return Ok(Content::Large(Large { object: self.object(&id), size, cached: None }));
-        }
-        let object = self.git.find_object(id).map_err(|error| self.broken(&error))?;
-        Ok(Content::Memory(object.detach().data.into()))
-    }
-
     fn follows_origin(&self, branch: &str) -> bool {
-        let config = self.git.config_snapshot();
+        let Ok(git) = self.git() else { return false };
+        let config = git.config_snapshot();
         config
             .string(format!("branch.{branch}.remote").as_str())
             .is_some_and(|remote| remote.as_slice() == b"origin")
     }
 
-    /// Returns an object by its id, which has forty digits.
-    pub(crate) fn object(&self, id: &impl ToString) -> Object {
-        let (id, store) = (id.to_string(), self.git.objects.store_ref().path());
-        let loose = store.join(&id[..2]).join(&id[2..]);
-        Object { repository: self.path.clone(), id, loose }
-    }
-
     fn peel(&self, name: &str) -> Result<Option<ObjectId>, SourceError> {
-        let found = self.git.try_find_reference(name).map_err(|error| self.broken(&error))?;
+        let found = self.git()?.try_find_reference(name).map_err(|error| self.broken(&error))?;
         let Some(mut reference) = found else { return Ok(None) };
         Ok(Some(reference.peel_to_commit().map_err(|error| self.broken(&error))?.id))
     }
@@ -416,23 +276,22 @@ impl Repository {
     fn revision(&self, digits: &str) -> Result<Option<ObjectId>, SourceError> {
         let Ok(prefix) = Prefix::from_hex(&digits.to_ascii_lowercase()) else { return Ok(None) };
         let mut found = std::collections::HashSet::new();
-        self.git
-            .objects
-            .lookup_prefix(prefix, Some(&mut found))
-            .map_err(|error| self.broken(&error))?;
+        let git = self.git()?;
+        git.objects.lookup_prefix(prefix, Some(&mut found)).map_err(|error| self.broken(&error))?;
         // Trees and blobs may share the digits; only commits count, and a tag counts as its commit.
         let mut commits: Vec<ObjectId> = found
             .into_iter()
-            .filter_map(|id| Some(self.git.find_object(id).ok()?.peel_to_commit().ok()?.id))
+            .filter_map(|id| Some(git.find_object(id).ok()?.peel_to_commit().ok()?.id))
             .collect();
         commits.sort_unstable();
         commits.dedup();
         match commits.as_slice() {
             [] => Ok(None),
             [id] => Ok(Some(*id)),
-            [..] => {
-                Err(SourceError::Ambiguous { name: digits.to_owned(), path: self.path.to_string() })
-            }
+            [..] => Err(SourceError::Ambiguous {
+                name: digits.to_owned(),
+                path: self.path().to_string(),
+            }),
         }
     }
 
@@ -443,7 +302,7 @@ impl Repository {
             RefKind::Revision => &[],
         };
         let mut names: Vec<String> = Vec::new();
-        if let Ok(platform) = self.git.references() {
+        if let Some(platform) = self.git().ok().and_then(|git| git.references().ok()) {
             let all = platform.all().into_iter().flatten().flatten();
             names.extend(all.filter_map(|known| {
                 let name = known.name().as_bstr().to_string();
@@ -452,16 +311,48 @@ impl Repository {
         }
         let nearest = nearest(&reference.name, names.iter().map(String::as_str)).map(str::to_owned);
         let (kind, name) = (reference.kind.as_str(), reference.name.clone());
-        SourceError::UnknownReference { kind, name, path: self.path.to_string(), nearest }
-    }
-
-    fn bad_name(&self, name: &[u8], why: &str) -> SourceError {
-        let reason = format!("{:?}: {why}", String::from_utf8_lossy(name));
-        SourceError::BadName { path: self.path.to_string(), reason }
+        SourceError::UnknownReference { kind, name, path: self.path().to_string(), nearest }
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {
-        broken(&self.path, error)
+        broken(self.path(), error)
+    }
+}
+
+/// Opens a repository with all that git keeps in it.
+fn whole(path: &AbsPath) -> Result<gix::Repository, SourceError> {
+    let shown = path.to_string();
+    if !path.as_path().exists() {
+        return Err(SourceError::Missing { path: shown });
+    }
+    match gix::open_opts(path.as_path(), gix::open::Options::isolated()) {
+        Ok(git) if git.object_hash() == gix::hash::Kind::Sha1 => {
+            let has = |key: &str| git.config_snapshot().string(key);
+            let reftable = has("extensions.refStorage").filter(|kind| *kind != "files");
+            let what = match (reftable, has("extensions.partialClone")) {
+                (Some(_), _) => "it keeps its references in a reftable",
+                (None, Some(_)) => "it is a partial clone, which lacks files",
+                (None, None) => return Ok(git),
+            };
+            Err(SourceError::Unsupported { path: shown, what })
+        }
+        Ok(_) => Err(SourceError::Sha256 { path: shown }),
+        Err(error) => {
+            let reason = error.to_string();
+            // Without support for it, the format is an unknown value of the configuration.
+            let config = std::fs::read_to_string(path.join(".git/config").as_path())
+                .or_else(|_| std::fs::read_to_string(path.join("config").as_path()));
+            let is_sha256 = config.is_ok_and(|text| {
+                text.lines().any(|line| {
+                    line.replace(' ', "").trim().eq_ignore_ascii_case("objectformat=sha256")
+                })
+            });
+            if is_sha256 {
+                Err(SourceError::Sha256 { path: shown })
+            } else {
+                Err(SourceError::NotARepository { path: shown, reason })
+            }
+        }
     }
 }
 
@@ -471,6 +362,6 @@ pub(crate) fn broken(repository: &AbsPath, error: &dyn std::fmt::Display) -> Sou
 
 impl std::fmt::Debug for Repository {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Repository").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Repository").field("path", self.path()).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,5 @@
-//! Snapshots on disk, by the id of their tree: `cache/<source>/<tree>/snapshot/`.
+//! Snapshots on disk, by the id of their tree: `cache/<source>/<tree>/snapshot/`. Only those with a large file are
+//! kept: git would unpack that again each time it is needed.
 //!
 //! Git's id of a tree is a hash over every name, mode and byte in it. It is computed anew before an entry is
 //! used, so an entry that anybody changed is never used, and is made again. Everything here may be deleted at
@@ -18,8 +19,8 @@ use super::SkillError;
 use super::journal::remove_tree;
 use super::write::{Rights, io_error, write_error, write_files};
 use crate::object::{Large, blob_hasher, hex, pump};
-use crate::repository::LARGE;
-use crate::{Content, File, FileKind, Repository, Snapshot};
+use crate::objects::LARGE;
+use crate::{Content, File, FileKind, Objects, Snapshot};
 
 /// The cache. Each snapshot is read once, however many projects want it.
 #[derive(Debug)]
@@ -48,33 +49,36 @@ impl Cache {
         Self { folder: home.join("cache"), keep, read: Mutex::default() }
     }
 
-    /// Returns the files of `tree`, from the cache or else from `repository`.
+    /// Returns the files of `tree`, from the cache or else from `objects`.
     pub(super) fn snapshot(
         &self,
         source: &Identifier,
-        repository: &Repository,
+        objects: &Objects,
         tree: &str,
     ) -> Result<Arc<Snapshot>, SkillError> {
         let slot = {
             let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(read.entry((source.clone(), tree.to_owned())).or_default())
         };
-        slot.get_or_init(|| self.load(source, repository, tree).map(Arc::new)).clone()
+        slot.get_or_init(|| self.load(source, objects, tree).map(Arc::new)).clone()
     }
 
     fn load(
         &self,
         source: &Identifier,
-        repository: &Repository,
+        objects: &Objects,
         tree: &str,
     ) -> Result<Snapshot, SkillError> {
         let place = self.folder.join(source.as_str()).join(tree);
-        let known = || read(&place.join("snapshot"), tree, repository);
+        let known = || read(&place.join("snapshot"), tree, objects);
         if let Some(files) = (self.keep != Keep::Unused).then(known).flatten() {
             return Ok(Snapshot::new(tree.to_owned(), files)?);
         }
-        let snapshot = repository.snapshot(tree)?;
-        if self.keep == Keep::New {
+        let snapshot = objects.snapshot(tree)?;
+        let has_large =
+            snapshot.files().iter().any(|file| matches!(file.content, Content::Large(_)));
+        // What is small is read from git's objects as quickly as from a copy of them.
+        if self.keep == Keep::New && has_large {
             match keep(&place, &snapshot) {
                 Ok(kept) => return Ok(kept),
                 // It only saves time: where it cannot be written, the files come from the repository.
@@ -103,7 +107,7 @@ fn keep(place: &AbsPath, snapshot: &Snapshot) -> Result<Snapshot, SkillError> {
 }
 
 /// Reads an entry; none if there is none, or if it is not what the tree's id says.
-fn read(folder: &AbsPath, tree: &str, repository: &Repository) -> Option<Vec<File>> {
+fn read(folder: &AbsPath, tree: &str, objects: &Objects) -> Option<Vec<File>> {
     let root = Root::open(folder).ok()?;
     let mut files = Vec::new();
     let mut top = Tree::default();
@@ -121,7 +125,7 @@ fn read(folder: &AbsPath, tree: &str, repository: &Repository) -> Option<Vec<Fil
                 let id = blob_hasher(bytes.len() as u64).chain_update(&bytes).finalize().into();
                 (Content::Memory(bytes.into()), id)
             }
-            _ => blob(&root, &entry.path, repository).ok()?,
+            _ => blob(&root, &entry.path, objects).ok()?,
         };
         let parts: Vec<&str> = entry.path.parts().collect();
         top.insert(&parts, mode, id);
@@ -131,11 +135,7 @@ fn read(folder: &AbsPath, tree: &str, repository: &Repository) -> Option<Vec<Fil
 }
 
 /// Reads a file, holds it unless it is large, and returns git's id of it.
-fn blob(
-    root: &Root,
-    path: &RelPath,
-    repository: &Repository,
-) -> Result<(Content, [u8; 20]), FsError> {
+fn blob(root: &Root, path: &RelPath, objects: &Objects) -> Result<(Content, [u8; 20]), FsError> {
     let shown = root.path().join(path.as_str());
     let failed = |source| FsError::Io { path: shown.to_string(), source };
     let file = root.file(path)?;
@@ -154,7 +154,7 @@ fn blob(
     if size <= LARGE {
         return Ok((Content::Memory(bytes.into()), id));
     }
-    let object = repository.object(&hex(&id));
+    let object = objects.object(&hex(&id));
     Ok((Content::Large(Large { object, size, cached: Some(shown.clone()) }), id))
 }
 

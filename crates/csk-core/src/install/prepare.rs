@@ -122,8 +122,8 @@ pub fn prepare(
     locale: Option<&str>,
 ) -> Result<Prepared, SkillError> {
     let repository = Repository::open(&sources.skills_root.join(declaration.source.as_str()))?;
-    let tree = repository.tree(commit, declaration.path.as_ref())?;
-    let snapshot = sources.cache.snapshot(&declaration.source, &repository, &tree)?;
+    let tree = repository.objects().tree(commit, declaration.path.as_ref())?;
+    let snapshot = sources.cache.snapshot(&declaration.source, repository.objects(), &tree)?;
     let (manifest, mut warnings) = manifest(&snapshot).map_err(PrepareError::from)?;
     let runtime = match &manifest {
         Some(manifest) => {
@@ -145,8 +145,10 @@ pub fn prepare(
             "locale `{locale}` is not available, the source text is kept (available: {available})"
         ));
     }
-    let (content, context) = (content_digest(&files)?, bundle_digest(&files)?);
-    let bundle = snapshot.bundle_digest()?;
+    let (content, bundle) = (content_digest(&files)?, snapshot.bundle_digest()?);
+    // Most skills are installed whole, as they are.
+    let is_whole = files == snapshot.files();
+    let context = if is_whole { bundle } else { bundle_digest(&files)? };
     let audit = sources.auditor.filter(|auditor| auditor.looks());
     let name = declaration.name.as_str();
     // What is installed is what is looked at: a project's language may bring other words.

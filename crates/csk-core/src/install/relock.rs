@@ -141,8 +141,8 @@ fn locked(
     commit: Commit,
 ) -> Result<Locked, SkillError> {
     let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))?;
-    let tree = repository.tree(&commit, skill.path.as_ref())?;
-    let bundle = cache.snapshot(&skill.source, &repository, &tree)?.bundle_digest()?;
+    let tree = repository.objects().tree(&commit, skill.path.as_ref())?;
+    let bundle = cache.snapshot(&skill.source, repository.objects(), &tree)?.bundle_digest()?;
     Ok(Locked {
         source: skill.source.clone(),
         git: skill.git.clone(),

@@ -259,7 +259,7 @@ fn finding(
     (locked, tree, path): (&Commit, &str, Option<&RelPath>),
     now: Option<&Commit>,
 ) -> Finding {
-    match repository.tree(locked, path) {
+    match repository.objects().tree(locked, path) {
         Err(_) => return Finding::Absent,
         Ok(found) if found != tree => return Finding::OtherTree,
         Ok(_) => {}

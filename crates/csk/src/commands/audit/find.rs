@@ -149,9 +149,9 @@ fn bundle(
     (reference, folder): (&Reference, Option<&RelPath>),
 ) -> Result<(Bundle, String), Failure> {
     let read = || {
-        let tree = repository.tree(&repository.resolve(reference)?, folder)?;
+        let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
         let name = name.rsplit('/').next().unwrap_or(name);
-        of_snapshot(name, &repository.snapshot(&tree)?)
+        of_snapshot(name, &repository.objects().snapshot(&tree)?)
     };
     read().map(|bundle| (bundle, name.to_owned())).map_err(|error| told(&error))
 }
