@@ -1,7 +1,14 @@
 //! What other managers of skills wrote down: read, and turned into what a Skillfile declares.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, MapAccess};
 use serde_json::{Map, Value};
 use skill::{Identifier, RelPath};
+
+use crate::without_password;
 
 /// A skill that another manager knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,31 +34,68 @@ pub struct ForeignOrigin {
 
 /// Reads `skills-lock.json` (version 1) or `.skill-lock.json` (version 3).
 pub fn read_foreign_lock(file: &str, text: &str) -> Result<Vec<ForeignSkill>, String> {
-    let value: Value = serde_json::from_str(text)
+    let lock: ForeignLock = serde_json::from_str(text)
         .map_err(|error| format!("{file}:{}:{}: {error}", error.line(), error.column()))?;
-    let version = value.get("version").and_then(Value::as_u64);
-    if !matches!(version, Some(1 | 3)) {
-        let found = version.map_or_else(|| "none".to_owned(), |version| version.to_string());
-        return Err(format!("{file}: its version is {found}; 1 and 3 are known"));
+    if !matches!(lock.version.as_u64(), Some(1 | 3)) {
+        let found = &lock.version;
+        return Err(format!("{file}: its `version` is {found}; expected the number 1 or 3"));
     }
-    let skills = value.get("skills").and_then(Value::as_object);
-    let skills = skills.ok_or_else(|| format!("{file}: it has no object `skills`"))?;
-    Ok(skills
-        .iter()
-        .map(|(name, entry)| ForeignSkill {
-            name: name.clone(),
-            origin: entry
-                .as_object()
-                .ok_or_else(|| "its entry is no object".to_owned())
-                .and_then(origin),
-        })
-        .collect())
+    let skill = |(name, entry): (String, Value)| ForeignSkill {
+        name,
+        origin: match &entry {
+            Value::Object(entry) => origin(entry),
+            _ => Err("its entry is no object".to_owned()),
+        },
+    };
+    Ok(lock.skills.0.into_iter().map(skill).collect())
+}
+
+/// A lock of another manager; what else it says is not asked for.
+#[derive(Deserialize)]
+struct ForeignLock {
+    version: Value,
+    skills: Entries,
+}
+
+/// An object in which no name stands twice: else one of the two would be lost without a word.
+struct Entries(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of skills")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(de::Error::custom(format!(
+                            "the skill `{name}` is there twice"
+                        )));
+                    }
+                    entries.push((name, value));
+                }
+                Ok(Entries(entries))
+            }
+        }
+        from.deserialize_map(Visitor)
+    }
 }
 
 fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let kind = text("sourceType").unwrap_or("github");
-    let url = match (text("sourceUrl"), text("source"), kind) {
+    // What is there and is no text would be a pin that is lost.
+    let text = |key: &str| match entry.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
+        Some(other) => Err(format!("its `{key}` is {other}; expected text")),
+    };
+    let kind = text("sourceType")?.unwrap_or("github");
+    let url = match (text("sourceUrl")?, text("source")?, kind) {
         (Some(url), _, "github" | "gitlab" | "git" | "bitbucket") => git_url(url),
         (None, Some(source), "github") => git_url(&format!("https://github.com/{source}")),
         (None, Some(source), "gitlab") => git_url(&format!("https://gitlab.com/{source}")),
@@ -60,8 +104,11 @@ fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
             return Err(format!("it comes from `{other}`, which is no git repository"));
         }
     };
-    let url = url.ok_or_else(|| "it does not say where its repository is".to_owned())?;
-    let path = match text("skillPath").map(folder_of) {
+    let url = url.ok_or_else(|| {
+        "it does not say where its repository is; expected https://, ssh:// or user@host:path"
+            .to_owned()
+    })?;
+    let path = match text("skillPath")?.map(folder_of) {
         None | Some(None) => None,
         Some(Some(path)) => Some(
             RelPath::new(path).map_err(|error| format!("its `skillPath` is no path: {error}"))?,
@@ -69,7 +116,7 @@ fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
     };
     let source = source_name(&url)
         .ok_or_else(|| format!("no name for a repository can be made of {url}"))?;
-    Ok(ForeignOrigin { source, git: url, path, reference: text("ref").map(str::to_owned) })
+    Ok(ForeignOrigin { source, git: url, path, reference: text("ref")?.map(str::to_owned) })
 }
 
 /// Returns the folder of a SKILL.md; none if that is the whole repository.
@@ -87,18 +134,27 @@ fn folder_of(path: &str) -> Option<&str> {
 fn git_url(url: &str) -> Option<String> {
     let is_git = ["https://", "ssh://", "file://", "/"].iter().any(|start| url.starts_with(start))
         || (url.contains('@') && url.contains(':'));
-    is_git.then(|| url.split(['#', '?']).next().unwrap_or(url).trim_end_matches('/').to_owned())
+    let plain = url.split(['#', '?']).next().unwrap_or(url).trim_end_matches('/');
+    is_git.then(|| without_password(plain))
 }
 
 /// Returns a name for the repository of an address: its owner and its own.
-fn source_name(url: &str) -> Option<Identifier> {
+pub fn source_name(url: &str) -> Option<Identifier> {
+    name_of(url, 2)
+}
+
+/// Returns a longer name, for where [`source_name`] is that of another repository: with the host.
+pub fn long_source_name(url: &str) -> Option<Identifier> {
+    name_of(url, usize::MAX)
+}
+
+fn name_of(url: &str, most: usize) -> Option<Identifier> {
     let plain = url.trim_end_matches(".git");
     let rest = plain.split_once("://").map_or(plain, |(_, rest)| rest);
     let mut parts: Vec<&str> =
         rest.split(['/', ':']).filter(|part| !part.is_empty() && !part.contains('@')).collect();
-    // What is left of the host says nothing.
-    if parts.len() > 2 {
-        parts = parts.split_off(parts.len() - 2);
+    if parts.len() > most {
+        parts = parts.split_off(parts.len() - most);
     }
     let name: String = parts
         .join("-")
@@ -130,10 +186,22 @@ mod tests {
         assert_eq!((origin.source.as_str(), &origin.path), ("acme-whole", &None));
         assert!(found[2].origin.as_ref().unwrap_err().contains("`local`"));
         assert!(found[3].origin.is_err());
+        for (key, value) in [("ref", "5"), ("skillPath", "[]"), ("sourceType", "1")] {
+            let text = format!(
+                r#"{{"version": 1, "skills": {{"a": {{"source": "b/c", "{key}": {value}}}}}}}"#
+            );
+            let found = read_foreign_lock("skills-lock.json", &text).unwrap();
+            let error = found[0].origin.as_ref().unwrap_err();
+            assert!(error.contains(&format!("`{key}` is {value}; expected text")), "{error}");
+        }
+        assert_eq!(source_name("https://a.test/o/n").unwrap().as_str(), "o-n");
+        assert_eq!(long_source_name("https://a.test/o/n").unwrap().as_str(), "a.test-o-n");
         for (text, told) in [
             ("{", "skills-lock.json:1:"),
-            ("{\"version\": 2, \"skills\": {}}", "its version is 2"),
-            ("{\"version\": 1}", "no object `skills`"),
+            ("{\"version\": 2, \"skills\": {}}", "its `version` is 2"),
+            ("{\"version\": \"1\", \"skills\": {}}", "its `version` is \"1\""),
+            ("{\"version\": 1}", "missing field `skills`"),
+            ("{\"version\": 1, \"skills\": {\"a\": {}, \"a\": {}}}", "`a` is there twice"),
         ] {
             let error = read_foreign_lock("skills-lock.json", text).unwrap_err();
             assert!(error.contains(told), "{error}");

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use skill_fs::AbsPath;
 
 use crate::Running;
+use crate::url::{LocalSources, check_url};
 
 /// How long a clone or a fetch may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -46,15 +47,6 @@ pub enum GitError {
         /// Why.
         why: &'static str,
     },
-}
-
-/// Whether repositories on this machine may be cloned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LocalSources {
-    /// Yes: the config or the environment says so.
-    Allowed,
-    /// No.
-    Refused,
 }
 
 /// Variables that would make git work on another repository than the one it is told; a hook sets them.
@@ -115,12 +107,14 @@ pub fn clone(
     run(git, running, TIME_LIMIT).map(|_| ())
 }
 
-/// Makes a repository of the files in `folder`, with one commit on the branch `main`.
+/// Makes a repository of the files in `folder`, with one commit on the branch `main`: byte by byte what is there,
+/// whatever attributes say.
 pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
     let run = |arguments: &[&str]| {
         let mut git = git_at(folder);
         // As it is, whatever the user has set; nobody's hooks run.
         git.args(["-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null"]);
+        git.args(["-c", "core.attributesFile=/dev/null", "-c", "core.safecrlf=false"]);
         git.args(["-c", "commit.gpgsign=false", "-c", "core.fileMode=true"]);
         git.args(["-c", "user.name=csk", "-c", "user.email=csk@localhost"]).args(arguments);
         git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
@@ -131,9 +125,17 @@ pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> 
         Err(GitError::Failed(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
     };
     run(&["init", "--quiet", "--initial-branch", "main", "--template", ""])?;
+    // These come before the attributes of the files themselves.
+    let info = folder.join(".git/info");
+    std::fs::create_dir_all(info.as_path())
+        .and_then(|()| std::fs::write(info.join("attributes").as_path(), AS_IT_IS))
+        .map_err(|error| GitError::Failed(format!("cannot write {info}: {error}")))?;
     run(&["add", "--all", "--force", "."])?;
     run(&["commit", "--quiet", "--no-verify", "--message", message])
 }
+
+/// Attributes under which git changes no byte.
+const AS_IT_IS: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
 /// Returns the URL that a repository is fetched from; none if it has no `origin`.
 pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
@@ -274,51 +276,6 @@ pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, Gi
     Ok(names.split('\0').filter(|name| !name.is_empty()).find(brings).map(str::to_owned))
 }
 
-/// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
-fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
-    let refuse = |why| Err(GitError::Url { url: redacted(url), why });
-    if url.starts_with('-') || url.contains(char::is_control) {
-        return refuse("it looks like an option, or holds control characters");
-    }
-    if url.starts_with("https://") || url.starts_with("ssh://") || is_scp(url) {
-        return Ok(());
-    }
-    let is_path = url.starts_with('/') || url.starts_with("./") || url.starts_with("../");
-    match (url.starts_with("file://") || is_path, local) {
-        (true, LocalSources::Allowed) => Ok(()),
-        (true, LocalSources::Refused) => {
-            refuse("local sources need `allow_local_sources` in config.json, or CSK_ALLOW_FILE=1")
-        }
-        (false, _) => refuse("use https://, ssh:// or user@host:path"),
-    }
-}
-
-/// Returns a URL without the password in it, for messages.
-pub(crate) fn redacted(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let end = rest.find('/').unwrap_or(rest.len());
-    match rest[..end].rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://***@{host}{}", &rest[end..]),
-        None => url.to_owned(),
-    }
-}
-
-/// Returns true for `user@host:path`.
-fn is_scp(url: &str) -> bool {
-    let Some((place, path)) = url.split_once(':') else { return false };
-    let Some((user, host)) = place.split_once('@') else { return false };
-    let is_word = |text: &str| {
-        !text.is_empty()
-            && !text.starts_with('-')
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-    };
-    is_word(user)
-        && is_word(host)
-        && !path.is_empty()
-        && !path.starts_with(':')
-        && !path.starts_with("//")
-}
-
 /// Sets git up never to ask and to use no transport but the allowed ones.
 fn network(mut git: Command, local: LocalSources) -> Command {
     git.env("GIT_TERMINAL_PROMPT", "0");
@@ -326,7 +283,7 @@ fn network(mut git: Command, local: LocalSources) -> Command {
         "GIT_ALLOW_PROTOCOL",
         match local {
             LocalSources::Allowed => "https:ssh:file",
-            LocalSources::Refused => "https:ssh",
+            LocalSources::Refused | LocalSources::Forbidden => "https:ssh",
         },
     );
     // An agent or a key without a passphrase still works; a question would hang.
@@ -414,12 +371,6 @@ fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn passwords_are_not_shown() {
-        assert_eq!(redacted("https://me:secret@x.test/a.git"), "https://***@x.test/a.git");
-        assert_eq!(redacted("https://x.test/a@b"), "https://x.test/a@b");
-    }
-
     /// As a hung ssh does: the child of git holds the pipe after git was killed.
     #[test]
     #[cfg(unix)]
@@ -434,33 +385,5 @@ mod tests {
         let ended = run(failing, &crate::Silent, Duration::from_secs(10));
         assert_eq!(ended, Err(GitError::Failed("fatal: x".to_owned())));
         assert!(start.elapsed() < Duration::from_secs(10));
-    }
-
-    #[test]
-    fn only_known_transports_are_allowed() {
-        for good in [
-            "https://x.test/a.git",
-            "ssh://git@x.test/a.git",
-            "git@gitlab.example.com:skills/a.git",
-        ] {
-            assert_eq!(check_url(good, LocalSources::Refused), Ok(()), "{good}");
-        }
-        for local in ["file:///a", "/a/b", "./a", "../a"] {
-            assert!(check_url(local, LocalSources::Refused).is_err(), "{local}");
-            assert_eq!(check_url(local, LocalSources::Allowed), Ok(()), "{local}");
-        }
-        for bad in [
-            "ext::sh -c x",
-            "-u",
-            "git://x/a",
-            "http://x/a",
-            "a@-oProxyCommand=x:y",
-            "fd::3",
-            "x\ny",
-            "",
-            "a",
-        ] {
-            assert!(check_url(bad, LocalSources::Allowed).is_err(), "{bad}");
-        }
     }
 }

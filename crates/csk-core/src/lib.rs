@@ -29,16 +29,17 @@ mod skillfile_edit;
 mod snapshot;
 mod sys;
 mod text;
+mod url;
 mod which;
 
 pub use agents::{Agent, Agents};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{ContextError, context};
 pub use env_files::{Scope, env_ps1, env_sh};
-pub use foreign::{ForeignOrigin, ForeignSkill, read_foreign_lock};
+pub use foreign::{ForeignOrigin, ForeignSkill, long_source_name, read_foreign_lock, source_name};
 pub use git::{
-    Fetched, GitError, LocalSources, TIME_LIMIT, clone, exclude_file, fetch, make_repository,
-    not_ignored, origin, remote_refs, work_tree,
+    Fetched, GitError, TIME_LIMIT, clone, exclude_file, fetch, make_repository, not_ignored,
+    origin, remote_refs, work_tree,
 };
 pub use layers::{LOCKABLE, SystemConfig};
 pub use ledger::Ledger;
@@ -50,10 +51,11 @@ pub use progress::{Progress, Running, Silent, Work};
 pub use repository::{Commit, Repository, SourceError};
 pub use runtime::{Platform, Runtime, RuntimeError, manifest, runtime};
 pub use schema::schemas;
-pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile};
+pub use skillfile::{Declaration, Reference, SKILLFILE, Skillfile, is_ref_name};
 pub use skillfile_edit::{remove_skill, set_skill};
 pub use snapshot::{Content, File, FileKind, Snapshot, bundle_digest, content_digest};
 pub use text::with_block;
+pub use url::{LocalSources, check_declared_url, is_same_place, redacted, without_password};
 
 pub use skill::LEDGER_FILE;
 pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, read_text, write_file};

@@ -63,6 +63,34 @@ pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
     (is_usual && has_folder("refs") && has_folder("objects")).then(|| git.join("objects"))
 }
 
+/// Returns where a plain repository is fetched from, if git's own file says it plainly; none if it must be asked.
+pub(crate) fn plain_origin(repository: &AbsPath) -> Option<Option<String>> {
+    let config = fs::read_to_string(plain(repository)?.join("config")).ok()?;
+    let mut is_origin = false;
+    let mut found = None;
+    for line in config.lines().map(str::trim) {
+        let lower = line.to_ascii_lowercase();
+        if lower.starts_with("[include") || lower.starts_with("[remote.") {
+            return None;
+        }
+        if line.starts_with('[') {
+            is_origin = line == r#"[remote "origin"]"#;
+            // A setting may stand behind the name of its section.
+            if !line.ends_with(']') {
+                return None;
+            }
+        } else if let Some((key, url)) = line.split_once('=').filter(|_| is_origin)
+            && key.trim().eq_ignore_ascii_case("url")
+        {
+            let is_plain = !url.contains(['"', '\\', '#', ';']);
+            if !is_plain || found.replace(url.trim().to_owned()).is_some() {
+                return None;
+            }
+        }
+    }
+    Some(found.filter(|url| !url.is_empty()))
+}
+
 /// Returns true if an object is a commit by itself; one in a pack is not looked for.
 fn is_loose_commit(git: &Path, id: &str) -> bool {
     let Some((start, rest)) = id.split_at_checked(2) else { return false };

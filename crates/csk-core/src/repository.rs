@@ -237,6 +237,21 @@ impl Repository {
         remote.or_else(|| Some(target("HEAD")?.strip_prefix("refs/heads/")?.to_owned()))
     }
 
+    /// Returns what is checked out: a branch, or else a commit.
+    pub fn head(&self) -> Option<Reference> {
+        let git = self.git().ok()?;
+        let branch = git.head_name().ok()?;
+        let branch = branch.and_then(|name| {
+            Some(name.as_bstr().to_string().strip_prefix("refs/heads/")?.to_owned())
+        });
+        match branch {
+            Some(name) => Some(Reference { kind: RefKind::Branch, name }),
+            None => {
+                Some(Reference { kind: RefKind::Revision, name: git.head_id().ok()?.to_string() })
+            }
+        }
+    }
+
     /// Returns the names of all tags.
     pub fn tags(&self) -> Result<Vec<String>, SourceError> {
         let references = self.git()?.references().map_err(|error| self.broken(&error))?;

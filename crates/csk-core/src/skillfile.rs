@@ -148,7 +148,7 @@ fn folder(skill: &mut Object<'_, '_, '_>) -> Option<Option<RelPath>> {
 }
 
 /// Returns true for names that can be a git reference and never an option or a path out of `refs/`.
-fn is_ref_name(name: &str) -> bool {
+pub fn is_ref_name(name: &str) -> bool {
     let has_bad =
         name.contains(|c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c));
     let bad_part = |part: &str| {

@@ -1,9 +1,11 @@
 //! A look at a skill before it is declared: what it brings, what it needs, what it says it may do.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use skill::{CommandKind, Manifest};
 
+use super::resolve::check_origin;
 use super::sources::clone_missing;
 use super::{Cache, Environment, Keep, MissingCommand, Network, SkillError, Sources, prepare};
 use crate::which::find_program;
@@ -20,6 +22,8 @@ pub struct Inspection {
     pub missing: Vec<MissingCommand>,
     /// What to tell of its format.
     pub warnings: Vec<String>,
+    /// Its files that are not installed.
+    pub left_out: Vec<String>,
 }
 
 /// Looks at a skill; its repository is cloned where it is missing and that is allowed.
@@ -34,6 +38,7 @@ pub fn inspect(
     {
         return Err(error);
     }
+    check_origin(&environment.skills_root, skill)?;
     let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))?;
     let commit = repository.resolve(&skill.reference)?;
     let sources = Sources {
@@ -44,6 +49,13 @@ pub fn inspect(
         auditor: None,
     };
     let prepared = prepare(&sources, skill, &commit, None)?;
+    let tree = repository.objects().tree(&commit, skill.path.as_ref())?;
+    let snapshot = repository.objects().snapshot(&tree)?;
+    let own = prepared.files.iter().map(|file| file.path.as_str());
+    let run = prepared.runtime.iter().flat_map(|runtime| &runtime.files);
+    let installed: BTreeSet<&str> = own.chain(run.map(|file| file.path.as_str())).collect();
+    let is_left = |path: &&str| !installed.contains(path);
+    let left_out = snapshot.files().iter().map(|file| file.path.as_str()).filter(is_left);
     let path: &OsStr = environment.path.as_deref().unwrap_or_default();
     let commands = prepared.manifest.iter().flat_map(|manifest| &manifest.commands);
     let missing = commands.filter_map(|command| match &command.kind {
@@ -57,6 +69,7 @@ pub fn inspect(
     Ok(Inspection {
         commit,
         missing: missing.collect(),
+        left_out: left_out.map(str::to_owned).collect(),
         warnings: prepared.warnings,
         manifest: prepared.manifest,
     })

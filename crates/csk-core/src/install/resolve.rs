@@ -9,9 +9,11 @@ use skill_fs::AbsPath;
 
 use super::locking::Finding;
 use super::{PrepareError, Target};
-use crate::git::redacted;
-use crate::quick_ref::quick_ref;
-use crate::{Commit, Declaration, GitError, Locked, Reference, Repository, SourceError};
+use crate::quick_ref::{plain_origin, quick_ref};
+use crate::url::is_same_place;
+use crate::{
+    Commit, Declaration, GitError, Locked, Reference, Repository, SourceError, origin, redacted,
+};
 
 /// Why one skill cannot be installed. Others go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +36,16 @@ pub enum SkillError {
         url: String,
         /// What git says.
         source: GitError,
+    },
+    /// Its repository is another one than the declared one.
+    #[error("{path} is cloned from {found}, but {declared} is declared")]
+    OtherOrigin {
+        /// The repository.
+        path: String,
+        /// Where it comes from.
+        found: String,
+        /// Where it should come from.
+        declared: String,
     },
     /// Its content cannot be installed.
     #[error(transparent)]
@@ -129,6 +141,11 @@ impl SkillError {
             Self::Source(error) => error.hint(),
             Self::Prepare(error) => error.hint(),
             Self::NotCloned { .. } => None,
+            Self::OtherOrigin { .. } => Some(
+                "give the skill another `source`, so that both repositories have a place; or take `git` out of its \
+                 declaration, to use the repository that is there"
+                    .to_owned(),
+            ),
             Self::Audit { hint, .. } => Some(hint.clone()),
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
@@ -166,6 +183,8 @@ pub struct Resolved {
 pub struct Resolution {
     commits: BTreeMap<(Identifier, Reference), Result<Commit, SkillError>>,
     findings: BTreeMap<(Identifier, Reference, Commit, String), Finding>,
+    /// Where the repositories are, and where they come from.
+    origins: BTreeMap<Identifier, (AbsPath, String)>,
 }
 
 impl Resolution {
@@ -176,6 +195,12 @@ impl Resolution {
             Err(SkillError::Source(SourceError::Missing { path: declaration.source.to_string() }))
         };
         let mut commit = self.commits.get(&key).cloned().unwrap_or_else(missing);
+        if let (Some(found), Some(declared)) =
+            (self.origins.get(&declaration.source), &declaration.git)
+            && let Some(error) = other_origin(found, declared)
+        {
+            commit = Err(error);
+        }
         if let (Err(SkillError::Source(SourceError::Missing { .. })), Some(url)) =
             (&commit, &declaration.git)
         {
@@ -202,8 +227,12 @@ pub fn resolve(
     failed: &BTreeMap<Identifier, SkillError>,
 ) -> Resolution {
     let mut wanted: BTreeMap<Identifier, Wanted> = BTreeMap::new();
+    let mut with_url: BTreeSet<Identifier> = BTreeSet::new();
     for target in targets {
         for declaration in &target.skills {
+            if declaration.git.is_some() {
+                with_url.insert(declaration.source.clone());
+            }
             let references = wanted.entry(declaration.source.clone()).or_default();
             let locked = references.entry(declaration.reference.clone()).or_default();
             let lock = target.lock.as_ref().and_then(|lock| lock.get(declaration));
@@ -221,6 +250,11 @@ pub fn resolve(
             None => Repository::open(&path).map_err(SkillError::from),
         });
         let mut resolution = Resolution::default();
+        if with_url.contains(&source)
+            && let Some(url) = origin_of(&path)
+        {
+            resolution.origins.insert(source.clone(), (path.clone(), url));
+        }
         for (reference, locked) in references {
             let quick = || quick_ref(&path, &reference).filter(|_| !failed.contains_key(&source));
             let commit = match quick() {
@@ -245,9 +279,38 @@ pub fn resolve(
     let merge = |mut one: Resolution, other: Resolution| {
         one.commits.extend(other.commits);
         one.findings.extend(other.findings);
+        one.origins.extend(other.origins);
         one
     };
     wanted.into_par_iter().map(resolve_source).reduce(Resolution::default, merge)
+}
+
+/// Returns where a repository comes from; none if it was made here, or cannot be read.
+fn origin_of(repository: &AbsPath) -> Option<String> {
+    plain_origin(repository).unwrap_or_else(|| origin(repository).ok().flatten())
+}
+
+/// Refuses a repository that is another one than the declared one: names under `skills_root` are given to whoever
+/// comes first.
+fn other_origin((path, found): &(AbsPath, String), declared: &str) -> Option<SkillError> {
+    (!is_same_place(found, declared)).then(|| SkillError::OtherOrigin {
+        path: path.to_string(),
+        found: redacted(found),
+        declared: redacted(declared),
+    })
+}
+
+/// Checks that the repository of a declaration is the one that it names.
+pub(super) fn check_origin(
+    skills_root: &AbsPath,
+    declaration: &Declaration,
+) -> Result<(), SkillError> {
+    let path = skills_root.join(declaration.source.as_str());
+    let Some(declared) = declaration.git.as_ref().filter(|_| path.as_path().exists()) else {
+        return Ok(());
+    };
+    let other = origin_of(&path).and_then(|found| other_origin(&(path, found), declared));
+    other.map_or(Ok(()), Err)
 }
 
 /// The references of a repository that are wanted, each with the commits and trees that are locked for it.

@@ -11,8 +11,7 @@ use skill::Identifier;
 use skill_fs::{AbsPath, Lock, LockError};
 
 use super::{Environment, RunError, SkillError, Target};
-use crate::git::redacted;
-use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin};
+use crate::{Declaration, Fetched, GitError, Progress, Work, clone, fetch, origin, redacted};
 
 /// How the name of a clone begins that is not done yet.
 const STAGED: &str = ".csk-clone-";

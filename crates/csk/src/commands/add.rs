@@ -3,8 +3,8 @@
 use csk_core::install::{Inspection, inspect};
 use csk_core::project::find_root;
 use csk_core::{
-    AbsPath, Config, Declaration, Reference, SKILLFILE, Skillfile, read_text, remove_skill,
-    set_skill, work_tree, write_file,
+    AbsPath, Config, Declaration, Reference, SKILLFILE, Skillfile, check_declared_url, read_text,
+    remove_skill, set_skill, work_tree, write_file,
 };
 use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, RelPath, nearest};
 use term::safe_line;
@@ -110,7 +110,8 @@ pub(crate) fn add(context: &mut Context, args: &AddArgs) -> Result<u8, Failure> 
     let config = context.config()?;
     let root = project_root(context, &config, args.project.as_deref())?;
     if !work_tree(&root).map_err(|error| Failure::usage(error.to_string()))? {
-        return Err(Failure::usage(format!("{root} is not inside a git repository")));
+        return Err(Failure::usage(format!("{root} is not inside a git repository"))
+            .with_hint("run `git init` there; what csk writes must be ignored by git"));
     }
     add_to(context, &config, &root, &args.name, &args.skill)
 }
@@ -129,6 +130,10 @@ pub(crate) fn add_to(
     // refused here, with its place.
     edited(root, config, &declaration)?;
     let environment = context.environment(config);
+    if let Some(url) = &declaration.git {
+        check_declared_url(url, environment.local)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+    }
     let found = inspect(&environment, &declaration, network(flags.offline), &context.progress())
         .map_err(|error| {
             let failure = Failure::usage(format!("{}: {error}", declaration.name));
@@ -215,7 +220,7 @@ pub(crate) fn project_root(
                 .with_hint("run `csk init` to make one")
         });
     };
-    let selection = Selection { target: Some(target.to_owned()), all: false };
+    let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
     let place = places(context, config, &selection)?.pop();
     place
         .map(|place| place.root)

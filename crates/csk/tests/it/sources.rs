@@ -189,7 +189,7 @@ fn a_repository_that_cannot_be_fetched_stops_no_other() {
     let run = world.csk("update");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stdout, "pdf: no remote\n");
-    assert!(run.stderr.starts_with("fetching lost\nlost: fatal: "), "{}", run.stderr);
+    assert!(run.stderr.starts_with("lost: fatal: "), "{}", run.stderr);
     let run = world.csk("upgrade app");
     assert_eq!(run.code, Some(1), "a fetch failed, and what is here was installed");
     assert!(world.installed("pdf/SKILL.md").exists());
@@ -400,12 +400,14 @@ fn a_cache_that_was_tampered_with_is_made_again() {
         let tree = std::fs::read_dir(cache.join(source)).unwrap().next().unwrap().unwrap().path();
         tree.join("snapshot")
     };
-    let (pdf, big) = (snapshot("pdf"), snapshot("big"));
+    // What is small is read from git's objects each time.
+    assert!(!cache.join("pdf").exists());
+    let big = snapshot("big");
     let change = |what: &str| match what {
-        "text" => std::fs::write(pdf.join("SKILL.md"), "---\nname: evil\n---\n").unwrap(),
+        "text" => std::fs::write(big.join("SKILL.md"), "---\nname: evil\n---\n").unwrap(),
         "large" => std::fs::write(big.join("assets/data"), "x".repeat(3_000_000)).unwrap(),
-        "added" => std::fs::write(pdf.join("references/evil.md"), "x").unwrap(),
-        "removed" => std::fs::remove_file(pdf.join("references/guide.md")).unwrap(),
+        "added" => std::fs::write(big.join("assets/evil.md"), "x").unwrap(),
+        "removed" => std::fs::remove_file(big.join("scripts/run.sh")).unwrap(),
         "mode" => {
             std::fs::set_permissions(
                 big.join("scripts/run.sh"),
@@ -429,19 +431,19 @@ fn a_cache_that_was_tampered_with_is_made_again() {
         let now = world.env.run_args("sh", &["-c", "cd app/.agents/skills && tar c --mtime=0 --sort=name --exclude=.csk-install.json . | sha256sum"]);
         assert_eq!(now.stdout, good.stdout, "{what}");
         assert!(
-            pdf.join("references/guide.md").exists() && !pdf.join("references/evil.md").exists(),
+            big.join("scripts/run.sh").exists() && !big.join("assets/evil.md").exists(),
             "{what}"
         );
     }
     // It is used: the repository has lost the file meanwhile.
-    let id = world.git("skills/pdf", "rev-parse v1:references/guide.md");
+    let id = world.git("skills/big", "rev-parse v1:assets/data");
     let (folder, file) = id.trim().split_at(2);
-    std::fs::remove_file(world.env.path("skills/pdf/.git/objects").join(folder).join(file))
+    std::fs::remove_file(world.env.path("skills/big/.git/objects").join(folder).join(file))
         .unwrap();
-    std::fs::remove_dir_all(world.app(".agents/skills/pdf")).unwrap();
+    std::fs::remove_dir_all(world.app(".agents/skills/big")).unwrap();
     world.install();
-    assert!(world.installed("pdf/references/guide.md").exists());
-    world.git("skills/pdf", "hash-object -w references/guide.md");
+    assert!(world.installed("big/assets/data").exists());
+    world.git("skills/big", "hash-object -w assets/data");
     // A dry run writes no cache.
     change("gone");
     world.commit("pdf", "//- /references/new.md\n");
@@ -503,4 +505,99 @@ fn a_reference_means_the_same_however_git_keeps_it() {
     world.git("skills/pdf", "worktree add -q ../tree HEAD");
     world.skillfile(r#"{"name": "pdf", "source": "tree", "tag": "v1"}"#);
     is_right(&world, "v1", "in a worktree");
+}
+
+/// A name under skills_root is given to whoever comes first: what comes from elsewhere is not taken for it.
+#[test]
+fn a_repository_from_elsewhere_is_refused() {
+    let world = World::bare();
+    world.config(r#", "allow_local_sources": true"#);
+    let mut urls = Vec::new();
+    for host in ["a", "b"] {
+        let upstream = testkit::GitRepo::new(
+            &world.env,
+            &format!("{host}/acme/skills"),
+            &format!("//- /SKILL.md\n---\nname: one\ndescription: d\n---\nfrom {host}\n"),
+        );
+        upstream.git("tag v1");
+        urls.push(format!("file://{}", upstream.path().display()));
+    }
+    let declared = |git: &str| {
+        format!(r#"{{"name": "one", "source": "skills", "git": "{git}", "tag": "v1"}}"#)
+    };
+    world.skillfile(&declared(&urls[0]));
+    world.install();
+    // The same repository by another way is the same.
+    world.skillfile(&declared(urls[0].trim_start_matches("file://")));
+    assert_eq!(world.csk("status app").code, Some(0));
+    world.skillfile(&declared(&urls[1]));
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("skills is cloned from") && run.stderr.contains("another `source`"),
+        "{}",
+        run.stderr
+    );
+    assert!(world.read(world.installed("one/SKILL.md")).contains("from a"));
+    for arguments in ["lock --project app", "outdated app"] {
+        assert_eq!(world.csk(arguments).code, Some(1), "{arguments}");
+    }
+    let url = &urls[1];
+    let run = world.csk(&format!("add two --source skills --git {url} --tag v1 --project app"));
+    assert!(run.code == Some(2) && run.stderr.contains("is cloned from"), "{}", run.stderr);
+    let run =
+        world.csk("add x --source skills --git https://me:secret@a.test/x --tag v1 --project app");
+    assert!(run.code == Some(2) && run.stderr.contains("holds a password"), "{}", run.stderr);
+    assert!(!run.stderr.contains("secret"), "{}", run.stderr);
+}
+
+/// `git replace` puts other bytes under a commit's id on one machine alone.
+#[test]
+fn what_git_replaces_counts_for_nothing() {
+    let world = World::new();
+    let tagged = world.git("skills/pdf", "rev-parse v1").trim().to_owned();
+    world.commit("pdf", "//- /SKILL.md\n---\nname: pdf\ndescription: d\n---\nevil\n");
+    let other = world.git("skills/pdf", "rev-parse HEAD").trim().to_owned();
+    world.git("skills/pdf", &format!("replace {tagged} {other}"));
+    world.install();
+    assert!(world.read(world.installed("pdf/SKILL.md")).contains("Body."));
+}
+
+/// Objects stand in files of their own, in packs, or with a neighbour.
+#[test]
+fn objects_are_read_wherever_git_keeps_them() {
+    let world = World::new();
+    world.install();
+    let whole = || world.read(world.installed("pdf/SKILL.md"));
+    let before = whole();
+    let again = || {
+        std::fs::remove_dir_all(world.app(".agents")).unwrap();
+        world.install();
+    };
+    world.git("skills/pdf", "gc --quiet --aggressive --prune=now");
+    assert!(world.git("skills/pdf", "count-objects -v").contains("count: 0"));
+    again();
+    assert_eq!(whole(), before);
+    // As a clone that shares them has.
+    std::fs::rename(world.env.path("skills/pdf"), world.env.path("first")).unwrap();
+    let (first, second) = (world.env.path("first"), world.env.path("skills/pdf"));
+    let words = ["clone", "--quiet", "--shared", first.to_str().unwrap(), second.to_str().unwrap()];
+    assert_eq!(world.env.run_args("git", &words).code, Some(0));
+    again();
+    assert_eq!(whole(), before);
+    // One that is damaged is an error, and what is installed stays.
+    world.commit("pdf", "//- /SKILL.md\n---\nname: pdf\ndescription: d\n---\nnew\n");
+    world.git("skills/pdf", "tag v2");
+    world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+    let id = world.git("skills/pdf", "rev-parse v2:SKILL.md").trim().to_owned();
+    let object = world.env.path(&format!("skills/pdf/.git/objects/{}/{}", &id[..2], &id[2..]));
+    let bytes = std::fs::read(&object).unwrap();
+    std::fs::set_permissions(&object, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    for damaged in [&bytes[..bytes.len() / 2], b"", b"junk"] {
+        std::fs::write(&object, damaged).unwrap();
+        let run = world.csk("install app");
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        assert!(run.stderr.contains("is damaged"), "{}", run.stderr);
+        assert_eq!(whole(), before);
+    }
 }

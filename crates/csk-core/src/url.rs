@@ -1,0 +1,196 @@
+//! Addresses of repositories: which are allowed, which mean the same place, and how they are shown.
+
+use crate::GitError;
+
+/// Whether repositories on this machine may be cloned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalSources {
+    /// Yes: the config or the environment says so.
+    Allowed,
+    /// No.
+    Refused,
+    /// No, and nobody but the administrator can allow it.
+    Forbidden,
+}
+
+/// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
+pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
+    let refuse = |why| Err(GitError::Url { url: redacted(url), why });
+    if url.starts_with('-') || url.contains(char::is_control) {
+        return refuse("it looks like an option, or holds control characters");
+    }
+    if url.starts_with("https://") || url.starts_with("ssh://") || is_scp(url) {
+        return Ok(());
+    }
+    let is_path = url.starts_with('/') || url.starts_with("./") || url.starts_with("../");
+    match (url.starts_with("file://") || is_path, local) {
+        (true, LocalSources::Allowed) => Ok(()),
+        (true, LocalSources::Refused) => {
+            refuse("local sources need `allow_local_sources` in config.json, or CSK_ALLOW_FILE=1")
+        }
+        (true, LocalSources::Forbidden) => {
+            refuse("`allow_local_sources` is false for everybody on this machine")
+        }
+        (false, _) => refuse("use https://, ssh:// or user@host:path"),
+    }
+}
+
+/// Returns a URL without the password in it, for messages.
+pub fn redacted(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find('/').unwrap_or(rest.len());
+    match rest[..end].rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://***@{host}{}", &rest[end..]),
+        None => url.to_owned(),
+    }
+}
+
+/// Returns true for `user@host:path`.
+fn is_scp(url: &str) -> bool {
+    let Some((place, path)) = url.split_once(':') else { return false };
+    let Some((user, host)) = place.split_once('@') else { return false };
+    let is_word = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with('-')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    is_word(user)
+        && is_word(host)
+        && !path.is_empty()
+        && !path.starts_with(':')
+        && !path.starts_with("//")
+}
+
+/// Checks a URL that is going to be written down: files that hold it are shared, so it may hold no password.
+pub fn check_declared_url(url: &str, local: LocalSources) -> Result<(), GitError> {
+    check_url(url, local)?;
+    if without_password(url) == url {
+        return Ok(());
+    }
+    let why =
+        "it holds a password, and Skillfile.json is shared; let git's credential helper keep it";
+    Err(GitError::Url { url: redacted(url), why })
+}
+
+/// Returns a URL without a password or a token in it.
+pub fn without_password(url: &str) -> String {
+    let Some((scheme @ ("https" | "http"), rest)) = url.split_once("://") else {
+        return match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, user(rest)?))) {
+            Some((scheme, (user, rest))) if user.contains(':') => {
+                let name = user.split(':').next().unwrap_or_default();
+                format!("{scheme}://{name}@{rest}")
+            }
+            _ => url.to_owned(),
+        };
+    };
+    user(rest).map_or_else(|| url.to_owned(), |(_, rest)| format!("{scheme}://{rest}"))
+}
+
+/// Splits what stands before the host from the rest.
+fn user(rest: &str) -> Option<(&str, &str)> {
+    let end = rest.find('/').unwrap_or(rest.len());
+    let at = rest[..end].rfind('@')?;
+    Some((&rest[..at], &rest[at + 1..]))
+}
+
+/// Returns true if two URLs mean the same repository, however it is reached.
+pub fn is_same_place(one: &str, other: &str) -> bool {
+    place(one) == place(other)
+}
+
+/// Returns host and path of a URL: the way there and the user do not matter.
+fn place(url: &str) -> String {
+    let (host, path) = match url.split_once("://") {
+        Some(("file", path)) => ("", path),
+        Some((_, rest)) => {
+            let rest = user(rest).map_or(rest, |(_, rest)| rest);
+            rest.split_once('/').unwrap_or((rest, ""))
+        }
+        None if is_scp(url) => {
+            let rest = url.split_once('@').map_or(url, |(_, rest)| rest);
+            rest.split_once(':').unwrap_or((rest, ""))
+        }
+        None => ("", url),
+    };
+    let path = path.trim_end_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
+    // A path on this machine keeps its beginning.
+    let path = if host.is_empty() { path } else { path.trim_start_matches('/') };
+    format!("{} {path}", host.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        assert_eq!(redacted("https://me:secret@x.test/a.git"), "https://***@x.test/a.git");
+        assert_eq!(redacted("https://x.test/a@b"), "https://x.test/a@b");
+    }
+
+    #[test]
+    fn passwords_are_left_out() {
+        for (url, left) in [
+            ("https://me:secret@x.test/a", "https://x.test/a"),
+            ("https://ghp_TOKEN@x.test/a", "https://x.test/a"),
+            ("https://x.test/a@b", "https://x.test/a@b"),
+            ("ssh://git@x.test/a", "ssh://git@x.test/a"),
+            ("ssh://git:secret@x.test/a", "ssh://git@x.test/a"),
+            ("git@x.test:a", "git@x.test:a"),
+        ] {
+            assert_eq!(without_password(url), left);
+            let checked = check_declared_url(url, LocalSources::Refused);
+            assert_eq!(checked.is_ok(), url == left, "{url}");
+        }
+    }
+
+    #[test]
+    fn one_place_has_many_addresses() {
+        for other in [
+            "https://git.test/acme/skills.git",
+            "https://me@GIT.test/acme/skills/",
+            "ssh://git@git.test/acme/skills",
+            "git@git.test:acme/skills.git",
+        ] {
+            assert!(is_same_place("https://git.test/acme/skills", other), "{other}");
+        }
+        assert!(is_same_place("file:///a/b", "/a/b/"));
+        for (one, other) in [
+            ("https://a.test/acme/skills", "https://b.test/acme/skills"),
+            ("https://a.test/acme/skills", "https://a.test/other/skills"),
+            ("https://a.test/a/b", "/a/b"),
+            ("https://a.test:8443/a", "https://a.test/a"),
+        ] {
+            assert!(!is_same_place(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn only_known_transports_are_allowed() {
+        for good in [
+            "https://x.test/a.git",
+            "ssh://git@x.test/a.git",
+            "git@gitlab.example.com:skills/a.git",
+        ] {
+            assert_eq!(check_url(good, LocalSources::Refused), Ok(()), "{good}");
+        }
+        for local in ["file:///a", "/a/b", "./a", "../a"] {
+            assert!(check_url(local, LocalSources::Refused).is_err(), "{local}");
+            assert_eq!(check_url(local, LocalSources::Allowed), Ok(()), "{local}");
+        }
+        for bad in [
+            "ext::sh -c x",
+            "-u",
+            "git://x/a",
+            "http://x/a",
+            "a@-oProxyCommand=x:y",
+            "fd::3",
+            "x\ny",
+            "",
+            "a",
+        ] {
+            assert!(check_url(bad, LocalSources::Allowed).is_err(), "{bad}");
+        }
+    }
+}
