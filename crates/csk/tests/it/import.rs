@@ -115,7 +115,7 @@ fn what_cannot_be_read_or_had_is_told_and_nothing_is_written() {
     let before = world.read(world.app("Skillfile.json"));
     for (text, code, told) in [
         ("{", 2, "skills-lock.json:1:"),
-        (r#"{"version": 9, "skills": {}}"#, 2, "its version is 9"),
+        (r#"{"version": 9, "skills": {}}"#, 2, "its `version` is 9"),
         (
             r#"{"version": 1, "skills": {"a": {"source": "x/y", "sourceType": "git", "sourceUrl": "file:///nonexistent", "ref": "v1"}}}"#,
             1,
@@ -151,4 +151,223 @@ fn what_cannot_be_read_or_had_is_told_and_nothing_is_written() {
         "{}",
         run.stderr
     );
+}
+
+/// Two repositories of one name on two hosts are two.
+#[test]
+fn repositories_of_one_name_are_told_apart() {
+    let world = world();
+    for host in ["a", "b"] {
+        testkit::GitRepo::new(
+            &world.env,
+            &format!("{host}/acme/skills"),
+            &format!("//- /SKILL.md\n---\nname: {host}\ndescription: d\n---\nfrom {host}\n"),
+        );
+    }
+    let entry = |host: &str| {
+        let url = world.env.path(&format!("{host}/acme/skills")).display().to_string();
+        format!(r#""{host}": {{"sourceUrl": "file://{url}", "sourceType": "git"}}"#)
+    };
+    let text = format!(r#"{{"version": 1, "skills": {{{}, {}}}}}"#, entry("a"), entry("b"));
+    fs::write(world.app("skills-lock.json"), text).unwrap();
+    world.skillfile("");
+    let run = world.csk("import --project app");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    world.install();
+    for host in ["a", "b"] {
+        let skill = world.read(world.installed(&format!("{host}/SKILL.md")));
+        assert!(skill.contains(&format!("from {host}")), "{skill}");
+    }
+}
+
+/// A checkout of a stranger's may bring links: nothing behind them is moved.
+#[test]
+fn links_are_not_followed_to_what_is_the_users() {
+    let world = world();
+    world.skillfile("");
+    testkit::write_tree(&world.env.path("outside/victim"), SKILL);
+    fs::create_dir_all(world.app(".claude")).unwrap();
+    std::os::unix::fs::symlink(world.env.path("outside"), world.app(".claude/skills")).unwrap();
+    let run = world.csk("import --project app --adopt");
+    assert!(run.code == Some(2) && run.stderr.contains("is a link"), "{}", run.stderr);
+    assert!(world.env.path("outside/victim/SKILL.md").is_file());
+    fs::remove_file(world.app(".claude/skills")).unwrap();
+    testkit::write_tree(
+        &world.app(".claude/skills/lone"),
+        &SKILL.replace("name: pdf", "name: lone"),
+    );
+    fs::create_dir_all(world.app(".agents")).unwrap();
+    std::os::unix::fs::symlink(world.env.path("outside"), world.app(".agents/backups")).unwrap();
+    let run = world.csk("import --project app --adopt");
+    assert!(run.code == Some(1) && run.stderr.contains("cannot be moved"), "{}", run.stderr);
+    assert!(world.app(".claude/skills/lone/SKILL.md").is_file());
+    assert_eq!(fs::read_dir(world.env.path("outside")).unwrap().count(), 1);
+}
+
+/// What is adopted is looked at as what is cloned, and is byte by byte what it was.
+#[test]
+fn a_folder_is_adopted_as_it_is_or_not_at_all() {
+    let world = world();
+    world.skillfile("");
+    let own = SKILL.replace("name: pdf", "name: own");
+    testkit::write_tree(&world.app(".claude/skills/own"), &own);
+    fs::write(world.app(".claude/skills/own/.gitattributes"), "*.md text eol=crlf\n").unwrap();
+    fs::write(world.app(".claude/skills/own/references/crlf.md"), "a\r\nb\n").unwrap();
+    fs::write(world.app(".claude/skills/own/helper.py"), "x\n").unwrap();
+    testkit::write_tree(
+        &world.app(".claude/skills/nest"),
+        &SKILL.replace("name: pdf", "name: nest"),
+    );
+    fs::create_dir_all(world.app(".claude/skills/nest/sub/.git")).unwrap();
+    let run = world.csk("import --project app --adopt --dry-run");
+    assert!(run.stderr.contains("nest: left:"), "{}", run.stderr);
+    let run = world.csk("import --project app --adopt");
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("is a repository inside it"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("are not installed:") && run.stderr.contains("helper.py"),
+        "{}",
+        run.stderr
+    );
+    assert!(world.app(".claude/skills/nest/SKILL.md").is_file());
+    assert!(!world.env.path("skills/nest").exists());
+    world.install();
+    assert_eq!(fs::read(world.installed("own/references/crlf.md")).unwrap(), b"a\r\nb\n");
+}
+
+/// Killed or refused on the way, it goes on where it was.
+#[test]
+fn an_import_that_was_interrupted_can_be_repeated() {
+    let world = world();
+    world.skillfile("");
+    let mine = world.app(".claude/skills/mine");
+    testkit::write_tree(&mine, &SKILL.replace("name: pdf", "name: mine"));
+    assert_eq!(world.csk("import --project app --adopt").code, Some(0));
+    // As if it had been killed before the Skillfile was written.
+    world.skillfile("");
+    fs::create_dir_all(world.app(".claude/skills")).unwrap();
+    fs::rename(world.app(".agents/backups/mine-imported-0"), &mine).unwrap();
+    let run = world.csk("import --project app --adopt");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    // What is there and is something else is left alone.
+    world.skillfile("");
+    fs::rename(world.app(".agents/backups/mine-imported-0"), &mine).unwrap();
+    fs::write(mine.join("references/guide.md"), "other\n").unwrap();
+    let run = world.csk("import --project app --adopt");
+    assert!(run.code == Some(1) && run.stderr.contains("holds something else"), "{}", run.stderr);
+    assert!(mine.join("SKILL.md").is_file());
+}
+
+/// The layout that other managers leave: the skill in .agents/skills, a link in .claude/skills.
+#[test]
+fn what_is_in_the_way_is_told_or_moved() {
+    let world = world();
+    fs::write(world.app("skills-lock.json"), lock(&world, 1)).unwrap();
+    world.skillfile("");
+    testkit::write_tree(&world.app(".agents/skills/pdf"), SKILL);
+    fs::create_dir_all(world.app(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink("../../.agents/skills/pdf", world.app(".claude/skills/pdf"))
+        .unwrap();
+    let run = world.csk("import --project app");
+    assert!(run.stderr.contains(".agents/skills/pdf is in the way"), "{}", run.stderr);
+    world.skillfile("");
+    let run = world.csk("import --project app --adopt");
+    assert!(run.stdout.contains("pdf declared"), "{}{}", run.stdout, run.stderr);
+    world.install();
+    assert!(world.app(".agents/backups/pdf-imported-0/SKILL.md").is_file());
+}
+
+#[test]
+fn a_change_meanwhile_is_not_lost() {
+    let mut world = world();
+    world.repo("other", SKILL).git("tag v1");
+    fs::write(world.app("skills-lock.json"), lock(&world, 1)).unwrap();
+    world.skillfile("");
+    let csk = env!("CARGO_BIN_EXE_csk");
+    let add = format!("[ -e added ] || {{ touch added; {csk} add other --tag v1 --project app; }}");
+    world.wrap_git("*clone*", &add);
+    world.csk("import --project app");
+    let text = world.read(world.app("Skillfile.json"));
+    assert!(text.contains("\"other\"") && text.contains("\"notes\""), "{text}");
+}
+
+#[test]
+fn what_is_checked_out_is_what_is_declared_and_passwords_are_left_out() {
+    let world = world();
+    world.skillfile("");
+    let one = testkit::GitRepo::new(&world.env, "upstream/one", SKILL);
+    one.git("tag v1");
+    let first = world.git("upstream/one", "rev-parse v1").trim().to_owned();
+    testkit::write_tree(&world.env.path("upstream/one"), "//- /references/more.md\nx\n");
+    world.git("upstream/one", "add --all");
+    world.git("upstream/one", "commit --quiet -m more");
+    // A clone whose folder of git is elsewhere, as a submodule has, at an older commit.
+    let url = format!("file://{}", world.env.path("upstream/one").display());
+    fs::create_dir_all(world.app(".claude/skills")).unwrap();
+    let place = world.app(".claude/skills/pdf").display().to_string();
+    let away = world.env.path("away").display().to_string();
+    let words = ["clone", "--quiet", "--separate-git-dir", &away, &url, &place];
+    assert_eq!(world.env.run_args("git", &words).code, Some(0));
+    world.git("app/.claude/skills/pdf", &format!("checkout --quiet {first}"));
+    let secret = world.app(".claude/skills/crd");
+    testkit::write_tree(&secret, &SKILL.replace("name: pdf", "name: crd"));
+    world.git("app/.claude/skills/crd", "init --quiet");
+    world.git("app/.claude/skills/crd", "add --all");
+    world.git("app/.claude/skills/crd", "commit --quiet -m one");
+    world.git("app/.claude/skills/crd", "remote add origin https://bot:ghp_SECRET@git.invalid/o/n");
+    let run = world.csk("import --project app --dry-run --json");
+    assert!(
+        !run.stdout.contains("SECRET") && run.stdout.contains("git.invalid/o/n"),
+        "{}",
+        run.stdout
+    );
+    let run = world.csk("import --project app --offline");
+    assert!(!run.stderr.contains("SECRET"), "{}", run.stderr);
+    let run = world.csk("import --project app");
+    assert!(run.stdout.contains(&format!("revision {first}")), "{}{}", run.stdout, run.stderr);
+    assert!(!world.read(world.app("Skillfile.json")).contains("SECRET"));
+}
+
+/// Nothing is passed over without a word, and nothing hangs.
+#[test]
+fn odd_entries_are_told() {
+    let world = world();
+    world.skillfile("");
+    let lock = world.app("skills-lock.json").display().to_string();
+    assert_eq!(world.env.run_args("mkfifo", &[&lock]).code, Some(0));
+    let run = world.csk("import --project app");
+    assert!(run.code == Some(2) && run.stderr.contains("skills-lock.json"), "{}", run.stderr);
+    fs::remove_file(&lock).unwrap();
+    let odd = world.app(".claude/skills/odd");
+    fs::create_dir_all(odd.join("SKILL.md")).unwrap();
+    let hang = world.app(".claude/skills/hang");
+    testkit::write_tree(&hang, SKILL);
+    fs::create_dir_all(hang.join(".git")).unwrap();
+    let head = hang.join(".git/HEAD").display().to_string();
+    assert_eq!(world.env.run_args("mkfifo", &[&head]).code, Some(0));
+    let run = world.csk("import --project app --dry-run");
+    assert!(run.stderr.contains("odd: left: its SKILL.md is no regular file"), "{}", run.stderr);
+    assert!(run.stderr.contains("hang: left: its .git is no git repository"), "{}", run.stderr);
+    for (url, told) in [("ext::sh -c x@y:z", "is not allowed"), ("file:///x/y", "skills")] {
+        let text = format!(
+            r#"{{"version": 1, "skills": {{"x": {{"sourceUrl": "{url}", "sourceType": "git", "ref": "-f"}}}}}}"#
+        );
+        fs::write(&lock, text).unwrap();
+        let run = world.csk("import --project app --dry-run");
+        assert_eq!(run.code, Some(1), "{url}: {}{}", run.stdout, run.stderr);
+        assert!(
+            run.stderr.contains(told) || run.stderr.contains("is no name of a tag"),
+            "{}",
+            run.stderr
+        );
+        assert!(!run.stdout.contains("x would be"), "{}", run.stdout);
+    }
+    // The true reason is told, not the last one.
+    let url = world.env.path("upstream/many").display().to_string();
+    let text = format!(
+        r#"{{"version": 1, "skills": {{"x": {{"sourceUrl": "file://{url}", "sourceType": "git", "skillPath": "nope/SKILL.md"}}}}}}"#
+    );
+    fs::write(&lock, text).unwrap();
+    let run = world.csk("import --project app");
+    assert!(run.stderr.contains("no folder `nope`"), "{}", run.stderr);
 }
