@@ -84,6 +84,10 @@ pub struct SkillDiffJson {
     pub commands_gained: Vec<String>,
     /// Commands that go.
     pub commands_lost: Vec<String>,
+    /// Programs of the system that it needs from then on.
+    pub programs_gained: Vec<String>,
+    /// Programs that it does not need any more.
+    pub programs_lost: Vec<String>,
     /// Powers that it declares and did not before.
     pub powers_gained: Vec<String>,
     /// Powers that it declared and does not any more.
@@ -94,7 +98,7 @@ pub struct SkillDiffJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileDiffJson {
-    /// Its path in the skill.
+    /// Its path in the skill; below `runtime/` for the files of its commands, below an agent's folder for copies there.
     pub path: String,
     /// `added`, `removed`, `changed`, or `mode` where only its mode differs.
     pub change: String,
@@ -178,6 +182,8 @@ pub struct ImportJson {
     pub imported: Vec<ImportedJson>,
     /// What was not, and why.
     pub left: Vec<LeftJson>,
+    /// What to know before the next install.
+    pub notes: Vec<String>,
     /// Whether it was done.
     pub written: bool,
 }

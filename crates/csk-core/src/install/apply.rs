@@ -256,10 +256,10 @@ impl Work<'_> {
             return self.put_aside(SKILLS);
         }
         let kept = self.backup(SKILLS)?;
-        if let Err(error) = keep_copy(&place, &kept) {
-            // Half a copy helps nobody; the edits are still where they were.
+        if keep_copy(&place, &kept).is_err() {
+            // Half a copy helps nobody. What cannot be copied, such as a FIFO, can be moved.
             let _ = remove_tree(&kept);
-            return Err(error);
+            return self.put_aside(SKILLS);
         }
         self.done.backups.push(kept.to_string());
         Ok(())

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skill::capabilities::{Declared, PowerChange, Powers};
-use skill::{CommandKind, Identifier, Input, MARKER_FILE, Marker, SKILL_FILE, Strictness, parse};
+use skill::capabilities::{Declared, Extent, PowerChange, Powers};
+use skill::{
+    CommandKind, Identifier, Input, MARKER_FILE, Marker, RefKind, SKILL_FILE, Strictness, parse,
+};
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
+use skill_state::RUNTIME_LIST;
 
 use super::{
-    Cache, ContextState, Environment, Keep, Observed, Prepared, SkillError, Sources, Target,
-    prepare,
+    AdapterState, Cache, ContextState, Environment, Keep, Observed, Prepared, SkillError, Sources,
+    Store, Target, prepare,
 };
 use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository};
 
@@ -21,12 +24,17 @@ pub struct Comparison {
     pub from: Option<Commit>,
     /// The commit after; none for what is on disk.
     pub to: Option<Commit>,
-    /// What differs, by path.
+    /// What differs, by path: as in the skill, below `runtime/` for the files of its commands, and below an agent's
+    /// folder for copies there.
     pub files: BTreeMap<String, FileChange>,
     /// Commands that come.
     pub commands_gained: Vec<String>,
     /// Commands that go.
     pub commands_lost: Vec<String>,
+    /// Programs of the system that it needs from then on.
+    pub programs_gained: Vec<String>,
+    /// Programs that it does not need any more.
+    pub programs_lost: Vec<String>,
     /// What differs in what the skill declares.
     pub powers: Vec<PowerChange>,
 }
@@ -38,6 +46,8 @@ impl Comparison {
             && self.powers.is_empty()
             && self.commands_gained.is_empty()
             && self.commands_lost.is_empty()
+            && self.programs_gained.is_empty()
+            && self.programs_lost.is_empty()
     }
 }
 
@@ -111,44 +121,97 @@ pub fn compare(
         .map_err(SkillError::from)?;
     let commit = repository.resolve(reference).map_err(SkillError::from)?;
     let new = sources.prepare(skill, &commit, target.locale.as_deref())?;
-    let files = differences(old.as_ref().map_or(&[][..], |old| &old.files), &new.files);
-    let (had, has) = (old.as_ref().map(commands).unwrap_or_default(), commands(&new));
-    let powers = match &old {
-        Some(old) => powers(&new).changes_since(&powers(old)),
-        None => Vec::new(),
+    let mut files = differences(old.as_ref().map_or(&[][..], |old| &old.files), &new.files);
+    // What runs counts as much as what is read.
+    files.extend(below(RUNTIME, differences(old.as_ref().map_or(&[], runtime), runtime(&new))));
+    let names = |of: fn(&Prepared) -> BTreeSet<String>| {
+        let (had, has) = (old.as_ref().map(of).unwrap_or_default(), of(&new));
+        (has.difference(&had).cloned().collect(), had.difference(&has).cloned().collect())
     };
+    let (commands_gained, commands_lost) = names(commands);
+    let (programs_gained, programs_lost) = names(programs);
+    let now = powers(&new);
+    let before = old.as_ref().map_or_else(|| nothing_before(&now), powers);
+    let powers = now.changes_since(&before);
     Ok(Comparison {
         name: skill.name.clone(),
         from,
         to: Some(commit),
         files,
-        commands_gained: has.difference(&had).cloned().collect(),
-        commands_lost: had.difference(&has).cloned().collect(),
+        commands_gained,
+        commands_lost,
+        programs_gained,
+        programs_lost,
         powers,
     })
 }
 
-/// Compares what was installed of a skill with what is on disk.
+/// Compares what was installed of a skill with what is on disk: the skill, the files of its commands, and the copies
+/// in the folders of agents.
 pub fn compare_local(
     environment: &Environment,
     (target, observed): (&Target, &Observed),
-    skill: &Declaration,
+    name: &Identifier,
 ) -> Result<Comparison, CompareError> {
-    let marker = installed(target, observed, &skill.name)?
-        .ok_or_else(|| CompareError::NotInstalled(skill.name.clone()))?;
+    let marker = installed(target, observed, name)?
+        .ok_or_else(|| CompareError::NotInstalled(name.clone()))?;
     let commit = Commit::new(&marker.commit)
         .ok_or_else(|| SkillError::Marker("its marker names no commit".to_owned()))?;
-    let built = Reader::new(environment).read(&of(&marker, skill), &commit, &marker)?;
-    let found = on_disk(&Root::open(&target.skills_folder().join(skill.name.as_str()))?)?;
+    let skill = Declaration {
+        name: name.clone(),
+        source: marker.source.clone(),
+        git: None,
+        path: marker.part.as_ref().map(|part| part.path.clone()),
+        reference: Reference { kind: RefKind::Revision, name: marker.commit.clone() },
+    };
+    let built = Reader::new(environment).read(&skill, &commit, &marker)?;
+    let found = on_disk(&Root::open(&target.skills_folder().join(name.as_str()))?)?;
+    let mut files = differences(&built.files, &found);
+    if !runtime(&built).is_empty() {
+        let store = Store::new(&environment.home);
+        match Root::open(&store.place(name, marker.runtime_id())) {
+            Ok(root) => {
+                files.extend(below(RUNTIME, differences(runtime(&built), &on_disk(&root)?)));
+            }
+            // What is not there was not edited; a status tells of it.
+            Err(FsError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for (folder, adapter) in &observed.adapters {
+        if !matches!(adapter.entries.get(name), Some(AdapterState::Folder(_)))
+            || !adapter.ledger.entries.contains(name)
+        {
+            continue;
+        }
+        let found = on_disk(&Root::open(&target.folder(folder).join(name.as_str()))?)?;
+        files.extend(below(&format!("{folder}/{name}"), differences(&built.files, &found)));
+    }
     Ok(Comparison {
-        name: skill.name.clone(),
+        name: name.clone(),
         from: Some(commit),
         to: None,
-        files: differences(&built.files, &found),
+        files,
         commands_gained: Vec::new(),
         commands_lost: Vec::new(),
+        programs_gained: Vec::new(),
+        programs_lost: Vec::new(),
         powers: Vec::new(),
     })
+}
+
+/// Where the files of commands are shown.
+const RUNTIME: &str = "runtime";
+
+fn runtime(prepared: &Prepared) -> &[File] {
+    prepared.runtime.as_ref().map_or(&[], |runtime| &runtime.files)
+}
+
+fn below(
+    folder: &str,
+    files: BTreeMap<String, FileChange>,
+) -> impl Iterator<Item = (String, FileChange)> {
+    files.into_iter().map(move |(path, change)| (format!("{folder}/{path}"), change))
 }
 
 /// Returns what is declared as the marker of an install says it was.
@@ -220,7 +283,7 @@ impl<'a> Reader<'a> {
 fn on_disk(root: &Root) -> Result<Vec<File>, FsError> {
     let mut files = Vec::new();
     for entry in walk(root, &WalkLimits::SKILL)? {
-        if entry.path.as_str() == MARKER_FILE {
+        if [MARKER_FILE, RUNTIME_LIST].contains(&entry.path.as_str()) {
             continue;
         }
         let (kind, bytes) = match &entry.kind {
@@ -255,6 +318,24 @@ fn commands(prepared: &Prepared) -> BTreeSet<String> {
     let commands = prepared.manifest.iter().flat_map(|manifest| &manifest.commands);
     let own = commands.filter(|command| matches!(command.kind, CommandKind::Script { .. }));
     own.map(|command| command.name.to_string()).collect()
+}
+
+fn programs(prepared: &Prepared) -> BTreeSet<String> {
+    let commands = prepared.manifest.iter().flat_map(|manifest| &manifest.commands);
+    let needed = commands.filter_map(|command| match &command.kind {
+        CommandKind::System { program, .. } => Some(program.clone()),
+        CommandKind::Script { .. } => None,
+    });
+    needed.collect()
+}
+
+/// Returns what a skill that was not there could do: nothing. What it does not speak of is no news.
+fn nothing_before(now: &Powers) -> Powers {
+    let mut extents = now.iter().map(|(_, extent)| match extent {
+        Extent::Undeclared => Extent::Undeclared,
+        Extent::Anything | Extent::Only(_) => Extent::Only(BTreeSet::new()),
+    });
+    Powers::new(|_| extents.next().unwrap_or(Extent::Undeclared))
 }
 
 /// Returns what a version declares.

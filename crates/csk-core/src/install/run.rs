@@ -453,11 +453,11 @@ fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, 
         let (runtime, list) = prepared.runtime.as_ref().zip(prepared.list.as_ref())?;
         // One that is not that of its commit is made again, whatever its own list says.
         let is_there = store.differs(&skill, &id, list).is_none();
-        let put = || store.put(&skill, &id, (runtime, list));
-        let error = if is_there { None } else { put().err() };
-        Some(((skill.clone(), id.clone()), error?))
+        let put = || store.put(&skill, &id, (runtime, list)).transpose();
+        let told = if is_there { None } else { put() };
+        Some(((skill.clone(), id.clone()), told?))
     };
-    let failed: BTreeMap<(Identifier, String), SkillError> =
+    let told: BTreeMap<(Identifier, String), Result<AbsPath, SkillError>> =
         wanted.into_par_iter().filter_map(put).collect();
     for (target, entry) in targets.iter().zip(plans) {
         let Ok(planned) = entry else { continue };
@@ -466,9 +466,17 @@ fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, 
         for group in plan.skills.iter_mut().filter(|group| group.needs_files()) {
             let id = planned.files.get(&group.name).map(|prepared| prepared.runtime_id.clone());
             let key = id.map(|id| (group.name.clone(), id));
-            if let Some(error) = key.and_then(|key| failed.get(&key)) {
-                group.refuse(error.clone());
-                is_refused = true;
+            match key.and_then(|key| told.get(&key)) {
+                None => {}
+                Some(Ok(kept)) => {
+                    let warning =
+                        format!("the files of its commands were edited; they were kept in {kept}");
+                    group.warnings.push(warning);
+                }
+                Some(Err(error)) => {
+                    group.refuse(error.clone());
+                    is_refused = true;
+                }
             }
         }
         // The old version stays, and so do its commands.

@@ -16,8 +16,9 @@ use skill_state::{
 
 use super::journal::{remove_obstacle, remove_tree};
 use super::seen::{Seen, Sight};
-use super::write::{Rights, seal, write_error, write_files, write_text};
+use super::write::{Rights, io_error, seal, write_error, write_files, write_text};
 use super::{SkillError, write};
+use crate::sys::make_writable;
 use crate::{FileKind, Runtime};
 
 /// The store.
@@ -122,14 +123,16 @@ impl Store {
         Ok(found)
     }
 
-    /// Writes the runtime of a skill's commit, in the place of one that is not intact.
+    /// Writes the runtime of a skill's commit, in the place of one that is not intact. That is kept: somebody may have
+    /// edited it. Returns where.
     pub(super) fn put(
         &self,
         skill: &Identifier,
         commit: &str,
         (runtime, list): (&Runtime, &RuntimeList),
-    ) -> Result<(), SkillError> {
+    ) -> Result<Option<AbsPath>, SkillError> {
         let place = self.place(skill, commit);
+        let is_edited = matches!(self.state(skill, commit), RuntimeState::Tampered(_));
         let staged = self.folder.join(skill.as_str()).join(format!(".new-{commit}"));
         let failed = |error: FsError| write_error(&error);
         remove_tree(&staged).map_err(failed)?;
@@ -137,13 +140,34 @@ impl Store {
         write_text(&staged.join(RUNTIME_LIST), &list.text, Rights::Read)?;
         seal(&staged).map_err(failed)?;
         let print = Root::open(&staged).and_then(|root| fingerprint(&root)).map_err(failed)?;
+        let kept = if is_edited { Some(self.keep(skill, &place)?) } else { None };
         remove_obstacle(&place).map_err(failed)?;
         replace_folder(&staged, &place).map_err(failed)?;
         remove_tree(&staged).map_err(failed)?;
         let sight = print.map(|print| Sight::of_runtime(print.digest, list.digest));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.remember(key(skill, commit), sight);
-        Ok(())
+        Ok(kept)
+    }
+
+    /// Moves a runtime that is not what it was to the backups.
+    #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+    fn keep(&self, skill: &Identifier, place: &AbsPath) -> Result<AbsPath, SkillError> {
+        let backups = self.home.join("backups");
+        std::fs::create_dir_all(backups.as_path()).map_err(|error| io_error(&backups, &error))?;
+        let kept = (0..1000)
+            .map(|number| backups.join(format!("{skill}@runtime-{number}")))
+            .find(|kept| std::fs::symlink_metadata(kept.as_path()).is_err())
+            .ok_or_else(|| SkillError::Write(format!("there are too many backups in {backups}")))?;
+        // A folder that nobody may write cannot be moved elsewhere.
+        if let Ok(found) = std::fs::symlink_metadata(place.as_path())
+            && found.is_dir()
+        {
+            make_writable(place.as_path(), &found).map_err(|error| io_error(place, &error))?;
+        }
+        std::fs::rename(place.as_path(), kept.as_path())
+            .map_err(|error| io_error(&kept, &error))?;
+        Ok(kept)
     }
 
     /// Keeps what was seen, so that the next run need not read it all.

@@ -114,7 +114,10 @@ fn copy(
                 create_parent(&place)?;
                 make_link(text, place.as_path()).map_err(|error| io_error(&place, &error))?;
             }
-            Kind::Other(_) => {}
+            Kind::Other(kind) => {
+                let message = format!("{source} is {kind}, which cannot be kept; move it away");
+                return Err(SkillError::Write(message));
+            }
         }
     }
     Ok(())

@@ -1,5 +1,8 @@
 //! `csk diff`: what an upgrade would change, and what somebody changed.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use csk_core::install::{
     CompareError, Comparison, Environment, FileChange, Observed, Target, compare, compare_local,
     observe_project,
@@ -8,16 +11,16 @@ use csk_core::output::{DiffJson, FileDiffJson, SkillDiffJson, VERSION};
 use csk_core::{Content, Declaration, File, FileKind, Reference, Repository};
 use similar::TextDiff;
 use skill::capabilities::PowerChange;
-use skill::{RefKind, SKILL_FILE, nearest};
+use skill::{Identifier, RefKind, SKILL_FILE, nearest};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selected, Selection, select};
+use crate::projects::{Selection, Unreadable, select};
 
 const AFTER: &str = "\
-Purpose: shows what an upgrade would change, skill by skill: files, the text of SKILL.md, commands, and what the skill says \
-that it may do. It compares what is installed with what the reference names on this machine; `csk update` fetches first. \
+Purpose: shows what an upgrade would change, skill by skill: files, those of commands below runtime/, the text of SKILL.md, \
+commands, programs that it needs, and what the skill says that it may do. It compares what is installed with what the reference names on this machine; `csk update` fetches first. \
 With --local it shows what somebody changed in the installed files. Nothing is written.
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
@@ -32,6 +35,7 @@ Examples:
   csk update && csk diff
   csk diff pdf --to v2.0.0
   csk diff --local
+  csk diff --global
   csk diff pdf --all-files --json";
 
 /// Show what an upgrade would change, or what was edited
@@ -44,6 +48,9 @@ pub(crate) struct DiffArgs {
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
     #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
     project: Option<String>,
+    /// The global scope
+    #[arg(long, conflicts_with = "project")]
+    global: bool,
     /// Compare with this tag, branch or commit instead of the declared one
     #[arg(long, value_name = "REF", requires = "skill", conflicts_with = "local")]
     to: Option<String>,
@@ -63,22 +70,37 @@ pub(crate) struct DiffArgs {
 
 pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure> {
     let config = context.config()?;
-    let selection = Selection { target: args.project.clone(), all: false };
+    let selection =
+        Selection { target: args.project.clone(), global: args.global, ..Selection::default() };
     let selected = select(context, &config, &selection)?;
-    if let Some(name) = &args.skill {
-        check_declared(&selected, name)?;
-    }
-    let mut told = DiffJson { version: VERSION, skills: Vec::new(), problems: Vec::new() };
-    let mut is_first = true;
+    let mut told = DiffJson {
+        version: VERSION,
+        skills: Vec::new(),
+        problems: selected.unreadable.iter().map(Unreadable::words).collect(),
+    };
     let environment = context.environment(&config);
+    let mut projects = Vec::new();
     for target in &selected.targets {
-        let observed = observe_project(&environment, target)
-            .map_err(|error| Failure::usage(error.to_string()))?;
-        for skill in &target.skills {
-            if args.skill.as_ref().is_some_and(|name| *name != skill.name.as_str()) {
+        match observe_project(&environment, target) {
+            Ok(observed) => projects.push((target, observed)),
+            // One project that cannot be read stops no other.
+            Err(error) => told.problem(context, args, format!("{}: {error}", target.alias))?,
+        }
+    }
+    if let Some(name) = args.skill.as_ref().filter(|_| told.problems.is_empty()) {
+        check_known(&projects, name)?;
+    }
+    let mut is_first = true;
+    for (target, observed) in &projects {
+        // What is not declared any more may have been edited as well.
+        let declared = target.skills.iter().map(|skill| &skill.name);
+        let gone = observed.ledger.entries.iter().filter(|_| args.local);
+        let names: BTreeSet<&Identifier> = declared.chain(gone).collect();
+        for name in names {
+            if args.skill.as_ref().is_some_and(|wanted| *wanted != name.as_str()) {
                 continue;
             }
-            match compared(&environment, (target, &observed), skill, args) {
+            match compared(&environment, (target, observed), name, args) {
                 Ok(found) if found.is_empty() => {}
                 Ok(found) => {
                     if !args.json {
@@ -93,11 +115,8 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
                 Err(CompareError::NotInstalled(_)) if args.skill.is_none() => {}
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                    let problem = format!("{}: {}: {error}{hint}", target.alias, skill.name);
-                    if !args.json {
-                        context.ui.error(&format!("{}\n", safe_line(&problem)))?;
-                    }
-                    told.problems.push(problem);
+                    let problem = format!("{}: {name}: {error}{hint}", target.alias);
+                    told.problem(context, args, problem)?;
                 }
             }
         }
@@ -106,40 +125,67 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
     if args.json {
         context.ui.json(&told)?;
     } else if !differs && !failed {
-        if selected.targets.is_empty() {
-            context
-                .ui
-                .note("there is no project with a Skillfile.json here; `csk init` makes one\n")?;
-            return Ok(u8::from(selected.failed));
-        }
-        let what =
-            if args.local { "nothing was edited" } else { "an upgrade would change nothing" };
+        let what = match (args.local, &args.to) {
+            (true, _) => "nothing was edited",
+            (false, Some(_)) => "nothing differs",
+            // Nobody has asked whether there is something newer elsewhere.
+            (false, None) => "nothing newer is on this machine; `csk update` fetches",
+        };
         context.ui.note(&format!("{what}\n"))?;
     }
     Ok(u8::from(selected.failed || failed || (args.check && differs)))
 }
 
-fn check_declared(selected: &Selected, name: &str) -> Result<(), Failure> {
-    let known = || selected.targets.iter().flat_map(|target| &target.skills);
-    if known().any(|skill| skill.name.as_str() == name) {
+fn check_known(projects: &[(&Target, Observed)], name: &str) -> Result<(), Failure> {
+    let declared = projects.iter().flat_map(|(target, _)| &target.skills).map(|skill| &skill.name);
+    let installed = projects.iter().flat_map(|(_, observed)| &observed.ledger.entries);
+    let known: Vec<&str> = declared.chain(installed).map(Identifier::as_str).collect();
+    if known.contains(&name) {
         return Ok(());
     }
     let failure = Failure::usage(format!("the skill `{name}` is not declared"));
-    Err(match nearest(name, known().map(|skill| skill.name.as_str())) {
+    Err(match nearest(name, known) {
         Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-        None => failure.with_hint("`csk list` shows what is"),
+        None => failure.with_hint("`csk status` shows what is"),
     })
+}
+
+/// Tells what cannot be compared, and keeps it.
+trait Problems {
+    fn problem(
+        &mut self,
+        context: &mut Context,
+        args: &DiffArgs,
+        problem: String,
+    ) -> Result<(), Failure>;
+}
+
+impl Problems for DiffJson {
+    fn problem(
+        &mut self,
+        context: &mut Context,
+        args: &DiffArgs,
+        problem: String,
+    ) -> Result<(), Failure> {
+        if !args.json {
+            context.ui.error(&format!("{}\n", safe_line(&problem)))?;
+        }
+        self.problems.push(problem);
+        Ok(())
+    }
 }
 
 fn compared(
     environment: &Environment,
     project: (&Target, &Observed),
-    skill: &Declaration,
+    name: &Identifier,
     args: &DiffArgs,
 ) -> Result<Comparison, CompareError> {
     if args.local {
-        return compare_local(environment, project, skill);
+        return compare_local(environment, project, name);
     }
+    let declared = project.0.skills.iter().find(|skill| skill.name == *name);
+    let skill = declared.ok_or_else(|| CompareError::NotInstalled(name.clone()))?;
     let Some(name) = &args.to else { return compare(environment, project, skill, None) };
     // Whichever of the three it is.
     let kinds = [RefKind::Tag, RefKind::Branch, RefKind::Revision];
@@ -169,6 +215,12 @@ fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
     }
     for command in &found.commands_lost {
         text += &format!("  - command {}\n", safe_line(command));
+    }
+    for program in &found.programs_gained {
+        text += &format!("  + needs the program {}\n", safe_line(program));
+    }
+    for program in &found.programs_lost {
+        text += &format!("  - needs the program {}\n", safe_line(program));
     }
     for line in power_lines(&found.powers, "+", |power| &power.gained) {
         text += &format!("  {}\n", safe_line(&line));
@@ -200,18 +252,26 @@ fn power_lines(
     powers.iter().filter_map(line).collect()
 }
 
+/// The most of a file whose lines are compared.
+const MAX_TEXT: usize = 1 << 20;
+/// How long the lines of a file are compared.
+const MAX_TIME: Duration = Duration::from_secs(1);
+
 /// Returns the lines that differ, where a file is text.
 fn lines(path: &str, change: &FileChange) -> Option<String> {
     let text = |file: Option<&File>| match file {
         None => Some(String::new()),
         Some(file) => match (&file.content, file.kind) {
             (_, FileKind::Link) => Some(format!("a link to {}\n", file.text()?)),
-            (Content::Memory(bytes), _) => String::from_utf8(bytes.to_vec()).ok(),
-            (Content::Large(_), _) => None,
+            (Content::Memory(bytes), _) if bytes.len() <= MAX_TEXT && !bytes.contains(&0) => {
+                String::from_utf8(bytes.to_vec()).ok()
+            }
+            _ => None,
         },
     };
     let (old, new) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
-    let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+    // Beyond that time lines count as other ones: it is all still there.
+    let diff = TextDiff::configure().timeout(MAX_TIME).diff_lines(old.as_str(), new.as_str());
     Some(diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string())
 }
 
@@ -239,6 +299,8 @@ fn as_json(target: &Target, found: &Comparison) -> SkillDiffJson {
             .collect(),
         commands_gained: found.commands_gained.clone(),
         commands_lost: found.commands_lost.clone(),
+        programs_gained: found.programs_gained.clone(),
+        programs_lost: found.programs_lost.clone(),
         powers_gained: powers(|power| &power.gained),
         powers_lost: powers(|power| &power.lost),
     }

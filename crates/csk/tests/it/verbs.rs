@@ -1,5 +1,8 @@
 //! The everyday verbs: outdated, diff, why.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::Value;
 
 use crate::{SKILL, World};
@@ -56,7 +59,7 @@ fn outdated_asks_the_origin_and_writes_nothing() {
     assert_ne!(skill["installed"], skill["wanted"]);
     assert_eq!((&told["outdated"], &skill["newest"]), (&true.into(), &"v1.1.0".into()));
     // An origin that is gone is told, and the rest is shown.
-    std::fs::rename(world.env.path("origin"), world.env.path("away")).unwrap();
+    fs::rename(world.env.path("origin"), world.env.path("away")).unwrap();
     let run = world.csk("outdated app");
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("the origin of pdf cannot be asked"), "{}", run.stderr);
@@ -89,7 +92,7 @@ fn diff_shows_what_an_upgrade_would_change() {
     world.install();
     let run = world.csk("diff --project app --check");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("an upgrade would change nothing"), "{}", run.stderr);
+    assert!(run.stderr.contains("nothing newer is on this machine"), "{}", run.stderr);
     world.commit("pdf", NEWER);
     let before = everything(&world);
     let run = world.csk("diff pdf --project app");
@@ -112,7 +115,7 @@ fn diff_shows_what_an_upgrade_would_change() {
     let told: Value = serde_json::from_str(&world.csk("diff --project app --json").stdout).unwrap();
     assert_eq!(told["skills"][0]["commandsGained"][0], "tables");
     // Another reference, and one that is not there.
-    assert!(world.csk("diff pdf --project app --to v1").stderr.contains("would change nothing"));
+    assert!(world.csk("diff pdf --project app --to v1").stderr.contains("nothing differs"));
     let run = world.csk("diff pdf --project app --to v9");
     assert!(run.code == Some(1) && run.stderr.contains("`v9` not found"), "{}", run.stderr);
     let run = world.csk("diff pfd --project app");
@@ -134,9 +137,9 @@ fn edits_are_shown_kept_and_named() {
     world.install();
     let run = world.csk("diff --local --project app --check");
     assert!(run.code == Some(0) && run.stderr.contains("nothing was edited"), "{}", run.stderr);
-    std::fs::write(world.installed("pdf/SKILL.md"), "mine\n").unwrap();
-    std::fs::write(world.installed("pdf/notes.md"), "my note\n").unwrap();
-    std::fs::remove_file(world.installed("pdf/references/guide.md")).unwrap();
+    fs::write(world.installed("pdf/SKILL.md"), "mine\n").unwrap();
+    fs::write(world.installed("pdf/notes.md"), "my note\n").unwrap();
+    fs::remove_file(world.installed("pdf/references/guide.md")).unwrap();
     let run = world.csk("diff --local --project app --check");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     for part in [
@@ -153,7 +156,7 @@ fn edits_are_shown_kept_and_named() {
     // An update keeps them, and says where.
     let run = world.csk("install app --verbose");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let kept = std::fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap();
+    let kept = fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap();
     let found = world.env.run_args("grep", &["-rl", "my note", &kept.path().to_string_lossy()]);
     assert!(found.stdout.contains("notes.md"), "{}", found.stdout);
     assert!(
@@ -225,5 +228,194 @@ fn what_they_write_as_json_fits_its_schema() {
         assert_eq!(output["version"], 1);
         output["surprise"] = true.into();
         assert!(!validator.is_valid(&output), "{name} takes anything");
+    }
+}
+
+const COMMAND: &str = "\
+//- /csk-skill.json
+{\"schema_version\": 3, \"commands\": {\"tool\": {\"type\": \"script\", \"unix_path\": \"scripts/tool\"}, \"vcs\": {\"type\": \"system\", \"command\": \"git\"}}, \"capabilities\": {\"network\": [\"a.test\"]}}
+//- /scripts/tool
+#!/bin/sh
+echo one
+";
+
+/// What runs is compared as well as what is read.
+#[test]
+fn diff_shows_what_a_command_would_do_and_what_a_program_is_needed_for() {
+    let world = World::bare();
+    world.repo("rev", &format!("{}{COMMAND}", SKILL.replace("name: pdf", "name: rev")));
+    world.skillfile(r#"{"name": "rev", "branch": "main"}"#);
+    // Nothing is installed yet: all of it is new.
+    let run = world.csk("diff --project app");
+    for told in
+        ["+ command tool", "+ needs the program git", "+ network: a.test", "added runtime/bin/tool"]
+    {
+        assert!(run.stdout.contains(told), "{told}: {}", run.stdout);
+    }
+    world.install();
+    world.commit("rev", "//- /scripts/tool\n#!/bin/sh\necho other\n");
+    let run = world.csk("diff rev --project app --all-files --check");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stdout.contains("changed runtime/bin/tool"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("-echo one") && run.stdout.contains("+echo other"),
+        "{}",
+        run.stdout
+    );
+    let manifest = COMMAND.replace("\"command\": \"git\"", "\"command\": \"sh\"");
+    world.commit("rev", &manifest);
+    let run = world.csk("diff rev --project app");
+    assert!(
+        run.stdout.contains("+ needs the program sh")
+            && run.stdout.contains("- needs the program git"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn edits_of_commands_of_copies_and_of_removed_skills_are_seen() {
+    let world = World::bare();
+    world.repo("rev", &format!("{}{COMMAND}", SKILL.replace("name: pdf", "name: rev")));
+    world.skillfile(r#"{"name": "rev", "branch": "main"}"#);
+    world.install();
+    let tool = fs::canonicalize(world.app(".agents/bin/tool")).unwrap();
+    fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    fs::write(&tool, "#!/bin/sh\necho mine\n").unwrap();
+    let run = world.csk("diff --local --project app --check");
+    assert!(run.code == Some(1) && run.stdout.contains("runtime/bin/tool"), "{}", run.stdout);
+    let run = world.csk("install app");
+    let kept = world.home().join(".cocoaskills/backups/rev@runtime-0/bin/tool");
+    assert!(run.stderr.contains("were kept in"), "{}{}", run.stdout, run.stderr);
+    assert!(world.read(&kept).contains("echo mine"));
+    assert!(world.read(&tool).contains("echo one"));
+    // A copy in the folder of an agent.
+    let world = World { env: world.env.var("CSK_ADAPTER_MODE", "copy") };
+    world.install();
+    fs::write(world.app(".claude/skills/rev/SKILL.md"), "mine\n").unwrap();
+    let run = world.csk("diff --local --project app --check");
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(run.stdout.contains("changed .claude/skills/rev/SKILL.md"), "{}", run.stdout);
+    // One that is not declared any more, before the next install takes it away.
+    fs::write(world.installed("rev/SKILL.md"), "mine\n").unwrap();
+    assert_eq!(world.csk("remove rev --project app").code, Some(0));
+    let run = world.csk("diff --local --project app --check");
+    assert!(run.code == Some(1) && run.stdout.contains("changed SKILL.md"), "{}", run.stdout);
+}
+
+#[test]
+fn what_cannot_be_copied_is_not_taken_away() {
+    let world = World::new();
+    world.install();
+    let pipe = world.installed("pdf/pipe");
+    assert_eq!(world.env.run_args("mkfifo", &[pipe.to_str().unwrap()]).code, Some(0));
+    world.install();
+    let kept = fs::read_dir(world.app(".agents/backups")).unwrap().next().unwrap().unwrap();
+    assert!(fs::symlink_metadata(kept.path().join("pipe")).is_ok());
+    assert!(fs::symlink_metadata(&pipe).is_err() && world.installed("pdf/SKILL.md").is_file());
+}
+
+/// A stranger can write lines that no two versions share.
+#[test]
+fn texts_that_have_nothing_in_common_are_compared_in_time() {
+    let world = World::bare();
+    let text = |salt: u64| {
+        let mut state = salt;
+        let mut text = "---\nname: odd\ndescription: d\n---\n".to_owned();
+        for _ in 0..120_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(salt);
+            text.push(char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap()));
+            text.push('\n');
+        }
+        text
+    };
+    world.repo("odd", "//- /SKILL.md\n---\nname: odd\ndescription: d\n---\n");
+    world.env.write("skills/odd/SKILL.md", text(1).as_bytes());
+    world.commit("odd", "");
+    world.skillfile(r#"{"name": "odd", "branch": "main"}"#);
+    world.install();
+    world.env.write("skills/odd/SKILL.md", text(3).as_bytes());
+    world.commit("odd", "");
+    let start = std::time::Instant::now();
+    assert!(world.csk("diff --project app").stdout.contains("changed SKILL.md"));
+    assert!(start.elapsed() < std::time::Duration::from_secs(30), "it ends");
+    // What is no text is not shown line by line.
+    fs::write(world.installed("odd/SKILL.md"), vec![0; 10_000]).unwrap();
+    let run = world.csk("diff --local --project app");
+    assert!(
+        run.stdout.len() < 1000 && run.stdout.contains("changed SKILL.md"),
+        "{}",
+        run.stdout.len()
+    );
+}
+
+/// The user's own scope is looked at, locked and verified by the same words as a project.
+#[test]
+fn the_global_scope_has_the_same_verbs() {
+    let world = World::new();
+    assert_eq!(world.csk("global add pdf --tag v1").code, Some(0));
+    assert_eq!(world.csk("global install").code, Some(0));
+    for arguments in [
+        "outdated --global",
+        "diff --global",
+        "lock --global",
+        "verify --global",
+        "status --global",
+    ] {
+        let run = world.csk(arguments);
+        assert_eq!(run.code, Some(0), "{arguments}: {}{}", run.stdout, run.stderr);
+    }
+    assert!(world.home().join(".cocoaskills/global/Skillfile.lock").is_file());
+    let skill = world.home().join(".cocoaskills/global/.agents/skills/pdf/SKILL.md");
+    fs::write(skill, "mine\n").unwrap();
+    let run = world.csk("diff --local --global --check");
+    assert!(run.code == Some(1) && run.stdout.contains("changed SKILL.md"), "{}", run.stdout);
+    let run = world.csk("doctor app");
+    assert!(run.stdout.contains("csk diff --local pdf --global"), "{}", run.stdout);
+}
+
+#[test]
+fn a_reference_that_is_gone_upstream_is_told() {
+    let world = world();
+    world.git("origin", "tag -d v1");
+    let run = world.csk("outdated app");
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("its origin has no tag `v1`"), "{}", run.stderr);
+}
+
+/// One project that cannot be read is told, in data as well, and stops no other.
+#[test]
+fn what_cannot_be_read_is_never_passed_over() {
+    let world = World::new();
+    world.install();
+    fs::create_dir_all(world.home().join(".cocoaskills/global")).unwrap();
+    fs::write(world.home().join(".cocoaskills/global/Skillfile.json"), "{").unwrap();
+    let run = world.csk("doctor app");
+    assert!(
+        run.code == Some(1) && run.stdout.contains("global/Skillfile.json:1:"),
+        "{}",
+        run.stdout
+    );
+    let run = world.csk("why pdf");
+    assert!(run.code == Some(1) && run.stdout.contains("a skill"), "{}", run.stdout);
+    assert!(run.stderr.contains("global/Skillfile.json"), "{}", run.stderr);
+    fs::remove_file(world.home().join(".cocoaskills/global/Skillfile.json")).unwrap();
+    let other = world.env.path("other");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("Skillfile.json"), "{").unwrap();
+
+    let config = world.read(world.home().join(".cocoaskills/config.json")).replace(
+        "\"projects\": {",
+        &format!("\"projects\": {{\"other\": {{\"path\": \"{}\"}}, ", other.display()),
+    );
+    fs::write(world.home().join(".cocoaskills/config.json"), config).unwrap();
+    for (arguments, code) in [
+        ("outdated --all --json", Some(1)),
+        ("doctor --all --json", Some(1)),
+        ("diff --json", Some(1)),
+    ] {
+        let run = world.csk(arguments);
+        assert_eq!(run.code, code, "{arguments}: {}", run.stderr);
+        assert!(run.stdout.contains("Skillfile.json:1:"), "{arguments}: {}", run.stdout);
     }
 }
