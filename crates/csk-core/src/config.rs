@@ -78,6 +78,8 @@ pub struct Config {
     pub projects: BTreeMap<Identifier, ProjectEntry>,
     /// The keys that the system's config locks.
     pub locked: BTreeSet<String>,
+    /// The keys that come from the environment, which stands before the project.
+    pub from_environment: BTreeSet<&'static str>,
 }
 
 /// A configured project.
@@ -107,6 +109,7 @@ impl Config {
             agents: Agents::default(),
             projects: BTreeMap::new(),
             locked: BTreeSet::new(),
+            from_environment: BTreeSet::new(),
         }
     }
 
@@ -142,8 +145,8 @@ impl Config {
         if self.audit != AuditMode::Off {
             fields.insert("audit", self.audit.as_str().into());
         }
-        if self.allow_local_sources {
-            fields.insert("allow_local_sources", true.into());
+        if self.allow_local_sources || self.is_locked("allow_local_sources") {
+            fields.insert("allow_local_sources", self.allow_local_sources.into());
         }
         if !self.agents.custom().is_empty() {
             let agent = |agent: &Agent| {

@@ -84,7 +84,7 @@ impl Config {
             let base = system.filter(|system| system.sets("skills_root"));
             let mut config = fields(object, home, base.map(|system| &system.config))?;
             let Some(system) = system else { return Some(config) };
-            let from = &system.config;
+            let (own, from) = (config.clone(), &system.config);
             let wins = |key: &str| {
                 from.locked.contains(key) || (system.sets(key) && !places.contains_key(key))
             };
@@ -110,12 +110,14 @@ impl Config {
             if wins("allow_local_sources") || is_refused {
                 config.allow_local_sources = from.allow_local_sources;
             }
-            config.audit = if wins("audit") { from.audit } else { config.audit.max(from.audit) };
+            // The strictest of all, locked or not.
+            config.audit = config.audit.max(from.audit);
             config.locked = from.locked.clone();
             if is_refused {
                 config.locked.insert("allow_local_sources".to_owned());
             }
-            for (key, place) in places.iter().filter(|(key, _)| from.locked.contains(**key)) {
+            let is_other = |key: &str| from.locked.contains(key) && differs(key, &own, &config);
+            for (key, place) in places.iter().filter(|(key, _)| is_other(key)) {
                 let file = &system.file;
                 let message =
                     format!("`{key}` is locked by {file}, and what stands here is ignored");
@@ -128,5 +130,24 @@ impl Config {
     /// Returns true if the system's config locks a key.
     pub fn is_locked(&self, key: &str) -> bool {
         self.locked.contains(key)
+    }
+
+    /// Returns true if a key comes before what a project says.
+    pub fn is_before_projects(&self, key: &str) -> bool {
+        self.is_locked(key) || self.from_environment.contains(key)
+    }
+}
+
+/// Returns true if two configs say different things under a key that can be locked.
+fn differs(key: &str, one: &Config, other: &Config) -> bool {
+    match key {
+        "skills_root" => one.skills_root != other.skills_root,
+        "preferred_locale" => one.preferred_locale != other.preferred_locale,
+        "default_agents" => one.default_agents != other.default_agents,
+        "adapter_mode" => one.adapter_mode != other.adapter_mode,
+        "worktree_alias_pattern" => one.worktree_alias_pattern != other.worktree_alias_pattern,
+        "allow_local_sources" => one.allow_local_sources != other.allow_local_sources,
+        "audit" => one.audit != other.audit,
+        _ => one.agents != other.agents,
     }
 }

@@ -63,6 +63,9 @@ pub(crate) struct Context {
     system_config: Option<AbsPath>,
 }
 
+/// A config of a user who sets nothing.
+const EMPTY_CONFIG: &str = "{\n  \"schema_version\": 1\n}\n";
+
 /// The config for everybody on the machine.
 const SYSTEM_CONFIG: &str = "/etc/cocoaskills/config.json";
 
@@ -99,6 +102,7 @@ impl Overrides {
             && may("preferred_locale", "CSK_LOCALE", config)
         {
             config.preferred_locale = Some(locale.clone());
+            config.from_environment.insert("preferred_locale");
         }
         if let Some(agents) = &self.agents
             && may("default_agents", "CSK_AGENTS", config)
@@ -116,6 +120,7 @@ impl Overrides {
                 });
             }
             config.default_agents = ids;
+            config.from_environment.insert("default_agents");
         }
         if let Some(word) = &self.adapter_mode
             && may("adapter_mode", "CSK_ADAPTER_MODE", config)
@@ -124,13 +129,13 @@ impl Overrides {
             config.adapter_mode = AdapterMode::parse(word)
                 .ok_or_else(|| wrong("CSK_ADAPTER_MODE", word, expected))?;
         }
-        if let Some(word) = &self.audit
-            && may("audit", "CSK_AUDIT", config)
-        {
+        if let Some(word) = &self.audit {
             let expected = "off, advisory or strict";
             let mode = AuditMode::parse(word).ok_or_else(|| wrong("CSK_AUDIT", word, expected))?;
-            // It can only be made stricter.
-            config.audit = config.audit.max(mode);
+            // It can be made stricter, locked or not, and nothing else.
+            if mode >= config.audit || may("audit", "CSK_AUDIT", config) {
+                config.audit = config.audit.max(mode);
+            }
         }
         Ok(ignored)
     }
@@ -205,15 +210,19 @@ impl Context {
     /// Reads the config, which must be there.
     pub(crate) fn config(&mut self) -> Result<Config, Failure> {
         let path = self.config_path.clone();
+        let system = self.system_config()?;
         let text = match fs::read_to_string(path.as_path()) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Failure::usage(format!("there is no config at {path}"))
-                    .with_hint("run `csk bootstrap` to make one"));
+                // Where the system says where skills come from, nobody needs a file of his own.
+                if system.as_ref().is_none_or(|system| !system.sets("skills_root")) {
+                    return Err(Failure::usage(format!("there is no config at {path}"))
+                        .with_hint("run `csk bootstrap` to make one"));
+                }
+                EMPTY_CONFIG.to_owned()
             }
             Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
         };
-        let system = self.system_config()?;
         let home = self.user_home.as_ref();
         let (config, problems) = Config::parse_over(path.as_str(), &text, home, system.as_ref());
         let Some(mut config) = config else { return Err(Failure::File { text, problems }) };
@@ -233,9 +242,12 @@ impl Context {
     /// Reads the system's config, if there is one.
     fn system_config(&self) -> Result<Option<SystemConfig>, Failure> {
         let usual = AbsPath::new(SYSTEM_CONFIG).ok();
-        // Another one counts only where there is none for everybody.
-        let path =
-            usual.filter(|path| path.as_path().exists()).or_else(|| self.system_config.clone());
+        // Another one counts only where there is none for everybody. One that cannot even be looked at is there.
+        let is_there = |path: &AbsPath| {
+            !fs::symlink_metadata(path.as_path())
+                .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let path = usual.filter(is_there).or_else(|| self.system_config.clone());
         let Some(path) = path else { return Ok(None) };
         let text = match fs::read_to_string(path.as_path()) {
             Ok(text) => text,
@@ -277,7 +289,11 @@ impl Context {
         entry: Option<&ProjectEntry>,
     ) -> Result<(), Failure> {
         let unreadable = || Failure::usage(format!("cannot read {}", self.config_path));
-        let text = fs::read_to_string(self.config_path.as_path()).map_err(|_| unreadable())?;
+        let text = match fs::read_to_string(self.config_path.as_path()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => EMPTY_CONFIG.to_owned(),
+            Err(_) => return Err(unreadable()),
+        };
         self.save(&edit_project(&text, alias, entry).ok_or_else(unreadable)?)
     }
 
@@ -322,7 +338,11 @@ impl Context {
             home: self.home.clone(),
             skills_root: config.skills_root.clone(),
             agents: config.agents.clone(),
-            local: if is_allowed { LocalSources::Allowed } else { LocalSources::Refused },
+            local: match (is_allowed, config.is_locked("allow_local_sources")) {
+                (true, _) => LocalSources::Allowed,
+                (false, true) => LocalSources::Forbidden,
+                (false, false) => LocalSources::Refused,
+            },
             lock_timeout: self.lock_timeout.unwrap_or(Lock::TIMEOUT),
             source_timeout: self.lock_timeout.unwrap_or(TIME_LIMIT),
             now: self.time(),

@@ -40,7 +40,8 @@ fn the_nearest_layer_wins() {
     assert_eq!(shown(&world)["default_agents"][0], "zed");
     let world = with(world, "CSK_ADAPTER_MODE", "symlink");
     assert_eq!(shown(&world)["adapter_mode"], "symlink");
-    // The project comes before the user's file.
+    // The project comes before the user's file, and after the environment.
+    let world = with(world, "CSK_AGENTS", "");
     world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["qwen-code"], "skills": [{"name": "pdf", "tag": "v1"}]}"#);
     assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
     assert!(world.app(".qwen/skills/pdf").exists() && !world.app(".claude/skills/pdf").exists());
@@ -68,7 +69,7 @@ fn what_is_locked_is_locked_for_everybody() {
         (&"copy".into(), &"zed".into())
     );
     assert_eq!(config["audit"], "advisory", "it can only be made stricter");
-    assert_eq!(config["allow_local_sources"], Value::Null, "it was refused for everybody");
+    assert_eq!(config["allow_local_sources"], false, "it was refused for everybody");
     // Neither the environment nor a project opens it.
     let world = with(world, "CSK_ADAPTER_MODE", "symlink");
     let run = world.csk("config show");
@@ -110,4 +111,72 @@ fn a_system_file_that_cannot_be_used_stops_everything() {
     std::fs::write(world.home().join(".cocoaskills/config.json"), r#"{"schema_version": 1}"#)
         .unwrap();
     assert_eq!(shown(&world)["skills_root"], root.env.path("skills").display().to_string());
+}
+
+/// The order is: command line, environment, project, user, system.
+#[test]
+fn the_environment_comes_before_the_project() {
+    let world = World::new();
+    world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["qwen-code"], "locale": "fr", "skills": [{"name": "pdf", "tag": "v1"}]}"#);
+    let world = with(world, "CSK_AGENTS", "kiro-cli");
+    let world = with(world, "CSK_LOCALE", "ru");
+    assert_eq!(world.csk("install app --fix-gitignore").code, Some(0));
+    assert!(world.app(".kiro/skills/pdf").exists() && !world.app(".qwen/skills/pdf").exists());
+    let marker = world.read(world.installed("pdf/.csk-install.json"));
+    assert!(marker.contains("\"locale\": \"ru\""), "{marker}");
+}
+
+#[test]
+fn what_a_lock_takes_from_a_project_is_told() {
+    let world = world(
+        r#"{"schema_version": 1, "default_agents": ["zed"], "preferred_locale": "de", "locked": ["default_agents", "preferred_locale"]}"#,
+    );
+    world.env.write("app/Skillfile.json", br#"{"schema_version": 1, "agents": ["gemini"], "locale": "fr", "skills": [{"name": "pdf", "tag": "v1"}]}"#);
+    let run = world.csk("status app");
+    for told in ["`agents` is ignored", "`locale` is ignored", "locks `default_agents`"] {
+        assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+    }
+    // What says the same as the lock is no news.
+    world.config(r#", "preferred_locale": "de""#);
+    let run = world.csk("config show");
+    assert!(!run.stderr.contains("preferred_locale"), "{}", run.stderr);
+}
+
+#[test]
+fn a_lock_never_loosens_what_is_about_safety() {
+    for system in [
+        r#"{"schema_version": 1, "locked": ["audit"]}"#,
+        r#"{"schema_version": 1, "audit": "advisory", "locked": ["audit"]}"#,
+    ] {
+        let world = world(system);
+        world.config(r#", "audit": "strict""#);
+        assert_eq!(shown(&world)["audit"], "strict", "{system}");
+        world.config("");
+        let world = with(world, "CSK_AUDIT", "strict");
+        assert_eq!(shown(&world)["audit"], "strict", "{system}");
+    }
+    let world = world(r#"{"schema_version": 1, "allow_local_sources": false}"#);
+    world.config(r#", "allow_local_sources": true"#);
+    assert_eq!(shown(&world)["allow_local_sources"], false);
+    let world = with(world, "CSK_ALLOW_FILE", "1");
+    let url = world.env.path("skills/pdf").display().to_string();
+    let run = world.csk(&format!("add other --git {url} --tag v1 --project app"));
+    assert!(run.stderr.contains("is false for everybody on this machine"), "{}", run.stderr);
+    // One that is there and cannot be read is not the same as none.
+    let path = world.env.path("nowhere.json").display().to_string();
+    let world = with(world, "CSK_SYSTEM_CONFIG", &path);
+    assert_eq!(world.csk("config show").code, Some(2));
+}
+
+#[test]
+fn a_system_that_says_where_skills_are_is_enough() {
+    let other = World::new();
+    let world = world(&format!(
+        r#"{{"schema_version": 1, "skills_root": "{}"}}"#,
+        other.env.path("skills").display()
+    ));
+    std::fs::remove_file(world.home().join(".cocoaskills/config.json")).unwrap();
+    let run = world.csk("project add app app");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(world.csk("install app").code, Some(0));
 }
