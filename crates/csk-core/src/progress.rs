@@ -12,6 +12,11 @@ pub enum Work<'a> {
         /// From where, without a password.
         url: &'a str,
     },
+    /// The origin of a repository is asked what it has.
+    Ask {
+        /// Which.
+        source: &'a str,
+    },
     /// A repository is fetched.
     Fetch {
         /// Its folder's name.

@@ -35,6 +35,16 @@ pub(crate) fn skills() -> Vec<String> {
     found.into_iter().flat_map(|file| file.skills).map(|skill| skill.name.to_string()).collect()
 }
 
+/// Returns the skills of the global scope.
+pub(crate) fn global_skills() -> Vec<String> {
+    let found = read().and_then(|(context, config)| {
+        let path = context.home.join("global").join(SKILLFILE);
+        let text = read_text(&path).ok()??;
+        Skillfile::parse(path.as_str(), &text, &config.agents).0
+    });
+    found.into_iter().flat_map(|file| file.skills).map(|skill| skill.name.to_string()).collect()
+}
+
 /// Returns the repositories under skills_root.
 pub(crate) fn repositories() -> Vec<String> {
     let root = read().map(|(_, config)| config.skills_root);

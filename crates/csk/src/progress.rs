@@ -21,10 +21,13 @@ impl csk_core::Progress for Progress {
         let line = match work {
             Work::Clone { source, url } => {
                 let (what, detail) = (format!("cloning {source}"), format!("from {url}"));
-                self.0.begin(&what, &detail, Elsewhere::Line)
+                self.0.begin(&what, &detail, Elsewhere::Nothing)
             }
             Work::Fetch { source } => {
-                self.0.begin(&format!("fetching {source}"), "", Elsewhere::Line)
+                self.0.begin(&format!("fetching {source}"), "", Elsewhere::Nothing)
+            }
+            Work::Ask { source } => {
+                self.0.begin(&format!("asking the origin of {source}"), "", Elsewhere::Nothing)
             }
             Work::Project { alias } => {
                 self.0.begin(&format!("installing into {alias}"), "", Elsewhere::Nothing)

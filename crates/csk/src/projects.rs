@@ -10,11 +10,12 @@ use csk_core::project::{checkout, find_root};
 use csk_core::{AbsPath, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, read_text};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 
+use crate::commands::global;
 use crate::context::Context;
 use crate::failure::{Failure, rendered};
 
 /// Which projects a command is about.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Selection {
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
     #[arg(value_name = "TARGET", add = term::names(crate::known::projects))]
@@ -22,14 +23,29 @@ pub(crate) struct Selection {
     /// All configured projects
     #[arg(long, conflicts_with = "target")]
     pub(crate) all: bool,
+    /// The global scope
+    #[arg(long, conflicts_with_all = ["target", "all"])]
+    pub(crate) global: bool,
 }
 
 /// The projects that were meant.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Selected {
     pub(crate) targets: Vec<Target>,
     /// Whether a project could not be read; the others go on.
     pub(crate) failed: bool,
+    /// Whether a project has no Skillfile.json, which was told.
+    pub(crate) is_skipped: bool,
+    /// What cannot be read, by project.
+    pub(crate) unreadable: Vec<Unreadable>,
+}
+
+/// A project whose files cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) alias: String,
+    pub(crate) root: AbsPath,
+    pub(crate) problems: Vec<Diagnostic>,
 }
 
 /// A project before its Skillfile is read.
@@ -57,12 +73,48 @@ pub(crate) enum Read {
     },
 }
 
-/// Finds the projects and reads their Skillfiles.
+impl Unreadable {
+    /// Returns what is wrong, on one line.
+    pub(crate) fn words(&self) -> String {
+        let problem = self.problems.first().map(located).unwrap_or_default();
+        format!("{}: {problem}", self.alias)
+    }
+}
+
+/// Returns a problem with its place, on one line.
+pub(crate) fn located(problem: &Diagnostic) -> String {
+    let place = problem.span.map(|span| format!(":{}:{}", span.start.line, span.start.column));
+    format!("{}{}: {}", problem.file, place.unwrap_or_default(), problem.message)
+}
+
+/// Finds the projects and reads their Skillfiles. There must be one: to do nothing is no success.
 pub(crate) fn select(
     context: &mut Context,
     config: &Config,
     selection: &Selection,
 ) -> Result<Selected, Failure> {
+    let selected = select_any(context, config, selection)?;
+    if !selected.targets.is_empty() || selected.failed || selected.is_skipped {
+        return Ok(selected);
+    }
+    let no_project = if selection.all {
+        "no project is configured".to_owned()
+    } else {
+        format!("there is no {SKILLFILE} in or above {}, and no project is configured", context.cwd)
+    };
+    Err(Failure::usage(no_project)
+        .with_hint("`csk init` makes one here; `csk project add ALIAS PATH` names one elsewhere"))
+}
+
+/// As [`select`]; there may be none.
+pub(crate) fn select_any(
+    context: &mut Context,
+    config: &Config,
+    selection: &Selection,
+) -> Result<Selected, Failure> {
+    if selection.global {
+        return global::selected(context, config);
+    }
     let places = places(context, config, selection)?;
     let global = clean(&context.home.join("global"));
     if places.iter().any(|place| clean(&place.root) == global) {
@@ -70,7 +122,7 @@ pub(crate) fn select(
             .with_hint("use `csk global`"));
     }
     let is_one = places.len() == 1;
-    let mut selected = Selected { targets: Vec::new(), failed: false };
+    let mut selected = Selected::default();
     // Two aliases of one folder are one project.
     let mut seen = BTreeSet::new();
     for place in places.into_iter().filter(|place| seen.insert(clean(&place.root))) {
@@ -80,9 +132,11 @@ pub(crate) fn select(
             Read::Good { file, lock, text, warnings } => {
                 let words = rendered(&text, &warnings, &context.ui);
                 context.ui.error(&words)?;
+                tell_locked(context, config, &name, (&place, &file))?;
                 selected.targets.push(Target { lock, ..target(&place, file, config) });
             }
             Read::Missing => {
+                selected.is_skipped = true;
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
             }
             Read::Bad { text, problems } if is_one => return Err(Failure::File { text, problems }),
@@ -93,10 +147,33 @@ pub(crate) fn select(
                     if problem.file.ends_with(LOCKFILE) { LOCKFILE } else { SKILLFILE }
                 });
                 context.ui.error(&format!("{words}{name}: {file} cannot be used\n"))?;
+                selected.unreadable.push(Unreadable { alias: name, root: place.root, problems });
             }
         }
     }
     Ok(selected)
+}
+
+/// Tells what of a project counts for nothing, since it is locked.
+fn tell_locked(
+    context: &mut Context,
+    config: &Config,
+    name: &str,
+    (place, file): (&Place, &Skillfile),
+) -> Result<(), Failure> {
+    let own = [&file.agents, &place.agents].into_iter().find(|ids| !ids.is_empty());
+    let other_agents = own.is_some_and(|own| *own != config.default_agents);
+    let other_locale = file.locale.is_some() && file.locale != config.preferred_locale;
+    for (key, lock, is_other) in
+        [("agents", "default_agents", other_agents), ("locale", "preferred_locale", other_locale)]
+    {
+        if is_other && config.is_locked(lock) {
+            context.ui.error(&format!(
+                "warning: {name}: `{key}` is ignored: the system's config locks `{lock}`\n"
+            ))?;
+        }
+    }
+    Ok(())
 }
 
 /// Finds the projects.
@@ -192,9 +269,9 @@ pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target 
     let pattern = config.worktree_alias_pattern.as_deref();
     let named = || checkout(&place.root, file.project_alias.as_ref(), pattern).checkout_alias;
     let alias = place.alias.as_ref().map_or_else(named, Identifier::to_string);
-    // What is locked for everybody is not the project's to choose.
+    // What is locked for everybody, or said in the environment, is not the project's to choose.
     let own = [&file.agents, &place.agents];
-    let own = own.into_iter().filter(|_| !config.is_locked("default_agents"));
+    let own = own.into_iter().filter(|_| !config.is_before_projects("default_agents"));
     let ids = own.chain([&config.default_agents]).find(|ids| !ids.is_empty());
     let agents = ids.into_iter().flatten().filter_map(|id| config.agents.find(id)).collect();
     Target {
@@ -206,7 +283,7 @@ pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target 
         adapter_mode: config.adapter_mode,
         locale: file
             .locale
-            .filter(|_| !config.is_locked("preferred_locale"))
+            .filter(|_| !config.is_before_projects("preferred_locale"))
             .or_else(|| config.preferred_locale.clone()),
         skills: file.skills,
         lock: None,

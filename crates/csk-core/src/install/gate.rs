@@ -119,7 +119,12 @@ pub fn unignored(target: &Target) -> Result<Vec<String>, ProjectError> {
 fn probes<'a>(target: &Target, entry: &'a String) -> Vec<(&'a String, String)> {
     let below: Vec<String> = if entry == ".agents/" {
         let own = OWN.iter().map(|folder| format!("{folder}/"));
-        let skills = target.skills.iter().map(|skill| format!("{SKILLS}/{}/SKILL.md", skill.name));
+        // Git refuses to look behind a link that somebody put in the place of a skill.
+        let is_link = |path: &str| target.root.join(path).as_path().is_symlink();
+        let skills = target.skills.iter().map(|skill| {
+            let folder = format!("{SKILLS}/{}", skill.name);
+            if is_link(&folder) { folder } else { format!("{folder}/SKILL.md") }
+        });
         own.map(|folder| format!("{folder}.csk-probe")).chain(skills).collect()
     } else {
         let ledger = std::iter::once(format!("{entry}{}", crate::LEDGER_FILE));

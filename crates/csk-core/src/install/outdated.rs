@@ -89,14 +89,18 @@ pub fn outdated(
                 let skill = target.skills.iter().find(|skill| skill.name == group.name)?;
                 let failed = group.error.as_ref().map(ToString::to_string);
                 let known = known.get(&skill.source)?;
+                let there = known.is_remote.then(|| named(&known.refs, &skill.reference)).flatten();
+                let (kind, name) = (skill.reference.kind, &skill.reference.name);
+                let is_gone = known.is_remote && kind != RefKind::Revision && there.is_none();
+                let gone = is_gone.then(|| format!("its origin has no {} `{name}`", kind.as_str()));
                 Some(Standing {
                     name: skill.name.clone(),
                     reference: skill.reference.clone(),
                     installed: group.installed.clone(),
                     here: group.commit.clone(),
-                    there: known.is_remote.then(|| named(&known.refs, &skill.reference)).flatten(),
+                    there,
                     newest: newest(&known.refs, skill),
-                    error: failed.or_else(|| known.error.clone()),
+                    error: failed.or_else(|| known.error.clone()).or(gone),
                 })
             });
             Ok(standings.collect())
@@ -124,7 +128,7 @@ fn look(
     }
     let asked = origin(&path).and_then(|url| {
         let Some(url) = url else { return Ok(None) };
-        let running = progress.begin(Work::Fetch { source: source.as_str() });
+        let running = progress.begin(Work::Ask { source: source.as_str() });
         remote_refs(&path, &url, environment.local, running.as_ref()).map(Some)
     });
     match asked {

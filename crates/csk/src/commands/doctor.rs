@@ -13,15 +13,15 @@ use csk_core::install::{
     BIN, Caller, Label, Mode, SKILLS, Target, cache_size, collect, status as look, unignored,
 };
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
-use csk_core::{AbsPath, Config, Scope};
+use csk_core::{AbsPath, Config, LEDGER_FILE, ProjectEntry, Scope, work_tree};
 use serde_json::Value;
-use skill::Diagnostic;
+use skill::{Diagnostic, Identifier};
 use term::{counted, safe_line};
 
 use crate::commands::global;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selection, select};
+use crate::projects::{Selection, located, select_any};
 
 const AFTER: &str = "\
 Purpose: looks for what stands in the way, and says what to do about each: git, the config, repositories, files that git does \
@@ -75,8 +75,9 @@ impl Findings {
     /// Notes every problem of a file.
     fn malformed(&mut self, check: &str, problems: Vec<Diagnostic>) {
         for problem in problems {
+            let message = located(&problem);
             let fix = problem.hint.unwrap_or_else(|| format!("mend {}", problem.file));
-            self.problem(check, problem.message, fix);
+            self.problem(check, message, fix);
         }
     }
 
@@ -173,26 +174,50 @@ fn configured(config: &Config, found: &mut Findings) {
     }
 }
 
-fn targets(
+/// Returns the projects, and the global scope where it is not asked for anyway. What cannot be read is a finding.
+fn scopes(
     context: &mut Context,
     config: &Config,
     args: &DoctorArgs,
     found: &mut Findings,
-) -> Result<(), Failure> {
-    let mut targets = match select(context, config, &args.selection) {
-        Ok(selected) => selected.targets,
+) -> Result<(Vec<Target>, Option<Target>), Failure> {
+    let targets = match select_any(context, config, &args.selection) {
+        Ok(selected) => {
+            for unreadable in selected.unreadable {
+                found.malformed("skillfile", unreadable.problems);
+            }
+            selected.targets
+        }
         Err(Failure::File { problems, .. }) => {
             found.malformed("skillfile", problems);
             Vec::new()
         }
         Err(other) => return Err(other),
     };
-    let global = global::target_if_there(context, config);
+    let global = match global::target_if_there(context, config) {
+        Ok(global) => global,
+        Err(Failure::File { problems, .. }) => {
+            found.malformed("skillfile", problems);
+            None
+        }
+        Err(other) => return Err(other),
+    };
+    Ok((targets, global.filter(|_| !args.selection.global)))
+}
+
+fn targets(
+    context: &mut Context,
+    config: &Config,
+    args: &DoctorArgs,
+    found: &mut Findings,
+) -> Result<(), Failure> {
+    let (mut targets, global) = scopes(context, config, args, found)?;
     for target in &targets {
-        ignored(target, found);
+        ignored(target, &called(config, target), found);
         twice(target, global.as_ref(), found);
     }
     targets.extend(global);
+    let called = |target: &Target| called(config, target);
     let plans = look(&context.environment(config), &targets);
     let mut has_commands = false;
     for (target, plan) in targets.iter().zip(plans) {
@@ -200,11 +225,18 @@ fn targets(
         let install = if target.scope == Scope::Global {
             "csk global install".to_owned()
         } else {
-            format!("csk install {}", target.alias)
+            format!("csk install {}", called(target))
         };
         match plan {
             Err(error) => {
-                let fix = error.hint().map_or(install, ToString::to_string);
+                let text = error.to_string();
+                let fix = match error.hint() {
+                    Some(hint) => hint.to_owned(),
+                    None if text.contains(LEDGER_FILE) => {
+                        "move the file away; what is in its folder counts as yours then".to_owned()
+                    }
+                    None => install,
+                };
                 found.problem("install", format!("{}: {error}", target.alias), fix);
             }
             Ok(plan) => {
@@ -217,10 +249,11 @@ fn targets(
                         }
                         (Label::UpToDate, None) => {}
                         (Label::ContentDrift(None), None) => {
-                            let fix = format!(
-                                "csk diff --local {} --project {}",
-                                group.name, target.alias
-                            );
+                            let scope = match target.scope {
+                                Scope::Global => "--global".to_owned(),
+                                Scope::Project => format!("--project {}", called(target)),
+                            };
+                            let fix = format!("csk diff --local {} {scope}", group.name);
                             found.problem("install", message("was edited".to_owned()), format!("{fix} shows it; {install} keeps it in the backups and puts the skill back"));
                         }
                         (Label::ContentDrift(Some(what)), None) => {
@@ -260,8 +293,31 @@ fn targets(
     Ok(())
 }
 
+/// Returns what a project is called on the command line: its alias if it is configured, else its path.
+fn called(config: &Config, target: &Target) -> String {
+    let is_it = |(alias, entry): (&Identifier, &ProjectEntry)| {
+        alias.as_str() == target.alias && entry.path == target.root
+    };
+    if config.projects.iter().any(is_it) {
+        return target.alias.clone();
+    }
+    let path = target.root.as_str();
+    let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
 /// Looks at what git ignores of what csk writes.
-fn ignored(target: &Target, found: &mut Findings) {
+fn ignored(target: &Target, name: &str, found: &mut Findings) {
+    match work_tree(&target.root) {
+        Ok(true) => {}
+        Ok(false) => {
+            return found.ok("ignored", format!("{} is in no git repository", target.alias));
+        }
+        Err(error) => {
+            let message = format!("{}: {error}", target.alias);
+            return found.note("ignored", message, "see what git says there");
+        }
+    }
     match unignored(target) {
         Err(error) => {
             found.note("ignored", format!("{}: {error}", target.alias), "see what git says there");
@@ -286,7 +342,7 @@ fn ignored(target: &Target, found: &mut Findings) {
             found.problem(
                 "ignored",
                 format!("{}: git does not ignore {}", target.alias, open.join(", ")),
-                format!("csk install {} --fix-gitignore", target.alias),
+                format!("csk install {name} --fix-gitignore"),
             );
         }
     }
@@ -347,7 +403,7 @@ fn links(target: &Target, found: &mut Findings) {
         None => target.adapter_base.join(folder),
     };
     let mut folders: Vec<AbsPath> = target.adapters().iter().map(base).collect();
-    folders.push(target.root.join(BIN));
+    folders.extend([target.root.join(BIN), target.skills_folder()]);
     for folder in folders {
         let entries = fs::read_dir(folder.as_path()).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {

@@ -57,7 +57,7 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> Result<u8, Failure
         })?,
         Some(target) => {
             let config = context.config()?;
-            let selection = Selection { target: Some(target.clone()), all: false };
+            let selection = Selection { target: Some(target.clone()), ..Selection::default() };
             let place = places(context, &config, &selection)?.pop();
             place.ok_or_else(|| Failure::usage(format!("there is no project `{target}`")))?.root
         }

@@ -10,7 +10,7 @@ use term::safe_line;
 use crate::commands::add::{SkillFlags, add_to, remove_from};
 use crate::commands::install::{InstallFlags, install_into, network};
 use crate::commands::status::{StatusFlags, show_status};
-use crate::commands::update::update_all;
+use crate::commands::update::{UpdateArgs, refuse_offline, update_all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::projects::{Place, Read, Selected, read_skillfile, target};
@@ -19,7 +19,7 @@ const AFTER: &str = "\
 Purpose: skills that are the user's own and not one project's. They are declared in global/Skillfile.json below csk's home, \
 installed beside it, and linked into the folders in your home that agents read. Their commands are on PATH everywhere with \
 the shell hook; a project's commands of the same name come first. The subcommands do what the commands of the same name do \
-for a project.
+for a project; `outdated`, `diff`, `lock`, `verify` and others take --global.
 
 Reads:  config.json, global/Skillfile.json, the repositories under skills_root
 Writes: global/ in csk's home, and the folders of the agents in your home
@@ -54,6 +54,7 @@ enum GlobalCommand {
     /// Take a skill out
     Remove {
         /// The skill
+        #[arg(add = term::names(crate::known::global_skills))]
         name: String,
     },
     /// List the declared skills
@@ -73,7 +74,7 @@ enum GlobalCommand {
         flags: InstallFlags,
     },
     /// Fetch the repositories of all skills
-    Update,
+    Update(UpdateArgs),
     /// Fetch the repositories of all skills, then install
     Upgrade {
         #[command(flatten)]
@@ -92,7 +93,7 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
         }
         GlobalCommand::Remove { name } => remove_from(context, &config, &root, name),
         GlobalCommand::List { json } => {
-            let skills = declared(context, &config, root)?;
+            let skills = declared(context, &config)?;
             if *json {
                 context.ui.json(&GlobalListJson { version: VERSION, skills })?;
                 return Ok(0);
@@ -103,19 +104,22 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
             Ok(0)
         }
         GlobalCommand::Status { flags } => {
-            let selected = selected(context, &config, root)?;
+            let selected = selected(context, &config)?;
             show_status(context, &config, &selected, flags)
         }
         GlobalCommand::Install { flags } => {
-            let selected = selected(context, &config, root)?;
+            let selected = selected(context, &config)?;
             let usage = (LockUse::Follow, network(flags.offline));
             install_into(context, &config, &selected, flags, usage)
         }
-        GlobalCommand::Update => update_all(context, &config),
+        GlobalCommand::Update(args) => {
+            refuse_offline(args)?;
+            update_all(context, &config)
+        }
         GlobalCommand::Upgrade { flags } => {
             let updated =
                 if flags.dry_run || flags.offline { 0 } else { update_all(context, &config)? };
-            let selected = selected(context, &config, root)?;
+            let selected = selected(context, &config)?;
             let usage = (LockUse::Refresh, network(flags.offline));
             Ok(updated.max(install_into(context, &config, &selected, flags, usage)?))
         }
@@ -123,8 +127,9 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
 }
 
 fn init(context: &mut Context, root: &AbsPath) -> Result<u8, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let path = root.join(SKILLFILE);
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("cannot write {path}: {error}"));
     if read_text(&path).map_err(|error| failed(&error))?.is_some() {
         return Ok(0);
     }
@@ -134,21 +139,28 @@ fn init(context: &mut Context, root: &AbsPath) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn declared(context: &Context, config: &Config, root: AbsPath) -> Result<Vec<String>, Failure> {
-    let targets = selected(context, config, root)?.targets;
+fn declared(context: &Context, config: &Config) -> Result<Vec<String>, Failure> {
+    let targets = selected(context, config)?.targets;
     let line = |skill: &Declaration| {
         format!("{} {} {}", skill.name, skill.reference.kind.as_str(), skill.reference.name)
     };
     Ok(targets.iter().flat_map(|target| &target.skills).map(line).collect())
 }
 
-/// Returns the global scope, where there is one that can be read.
-pub(crate) fn target_if_there(context: &Context, config: &Config) -> Option<Target> {
-    selected(context, config, context.home.join("global")).ok()?.targets.pop()
+/// Returns the global scope, where there is one.
+pub(crate) fn target_if_there(
+    context: &Context,
+    config: &Config,
+) -> Result<Option<Target>, Failure> {
+    let path = context.home.join("global").join(SKILLFILE);
+    let is_missing =
+        context.user_home.is_none() || read_text(&path).is_ok_and(|text| text.is_none());
+    if is_missing { Ok(None) } else { Ok(selected(context, config)?.targets.pop()) }
 }
 
 /// Returns the global scope as the one target.
-fn selected(context: &Context, config: &Config, root: AbsPath) -> Result<Selected, Failure> {
+pub(crate) fn selected(context: &Context, config: &Config) -> Result<Selected, Failure> {
+    let root = context.home.join("global");
     let Some(home) = context.user_home.clone() else {
         return Err(Failure::usage("HOME is not set, and agents look for global skills there"));
     };
@@ -163,7 +175,7 @@ fn selected(context: &Context, config: &Config, root: AbsPath) -> Result<Selecte
                 lock,
                 ..target(&place, file, config)
             };
-            Ok(Selected { targets: vec![target], failed: false })
+            Ok(Selected { targets: vec![target], ..Selected::default() })
         }
         Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
             .with_hint("run `csk global init` to make it")),

@@ -38,13 +38,16 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct LockArgs {
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
-    #[arg(long = "project", value_name = "TARGET")]
+    #[arg(long = "project", value_name = "TARGET", add = term::names(crate::known::projects))]
     target: Option<String>,
     /// All configured projects
     #[arg(long, conflicts_with = "target")]
     all: bool,
+    /// The global scope
+    #[arg(long, conflicts_with_all = ["target", "all"])]
+    global: bool,
     /// Take what the references name now, for these skills or for all
-    #[arg(long, num_args = 0.., value_name = "SKILL")]
+    #[arg(long, num_args = 0.., value_name = "SKILL", add = term::names(crate::known::skills))]
     upgrade: Option<Vec<String>>,
     /// Show what would change, and write nothing
     #[arg(long)]
@@ -56,7 +59,7 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> Result<u8, Failure> {
     let config = context.config()?;
-    let selection = Selection { target: args.target.clone(), all: args.all };
+    let selection = Selection { target: args.target.clone(), all: args.all, global: args.global };
     let selected = select(context, &config, &selection)?;
     let declared: BTreeSet<&Identifier> = selected
         .targets

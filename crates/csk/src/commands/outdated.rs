@@ -7,7 +7,7 @@ use term::{safe_line, table};
 use crate::commands::install::network;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selection, select};
+use crate::projects::{Selection, Unreadable, select};
 
 const AFTER: &str = "\
 Purpose: shows which skills have something newer: a branch that went on, a tag that moved, a newer tag of the same kind. \
@@ -59,7 +59,13 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> Result<u8,
     let found = look(&environment, &selected.targets, network(args.offline), &progress);
     drop(progress);
     let (mut failed, mut is_outdated) = (selected.failed, false);
-    let mut projects = Vec::new();
+    let unreadable = |one: &Unreadable| OutdatedProjectJson {
+        alias: one.alias.clone(),
+        path: one.root.to_string(),
+        skills: Vec::new(),
+        error: Some(one.words()),
+    };
+    let mut projects: Vec<_> = selected.unreadable.iter().map(unreadable).collect();
     for (target, found) in selected.targets.iter().zip(found) {
         let (alias, path) = (target.alias.clone(), target.root.to_string());
         let (standings, error) = match found {
@@ -76,10 +82,6 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> Result<u8,
     }
     if args.json {
         context.ui.json(&OutdatedJson { version: VERSION, outdated: is_outdated, projects })?;
-    } else if selected.targets.is_empty() {
-        context
-            .ui
-            .note("there is no project with a Skillfile.json here; `csk init` makes one\n")?;
     } else if !is_outdated && !failed {
         context.ui.note("everything is up to date\n")?;
     }

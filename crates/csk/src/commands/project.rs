@@ -191,7 +191,7 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
 
 fn resolved(context: &mut Context, target: &str) -> Result<ResolveJson, Failure> {
     let config = context.config()?;
-    let selection = Selection { target: Some(target.to_owned()), all: false };
+    let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
     let Some(Place { alias, root, .. }) = places(context, &config, &selection)?.pop() else {
         return Err(Failure::usage(format!("there is no project `{target}`")));
     };

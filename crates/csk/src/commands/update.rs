@@ -25,11 +25,25 @@ Examples:
 /// Fetch the repositories of all skills
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
-pub(crate) struct UpdateArgs {}
+pub(crate) struct UpdateArgs {
+    /// Use no network: an error, since that is all that this command is for
+    #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    offline: bool,
+}
 
-pub(crate) fn update(context: &mut Context, _: &UpdateArgs) -> Result<u8, Failure> {
+pub(crate) fn update(context: &mut Context, args: &UpdateArgs) -> Result<u8, Failure> {
     let config = context.config()?;
+    refuse_offline(args)?;
     update_all(context, &config)
+}
+
+/// Refuses to fetch where no network may be used.
+pub(crate) fn refuse_offline(args: &UpdateArgs) -> Result<(), Failure> {
+    if !args.offline {
+        return Ok(());
+    }
+    Err(Failure::usage("nothing can be fetched without the network")
+        .with_hint("take --offline away, and unset CSK_OFFLINE and CSK_FROZEN"))
 }
 
 pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {

@@ -37,6 +37,7 @@ pub(crate) struct UpgradeArgs {
 
 pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, Failure> {
     let config = context.config()?;
+    let selected = select(context, &config, &args.selection)?;
     // A machine without repositories has nothing to fetch yet; the install clones them.
     let known = repositories(&config.skills_root);
     let updated = if args.flags.dry_run {
@@ -49,7 +50,6 @@ pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, F
     } else {
         update_all(context, &config)?
     };
-    let selected = select(context, &config, &args.selection)?;
     let usage = (LockUse::Refresh, network(args.flags.offline));
     let installed = install_into(context, &config, &selected, &args.flags, usage)?;
     Ok(updated.max(installed))

@@ -2,14 +2,14 @@
 
 use csk_core::install::{BIN, ContextState, SKILLS, Target, observe_project};
 use csk_core::output::{ReasonJson, VERSION, WhyJson};
-use csk_core::{Declaration, SKILLFILE};
+use csk_core::{Declaration, SKILLFILE, redacted};
 use skill::{Marker, nearest};
 use term::{safe_line, table};
 
 use crate::commands::global;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selection, select};
+use crate::projects::{Selection, select_any};
 
 const AFTER: &str = "\
 Purpose: says why a skill or a command is there: who declares it, by which reference, from which repository, at which commit, \
@@ -43,19 +43,34 @@ pub(crate) struct WhyArgs {
 
 pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> {
     let config = context.config()?;
-    let here = select(context, &config, &Selection { target: None, all: false })?;
-    let all = select(context, &config, &Selection { target: None, all: true })?;
+    let here = select_any(context, &config, &Selection::default())?;
+    let all = select_any(context, &config, &Selection { all: true, ..Selection::default() })?;
+    let mut failed = here.failed || all.failed;
     let mut targets = here.targets;
     targets.extend(all.targets);
-    targets.extend(global::target_if_there(context, &config));
+    match global::target_if_there(context, &config) {
+        Ok(global) => targets.extend(global),
+        Err(failure) => {
+            failed = true;
+            failure.tell(&mut context.ui);
+        }
+    }
     let mut seen = std::collections::BTreeSet::new();
     targets.retain(|target| seen.insert(target.root.clone()));
     let environment = context.environment(&config);
     let mut reasons = Vec::new();
     let mut names = Vec::new();
     for target in &targets {
-        let observed = observe_project(&environment, target)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        let observed = match observe_project(&environment, target) {
+            Ok(observed) => observed,
+            // One project that cannot be read stops no other.
+            Err(error) => {
+                failed = true;
+                let line = format!("{}: {error}", target.alias);
+                context.ui.error(&format!("{}\n", safe_line(&line)))?;
+                continue;
+            }
+        };
         for skill in &target.skills {
             let marker = match observed.contexts.get(&skill.name) {
                 Some(ContextState::Installed { marker, .. }) => Some(marker.as_ref()),
@@ -70,7 +85,7 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> 
         let name = args.name.clone();
         let is_there = !reasons.is_empty();
         context.ui.json(&WhyJson { version: VERSION, name, reasons })?;
-        return Ok(u8::from(!is_there));
+        return Ok(u8::from(!is_there || failed));
     }
     if reasons.is_empty() {
         let near = nearest(&args.name, names.iter().map(String::as_str));
@@ -81,9 +96,10 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> 
     }
     for (number, reason) in reasons.iter().enumerate() {
         let gap = if number == 0 { "" } else { "\n" };
-        context.ui.out(&format!("{gap}{}", shown(reason)))?;
+        let text = shown(reason, context.ui.width);
+        context.ui.out(&format!("{gap}{text}"))?;
     }
-    Ok(0)
+    Ok(u8::from(failed))
 }
 
 fn reason(
@@ -123,14 +139,14 @@ fn reason(
 }
 
 fn source(skill: &Declaration) -> String {
-    let repository = skill.git.clone().unwrap_or_else(|| skill.source.to_string());
+    let repository = skill.git.as_deref().map_or_else(|| skill.source.to_string(), redacted);
     match &skill.path {
         Some(path) => format!("{repository} ({path})"),
         None => repository,
     }
 }
 
-fn shown(reason: &ReasonJson) -> String {
+fn shown(reason: &ReasonJson, width: Option<usize>) -> String {
     let what = match reason.kind.as_str() {
         "command" => format!("a command of the skill {}", reason.skill),
         "program" => format!("a program that the skill {} needs", reason.skill),
@@ -146,5 +162,5 @@ fn shown(reason: &ReasonJson) -> String {
     if !reason.agents.is_empty() {
         rows.push(vec!["  agents".to_owned(), reason.agents.join(", ")]);
     }
-    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&what), table(&rows, None))
+    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&what), table(&rows, width))
 }

@@ -257,7 +257,7 @@ fn variables_move_the_home_and_allow_local_sources() {
     let home = world.env.path("state").display().to_string();
     world.env = world.env.var("CSK_HOME", &home).var("CSK_ALLOW_FILE", "1");
     world.install();
-    assert!(world.env.path("state/cache/pdf").exists());
+    assert!(world.env.path("state/consumers.json").exists());
     assert!(!world.home().join(".cocoaskills/cache").exists());
     world.env = world.env.var("CSK_LOCK_TIMEOUT", "soon");
     let run = world.csk("install app");
@@ -331,4 +331,51 @@ fn a_skill_is_checked_before_it_is_published() {
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("error[name-directory]"), "{}", run.stderr);
     assert_eq!(world.csk("skill check none").code, Some(2));
+}
+
+/// A job in the wrong folder must not pass.
+#[test]
+fn nothing_to_do_anywhere_is_an_error() {
+    let world = World::bare();
+    fs::write(
+        world.home().join(".cocoaskills/config.json"),
+        format!(
+            r#"{{"schema_version": 1, "skills_root": "{}"}}"#,
+            world.env.path("skills").display()
+        ),
+    )
+    .unwrap();
+    for arguments in [
+        "install",
+        "install --frozen",
+        "lock",
+        "verify",
+        "status --check",
+        "upgrade",
+        "outdated",
+        "diff",
+        "verify --all",
+    ] {
+        let run = world.csk(arguments);
+        assert_eq!(run.code, Some(2), "{arguments}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains("no project is configured"), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains("`csk init` makes one"), "{arguments}: {}", run.stderr);
+    }
+    // What is looked at apart from projects still is.
+    assert_eq!(world.csk("doctor").code, Some(0));
+}
+
+#[test]
+fn offline_is_offline_for_a_fetch_as_well() {
+    let world = World::new();
+    let world = World { env: world.env.var("CSK_OFFLINE", "1") };
+    for arguments in ["update", "global update"] {
+        let run = world.csk(arguments);
+        assert!(
+            run.code == Some(2) && run.stderr.contains("without the network"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert_eq!(world.csk("upgrade app").code, Some(0));
 }

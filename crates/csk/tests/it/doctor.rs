@@ -51,14 +51,14 @@ fn everything_that_stands_in_the_way_is_named() {
     std::os::unix::fs::symlink("nowhere", world.app(".claude/skills/gone")).unwrap();
     fs::write(world.installed("pdf/SKILL.md"), "mine\n").unwrap();
     let text = world.read(world.home().join(".cocoaskills/config.json"));
-    let more =
-        text.replace("\"projects\": {", "\"projects\": {\"away\": {\"path\": \"/nonexistent\"}, ");
+    let more = text
+        .replace("\"projects\": {", "\"projects\": {\"away\": {\"path\": \"/nowhere/at/all\"}, ");
     fs::write(world.home().join(".cocoaskills/config.json"), more).unwrap();
     let problems = found(&world, "app", "problem");
     has(&problems, &["ignored", "does not ignore .agents/", "--fix-gitignore"]);
     has(&problems, &["links", ".claude/skills/gone leads nowhere", "->"]);
     has(&problems, &["install", "pdf was edited", "csk diff --local pdf"]);
-    has(&problems, &["projects", "away is at /nonexistent", "csk project remove away"]);
+    has(&problems, &["projects", "away is at /nowhere/at/all", "csk project remove away"]);
     let run = world.csk("doctor app");
     assert!(run.code == Some(1) && run.stdout.contains("MEND"), "{}", run.stdout);
 }

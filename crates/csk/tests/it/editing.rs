@@ -151,7 +151,7 @@ fn what_cannot_be_declared_changes_nothing() {
 
 #[test]
 fn the_cache_is_shown_and_emptied() {
-    let world = World::new();
+    let world = World::new().with_large();
     assert_eq!(world.csk("cache size").stdout, "0 snapshots, 0 bytes\n");
     world.install();
     assert_eq!(world.csk("cache dir").stdout, "[ROOT]/home/.cocoaskills/cache\n");
@@ -159,11 +159,11 @@ fn the_cache_is_shown_and_emptied() {
     assert!(size.starts_with("1 snapshot, ") && !size.contains(" 0 bytes"), "{size}");
     assert_eq!(world.csk("cache clean --older-than 1").stdout, "removed 0 snapshots, 0 bytes\n");
     let entry =
-        fs::read_dir(world.home().join(".cocoaskills/cache/pdf")).unwrap().next().unwrap().unwrap();
+        fs::read_dir(world.home().join(".cocoaskills/cache/big")).unwrap().next().unwrap().unwrap();
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
     fs::File::open(entry.path()).unwrap().set_modified(old).unwrap();
     assert!(world.csk("cache clean --older-than 2").stdout.starts_with("removed 1 snapshot, "));
-    assert!(!world.home().join(".cocoaskills/cache/pdf").exists());
+    assert!(!world.home().join(".cocoaskills/cache/big").exists());
     fs::remove_dir_all(world.app(".agents")).unwrap();
     world.install();
     assert!(world.csk("cache clean").stdout.starts_with("removed 1 snapshot, "));

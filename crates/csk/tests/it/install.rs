@@ -323,3 +323,17 @@ fn locales_are_rendered_and_a_missing_one_is_told() {
     );
     assert!(world.read(world.installed("pdf/SKILL.md")).contains("Extracts text"));
 }
+
+/// A link that somebody put in the place of one skill stops no other.
+#[test]
+fn a_link_in_the_place_of_a_skill_stops_no_other() {
+    let world = World::new();
+    world.repo("notes", &SKILL.replace("name: pdf", "name: notes")).git("tag v1");
+    world.install();
+    fs::rename(world.installed("pdf"), world.env.path("moved")).unwrap();
+    std::os::unix::fs::symlink(world.env.path("moved"), world.installed("pdf")).unwrap();
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}, {"name": "notes", "tag": "v1"}"#);
+    let run = world.csk("install app");
+    assert!(!run.stderr.contains("beyond a symbolic link"), "{}", run.stderr);
+    assert!(world.installed("notes/SKILL.md").is_file(), "{}{}", run.stdout, run.stderr);
+}

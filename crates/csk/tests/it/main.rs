@@ -62,6 +62,16 @@ impl World {
         world
     }
 
+    /// Adds a skill with a file that is large, so that its snapshot is kept in the cache.
+    fn with_large(self) -> Self {
+        self.repo("big", &SKILL.replace("name: pdf", "name: big"));
+        self.env.write("skills/big/assets/data", "0123456789".repeat(200_000).as_bytes());
+        self.commit("big", "");
+        self.git("skills/big", "tag v1");
+        self.skillfile(r#"{"name": "pdf", "tag": "v1"}, {"name": "big", "tag": "v1"}"#);
+        self
+    }
+
     /// A config and an empty project, no skill.
     fn bare() -> Self {
         let env = TestEnv::new();

@@ -59,13 +59,12 @@ fn a_clone_and_a_fetch_have_a_live_line_on_a_terminal() {
 }
 
 #[test]
-fn without_a_terminal_there_are_plain_lines() {
+fn without_a_terminal_nothing_is_told_of_what_runs() {
     let world = slow_world();
     let run = world.csk("install app");
-    let lines: Vec<&str> = run.stderr.lines().collect();
-    assert_eq!(lines, ["cloning pdf from file://[ROOT]/work/upstream"], "{}", run.stderr);
+    assert!(run.code == Some(0) && run.stderr.is_empty(), "{}", run.stderr);
     let run = world.csk("update");
-    assert_eq!(run.stderr, "fetching pdf\n");
+    assert_eq!(run.stderr, "");
     assert_eq!(run.stdout, "pdf: fetched\n");
     assert_eq!(world.csk("install app").stderr, "", "nothing is told of what is up to date");
 }

@@ -82,7 +82,7 @@ pub(super) fn all_installed(context: &mut Context) -> Result<Bundles, Failure> {
 }
 
 fn project(context: &mut Context, config: &Config) -> Result<Selected, Failure> {
-    select(context, config, &Selection { target: None, all: false })
+    select(context, config, &Selection::default())
 }
 
 /// A folder that is a skill, or that holds some.
