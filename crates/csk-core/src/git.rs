@@ -28,7 +28,7 @@ const MAX_OUTPUT: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// It cannot be started.
-    #[error("cannot run git: {0}")]
+    #[error("cannot run git: {0}; csk needs git 2.25 or later on PATH")]
     NotRun(String),
     /// It said no.
     #[error("{0}")]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use serde_json::Value;
 use skill::json::read;
 use skill::{Code, Diagnostic};
 use skill_fs::AbsPath;
@@ -61,6 +62,17 @@ impl SystemConfig {
             config.locked = locked;
             Some(Self { file: file.to_owned(), config, set })
         })
+    }
+
+    /// Returns a config's text without the keys that are locked. A folder of the skills stays where none is set here.
+    pub fn without_locked(&self, text: &str) -> String {
+        let Ok(Value::Object(mut keys)) = serde_json::from_str(text) else {
+            return text.to_owned();
+        };
+        keys.retain(|key, _| {
+            !self.config.locked.contains(key) || (key == "skills_root" && !self.sets(key))
+        });
+        format!("{:#}\n", Value::Object(keys))
     }
 
     /// Returns true if it sets a key.

@@ -210,6 +210,79 @@ pub struct LeftJson {
     pub why: String,
 }
 
+/// `csk install --json`, `csk upgrade --json`, `csk global install --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstallJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Whether nothing was changed: what stands here would be done.
+    pub dry_run: bool,
+    /// The projects.
+    pub projects: Vec<InstallProjectJson>,
+}
+
+/// What became of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstallProjectJson {
+    /// Its alias; `global` for the user's own scope.
+    pub alias: String,
+    /// What was added to its `.gitignore`.
+    pub ignored: Vec<String>,
+    /// What to know, though it stopped nothing.
+    pub warnings: Vec<String>,
+    /// Changes that belong to no skill.
+    pub changes: Vec<String>,
+    /// What became of its skills, removals last.
+    pub skills: Vec<InstallSkillJson>,
+    /// Why nothing was done in it at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<InstallErrorJson>,
+}
+
+/// What became of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstallSkillJson {
+    /// The skill.
+    pub name: String,
+    /// What is declared: the kind, and the name; none for one that is not declared any more.
+    pub reference: Option<String>,
+    /// The commit that is wanted.
+    pub commit: Option<String>,
+    /// `up-to-date`, `installed`, `removed` or `failed`.
+    pub outcome: String,
+    /// What to know, though it stopped nothing.
+    pub warnings: Vec<String>,
+    /// What changes, entry by entry.
+    pub changes: Vec<String>,
+    /// Why it failed; what was there before is still there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<InstallErrorJson>,
+}
+
+/// Why something was not done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InstallErrorJson {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// `csk cache dir --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CacheDirJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Where the cache is.
+    pub folder: String,
+}
+
 /// `csk cache size --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

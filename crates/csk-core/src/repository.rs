@@ -11,6 +11,7 @@ use skill::{RefKind, is_commit_id, nearest};
 use skill_fs::AbsPath;
 
 use crate::Reference;
+use crate::install::repositories;
 use crate::objects::Objects;
 use crate::quick_ref::plain_objects;
 
@@ -50,6 +51,8 @@ pub enum SourceError {
     Missing {
         /// Where it should be.
         path: String,
+        /// A repository there whose name is near to it.
+        nearest: Option<String>,
     },
     /// There is a folder, but no repository in it.
     #[error("Local skill path exists but is not a git repository: {path}: {reason}")]
@@ -146,7 +149,8 @@ impl SourceError {
     /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Missing { .. } => Some(
+            Self::Missing { nearest: Some(near), .. } => Some(format!("did you mean `{near}`?")),
+            Self::Missing { nearest: None, .. } => Some(
                 "clone it there, or give its URL: `git` in Skillfile.json, `--git` of `csk add`"
                     .to_owned(),
             ),
@@ -338,7 +342,10 @@ impl Repository {
 fn whole(path: &AbsPath) -> Result<gix::Repository, SourceError> {
     let shown = path.to_string();
     if !path.as_path().exists() {
-        return Err(SourceError::Missing { path: shown });
+        let names = path.parent().map(|parent| repositories(&parent)).unwrap_or_default();
+        let own = path.file_name().unwrap_or_default();
+        let nearest = nearest(own, names.iter().map(String::as_str)).map(str::to_owned);
+        return Err(SourceError::Missing { path: shown, nearest });
     }
     match gix::open_opts(path.as_path(), gix::open::Options::isolated()) {
         Ok(git) if git.object_hash() == gix::hash::Kind::Sha1 => {

@@ -2,8 +2,8 @@
 //! names must be unique, agents must be known.
 
 use crate::output::{
-    CacheSizeJson, ConfigJson, DiffJson, DoctorJson, GlobalListJson, ImportJson, OutdatedJson,
-    ResolveJson, SkillCheckJson, WhyJson,
+    CacheDirJson, CacheSizeJson, ConfigJson, DiffJson, DoctorJson, GlobalListJson, ImportJson,
+    InstallJson, OutdatedJson, ResolveJson, SkillCheckJson, WhyJson,
 };
 use serde_json::{Value, json};
 
@@ -29,6 +29,8 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("csk-why", schemars::schema_for!(WhyJson).to_value()),
         ("csk-doctor", schemars::schema_for!(DoctorJson).to_value()),
         ("csk-import", schemars::schema_for!(ImportJson).to_value()),
+        ("csk-install", schemars::schema_for!(InstallJson).to_value()),
+        ("csk-cache-dir", schemars::schema_for!(CacheDirJson).to_value()),
         ("csk-cache-size", schemars::schema_for!(CacheSizeJson).to_value()),
         ("csk-config-show", schemars::schema_for!(ConfigJson).to_value()),
         ("csk-project-resolve", schemars::schema_for!(ResolveJson).to_value()),

@@ -282,6 +282,12 @@ impl Context {
         csk_core::write_file(&path, text.as_bytes()).map(|_| ()).map_err(|error| failed(&error))
     }
 
+    /// Writes a new config, without what is locked: that is not the user's to say.
+    pub(crate) fn save_new(&self, config: &Config) -> Result<(), Failure> {
+        let Some(system) = self.system_config()? else { return self.save(&config.to_json()) };
+        self.save(&system.without_locked(&config.to_json()))
+    }
+
     /// Sets or removes one project in the config; everything else in the file stays.
     pub(crate) fn save_project(
         &self,

@@ -52,7 +52,7 @@ pub fn read<T>(
                     Code::JsonSyntax,
                     0..0,
                     "the file is empty",
-                    "write at least `{}`",
+                    "it must hold a JSON object; see docs/formats for its keys",
                 );
                 None
             }

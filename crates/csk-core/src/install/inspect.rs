@@ -9,7 +9,7 @@ use super::resolve::check_origin;
 use super::sources::clone_missing;
 use super::{Cache, Environment, Keep, MissingCommand, Network, SkillError, Sources, prepare};
 use crate::which::find_program;
-use crate::{Commit, Declaration, Progress, Repository};
+use crate::{Commit, Declaration, Progress, Repository, redacted};
 
 /// What a skill is like.
 #[derive(Debug)]
@@ -38,8 +38,12 @@ pub fn inspect(
     {
         return Err(error);
     }
+    let place = environment.skills_root.join(skill.source.as_str());
+    if let Some(url) = skill.git.as_deref().filter(|_| !place.as_path().exists()) {
+        return Err(SkillError::NotCloned { url: redacted(url) });
+    }
     check_origin(&environment.skills_root, skill)?;
-    let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))?;
+    let repository = Repository::open(&place)?;
     let commit = repository.resolve(&skill.reference)?;
     let sources = Sources {
         skills_root: &environment.skills_root,

@@ -192,7 +192,8 @@ impl Resolution {
     pub fn get(&self, declaration: &Declaration) -> Resolved {
         let key = (declaration.source.clone(), declaration.reference.clone());
         let missing = || {
-            Err(SkillError::Source(SourceError::Missing { path: declaration.source.to_string() }))
+            let path = declaration.source.to_string();
+            Err(SkillError::Source(SourceError::Missing { path, nearest: None }))
         };
         let mut commit = self.commits.get(&key).cloned().unwrap_or_else(missing);
         if let (Some(found), Some(declared)) =

@@ -50,6 +50,7 @@ Examples:
 #[command(after_help = ADD)]
 pub(crate) struct AddArgs {
     /// What to call the skill
+    #[arg(add = term::names(crate::known::repositories))]
     name: String,
     #[command(flatten)]
     pub(crate) skill: SkillFlags,
@@ -198,7 +199,7 @@ pub(crate) fn remove_from(
         let failure = Failure::usage(format!("the skill `{name}` is not declared"));
         return Err(match nearest(name, known.map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-            None => failure,
+            None => failure.with_hint("`csk status` shows what is declared"),
         });
     };
     let path = root.join(SKILLFILE);

@@ -83,7 +83,8 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         (None, false) => {
             return Err(Failure::usage(
                 "--skills-root is missing, and there is no terminal to ask on",
-            ));
+            )
+            .with_hint("as in: csk bootstrap --skills-root ~/skills --agents claude_code"));
         }
     });
     let locale = match (&args.locale, asks) {
@@ -118,7 +119,7 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         (None, true) => ask_until(context, HOOK_QUESTION, |_, answer| hook_of(answer))?,
         (None, false) => Hook::Skip,
     };
-    context.save(&config.to_json())?;
+    context.save_new(&config)?;
     context.ui.done(&format!("wrote {}\n", safe_line(path.as_str())))?;
     shell_hook(context, hook)?;
     Ok(0)
@@ -202,6 +203,10 @@ fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
         (Some(rest), Some(home)) => Ok(home.join(rest)),
         _ => Ok(context.cwd.join(text)),
     }
+    .and_then(|path| {
+        let is_other = path.as_path().exists() && !path.as_path().is_dir();
+        if is_other { Err(Failure::usage(format!("{path} is no folder"))) } else { Ok(path) }
+    })
 }
 
 /// Asks until `read` can make something of the answer.

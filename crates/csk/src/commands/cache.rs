@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use csk_core::install::{cache_folder, cache_size, clean_cache};
-use csk_core::output::{CacheSizeJson, VERSION};
+use csk_core::output::{CacheDirJson, CacheSizeJson, VERSION};
 use term::safe_line;
 
 use crate::context::Context;
@@ -72,7 +72,11 @@ pub(crate) struct CacheArgs {
 enum CacheCommand {
     /// Print where the cache is
     #[command(after_help = DIR)]
-    Dir,
+    Dir {
+        /// Write it as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print how large it is
     #[command(after_help = SIZE)]
     Size {
@@ -92,8 +96,13 @@ enum CacheCommand {
 pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> Result<u8, Failure> {
     let failed = |error: csk_core::FsError| Failure::usage(error.to_string());
     match args.command {
-        CacheCommand::Dir => {
+        CacheCommand::Dir { json } => {
             let folder = cache_folder(&context.home);
+            if json {
+                let folder = folder.to_string();
+                context.ui.json(&CacheDirJson { version: VERSION, folder })?;
+                return Ok(0);
+            }
             context.ui.out(&format!("{}\n", safe_line(folder.as_str())))?;
         }
         CacheCommand::Size { json } => {

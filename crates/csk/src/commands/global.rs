@@ -10,7 +10,7 @@ use term::safe_line;
 use crate::commands::add::{SkillFlags, add_to, remove_from};
 use crate::commands::install::{InstallFlags, install_into, network};
 use crate::commands::status::{StatusFlags, show_status};
-use crate::commands::update::{UpdateArgs, refuse_offline, update_all};
+use crate::commands::update::{UpdateArgs, refuse_offline, update_all, update_for};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::projects::{Place, Read, Selected, read_skillfile, target};
@@ -117,8 +117,11 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
             update_all(context, &config)
         }
         GlobalCommand::Upgrade { flags } => {
-            let updated =
-                if flags.dry_run || flags.offline { 0 } else { update_all(context, &config)? };
+            let updated = if flags.dry_run || flags.offline {
+                0
+            } else {
+                update_for(context, &config, flags)?
+            };
             let selected = selected(context, &config)?;
             let usage = (LockUse::Refresh, network(flags.offline));
             Ok(updated.max(install_into(context, &config, &selected, flags, usage)?))

@@ -41,12 +41,15 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
     let config = context.config()?;
     let root = clean(&context.cwd.join(&args.path));
     if !root.as_path().is_dir() {
-        return Err(Failure::usage(format!("the folder {root} does not exist")));
+        let what = if root.as_path().exists() { "is no folder" } else { "does not exist" };
+        return Err(Failure::usage(format!("{root} {what}")));
     }
     let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let exclude = exclude_file(&root).map_err(|error| failed(&error))?;
-    let exclude =
-        exclude.ok_or_else(|| Failure::usage(format!("{root} is not inside a git repository")))?;
+    let exclude = exclude.ok_or_else(|| {
+        Failure::usage(format!("{root} is not inside a git repository"))
+            .with_hint("run `git init` there; what csk writes must be ignored by git")
+    })?;
     let path = root.join(SKILLFILE);
     if read_text(&path).map_err(|error| failed(&error))?.is_none() {
         write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;

@@ -6,6 +6,9 @@ use csk_core::install::{
     Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, SkillReport,
     Tags, install as run,
 };
+use csk_core::output::{
+    InstallErrorJson, InstallJson, InstallProjectJson, InstallSkillJson, VERSION,
+};
 use term::safe_line;
 
 use crate::context::Context;
@@ -73,6 +76,9 @@ pub(crate) struct InstallFlags {
     /// Show every file that is written
     #[arg(long, short)]
     verbose: bool,
+    /// Write what was done, or would be, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn audit_mode(word: &str) -> Result<AuditMode, String> {
@@ -113,7 +119,13 @@ pub(crate) fn install_into(
     let mut failed = selected.failed;
     for report in &reports {
         failed |= report.error.is_some() || report.skills.iter().any(SkillReport::has_failed);
-        tell(context, report, flags)?;
+        if !flags.json {
+            tell(context, report, flags)?;
+        }
+    }
+    if flags.json {
+        let projects = reports.iter().map(as_json).collect();
+        context.ui.json(&InstallJson { version: VERSION, dry_run: flags.dry_run, projects })?;
     }
     let brings_commands = reports.iter().any(ProjectReport::makes_commands);
     if brings_commands && !flags.dry_run && !context.has_hook {
@@ -123,6 +135,40 @@ pub(crate) fn install_into(
         )?;
     }
     Ok(u8::from(failed))
+}
+
+fn as_json(report: &ProjectReport) -> InstallProjectJson {
+    InstallProjectJson {
+        alias: report.alias.clone(),
+        ignored: report.ignored.clone(),
+        warnings: report.warnings.clone(),
+        changes: report.changes.clone(),
+        skills: report.skills.iter().map(skill_json).collect(),
+        error: report.error.as_ref().map(|error| InstallErrorJson {
+            message: error.to_string(),
+            hint: error.hint().map(str::to_owned),
+        }),
+    }
+}
+
+fn skill_json(skill: &SkillReport) -> InstallSkillJson {
+    let (outcome, error) = match &skill.outcome {
+        Outcome::UpToDate => ("up-to-date", None),
+        Outcome::Installed => ("installed", None),
+        Outcome::Removed => ("removed", None),
+        Outcome::Failed(error) => ("failed", Some(error)),
+    };
+    let reference = skill.declaration.as_ref().map(|declaration| &declaration.reference);
+    InstallSkillJson {
+        name: skill.name.to_string(),
+        reference: reference.map(|one| format!("{} {}", one.kind.as_str(), one.name)),
+        commit: skill.commit.as_ref().map(|commit| commit.as_str().to_owned()),
+        outcome: outcome.to_owned(),
+        warnings: skill.warnings.clone(),
+        changes: skill.changes.clone(),
+        error: error
+            .map(|error| InstallErrorJson { message: error.to_string(), hint: error.hint() }),
+    }
 }
 
 fn tell(

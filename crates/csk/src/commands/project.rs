@@ -99,6 +99,7 @@ enum ProjectCommand {
     #[command(after_help = REMOVE)]
     Remove {
         /// What it is called
+        #[arg(add = term::names(crate::known::projects))]
         alias: String,
     },
     /// Show which project a folder belongs to
@@ -177,7 +178,7 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
         let failure = Failure::usage(format!("there is no project `{alias}`"));
         return Err(match nearest(alias, config.projects.keys().map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-            None => failure,
+            None => failure.with_hint("`csk list` shows the configured projects"),
         });
     };
     context.save_project(&alias, None)?;

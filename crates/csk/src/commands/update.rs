@@ -4,6 +4,7 @@ use csk_core::install::update as fetch_all;
 use csk_core::{Config, Fetched};
 use term::safe_line;
 
+use crate::commands::install::InstallFlags;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -44,6 +45,18 @@ pub(crate) fn refuse_offline(args: &UpdateArgs) -> Result<(), Failure> {
     }
     Err(Failure::usage("nothing can be fetched without the network")
         .with_hint("take --offline away, and unset CSK_OFFLINE and CSK_FROZEN"))
+}
+
+/// As [`update_all`], where data is asked for of what comes next: only what goes wrong is told.
+pub(crate) fn update_for(
+    context: &mut Context,
+    config: &Config,
+    flags: &InstallFlags,
+) -> Result<u8, Failure> {
+    let is_quiet = std::mem::replace(&mut context.ui.is_quiet, flags.json || context.ui.is_quiet);
+    let updated = update_all(context, config);
+    context.ui.is_quiet = is_quiet;
+    updated
 }
 
 pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {

@@ -4,7 +4,7 @@ use csk_core::install::{LockUse, repositories};
 use term::safe_line;
 
 use crate::commands::install::{InstallFlags, install_into, network};
-use crate::commands::update::update_all;
+use crate::commands::update::update_for;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::projects::{Selection, select};
@@ -41,14 +41,14 @@ pub(crate) fn upgrade(context: &mut Context, args: &UpgradeArgs) -> Result<u8, F
     // A machine without repositories has nothing to fetch yet; the install clones them.
     let known = repositories(&config.skills_root);
     let updated = if args.flags.dry_run {
-        for name in &known {
+        for name in known.iter().filter(|_| !args.flags.json) {
             context.ui.done(&format!("{}: would be fetched (dry-run)\n", safe_line(name)))?;
         }
         0
     } else if known.is_empty() || args.flags.offline {
         0
     } else {
-        update_all(context, &config)?
+        update_for(context, &config, &args.flags)?
     };
     let usage = (LockUse::Refresh, network(args.flags.offline));
     let installed = install_into(context, &config, &selected, &args.flags, usage)?;

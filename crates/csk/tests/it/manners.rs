@@ -86,3 +86,46 @@ fn the_pages_of_the_manual_are_made_and_current() {
     assert_eq!(world.csk("man more --format markdown").code, Some(0));
     testkit::same_pages(&world.env.path("more"), "docs/commands", "csk");
 }
+
+/// What was done is data as well as words, also where it failed.
+#[test]
+fn an_install_can_be_read_by_programs() {
+    let world = World::new();
+    let read = |arguments: &str| -> Value {
+        let run = world.csk(arguments);
+        serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}{}", run.stdout, run.stderr))
+    };
+    let told = read("install app --dry-run --json");
+    let skill = &told["projects"][0]["skills"][0];
+    assert!(told["version"] == 1 && told["dryRun"] == true, "{told}");
+    assert!(skill["name"] == "pdf" && skill["outcome"] == "installed", "{told}");
+    assert!(!world.installed("pdf").exists());
+    assert_eq!(read("install app --json")["projects"][0]["skills"][0]["reference"], "tag v1");
+    assert_eq!(read("upgrade app --json")["projects"][0]["skills"][0]["outcome"], "up-to-date");
+    world.skillfile(r#"{"name": "pdf", "tag": "v9"}"#);
+    let told = read("install app --json");
+    let error = &told["projects"][0]["skills"][0]["error"];
+    assert!(
+        error["message"].as_str().unwrap().contains("v9") && error["hint"].is_string(),
+        "{told}"
+    );
+    assert_eq!(read("cache dir --json")["version"], 1);
+}
+
+#[test]
+fn mistakes_of_the_first_day_say_what_to_do() {
+    let world = World::new();
+    for (arguments, told) in [
+        ("add pfd --tag v1 --project app", "did you mean `pdf`?"),
+        ("project remove appp", "did you mean `app`?"),
+        ("init /etc/passwd", "is no folder"),
+        ("init /", "git init"),
+        ("bootstrap --force", "csk bootstrap --skills-root"),
+        ("bootstrap --force --skills-root app/Skillfile.json", "is no folder"),
+        ("add x --git https://a.invalid/x --tag v1 --offline --project app", "is not cloned yet"),
+    ] {
+        let run = world.csk(arguments);
+        assert_eq!(run.code, Some(2), "{arguments}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains(told), "{arguments}: {}", run.stderr);
+    }
+}

@@ -211,6 +211,8 @@ fn what_they_write_as_json_fits_its_schema() {
         ("csk-doctor", "doctor app --json"),
         ("csk-import", "import --project app --dry-run --json"),
         ("csk-cache-size", "cache size --json"),
+        ("csk-cache-dir", "cache dir --json"),
+        ("csk-install", "install app --dry-run --json"),
         ("csk-config-show", "config show --json"),
         ("csk-project-resolve", "project resolve app --json"),
         ("csk-global-list", "global list --json"),
