@@ -53,7 +53,8 @@ pub(crate) fn update_for(
     config: &Config,
     flags: &InstallFlags,
 ) -> Result<u8, Failure> {
-    let is_quiet = std::mem::replace(&mut context.ui.is_quiet, flags.json || context.ui.is_quiet);
+    let is_quiet = context.ui.is_quiet;
+    context.ui.is_quiet |= flags.json;
     let updated = update_all(context, config);
     context.ui.is_quiet = is_quiet;
     updated
