@@ -11,7 +11,7 @@ use std::fs;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file};
+use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_parts};
 use skill_state::key_of;
 
 /// The largest file that is read: some 500,000 skills.
@@ -70,17 +70,13 @@ impl CacheFile {
             items.par_chunks(FRAME).map(|items| frame(&items)).collect();
         let frames = frames.map_err(failed)?;
         let about = frame(&self.about).map_err(failed)?;
-        let length = frames.iter().map(Vec::len).sum::<usize>() + about.len() + self.title.len();
-        let mut bytes = Vec::with_capacity(length);
-        bytes.extend_from_slice(self.title.as_bytes());
-        bytes.extend(about);
-        for frame in frames {
-            bytes.extend(frame);
-        }
+        // Not put together first: that would touch all of it once more.
+        let head = [self.title.as_bytes(), &about];
+        let parts: Vec<&[u8]> = head.into_iter().chain(frames.iter().map(Vec::as_slice)).collect();
         if let Some(folder) = self.path.parent() {
             make_private_folder(&folder)?;
         }
-        write_file(&self.path, &bytes).map(|_| ())
+        write_parts(&self.path, &parts).map(|_| ())
     }
 }
 

@@ -45,6 +45,11 @@ pub enum Method {
 ///
 /// A file that is replaced keeps its permissions. A link or anything else but a file is refused.
 pub fn write_file(path: &AbsPath, bytes: &[u8]) -> Result<Written, FsError> {
+    write_parts(path, &[bytes])
+}
+
+/// As [`write_file`], of bytes that are in several places.
+pub fn write_parts(path: &AbsPath, parts: &[&[u8]]) -> Result<Written, FsError> {
     let failed = |source| FsError::io(path.as_str(), source);
     let old = match fs::symlink_metadata(path.as_path()) {
         Ok(metadata) if metadata.is_file() => Some(metadata),
@@ -56,9 +61,20 @@ pub fn write_file(path: &AbsPath, bytes: &[u8]) -> Result<Written, FsError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(error)),
     };
-    let has_length = old.as_ref().is_some_and(|old| old.len() == bytes.len() as u64);
-    if has_length && fs::read(path.as_path()).map_err(failed)? == bytes {
-        return Ok(Written::Unchanged);
+    let length: u64 = parts.iter().map(|part| part.len() as u64).sum();
+    if old.as_ref().is_some_and(|old| old.len() == length) {
+        let found = fs::read(path.as_path()).map_err(failed)?;
+        let mut rest = found.as_slice();
+        let mut is_next = |part: &&[u8]| match rest.strip_prefix(*part) {
+            Some(after) => {
+                rest = after;
+                true
+            }
+            None => false,
+        };
+        if parts.iter().all(&mut is_next) {
+            return Ok(Written::Unchanged);
+        }
     }
     let folder = path.parent().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
     let mut builder = tempfile::Builder::new();
@@ -67,7 +83,9 @@ pub fn write_file(path: &AbsPath, bytes: &[u8]) -> Result<Written, FsError> {
         builder.permissions(permissions);
     }
     let mut file = builder.tempfile_in(folder.as_path()).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    for part in parts {
+        file.write_all(part).map_err(failed)?;
+    }
     if let Some(old) = &old {
         file.as_file().set_permissions(old.permissions()).map_err(failed)?;
     }

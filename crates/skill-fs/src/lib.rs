@@ -23,7 +23,9 @@ mod text;
 mod walk;
 
 pub use abs_path::{AbsPath, AbsPathError};
-pub use atomic::{Method, Replaced, Written, replace_folder, replace_folder_by, write_file};
+pub use atomic::{
+    Method, Replaced, Written, replace_folder, replace_folder_by, write_file, write_parts,
+};
 pub use digest::{Digests, content_digest, digests, version_digests};
 pub use error::FsError;
 pub use find::{FindLimits, Found, SkillFolder, find_skills};

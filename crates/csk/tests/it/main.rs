@@ -20,6 +20,7 @@ mod lock;
 mod manners;
 mod parts;
 mod progress;
+mod readme;
 mod runtime;
 mod same;
 mod shells;

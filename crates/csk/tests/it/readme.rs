@@ -1,0 +1,31 @@
+//! The first steps of the README, as they stand there.
+
+use std::fs;
+
+use testkit::TestEnv;
+
+/// Returns the text of the first block of a language after a heading.
+fn block<'a>(text: &'a str, heading: &str, language: &str) -> &'a str {
+    let rest = text.split_once(heading).unwrap().1;
+    let rest = rest.split_once(&format!("```{language}\n")).unwrap().1;
+    rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_first_steps_work_with_an_empty_home() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let heading = "## A tour of 60 seconds";
+    let steps = block(&readme, heading, "console");
+    let typed: Vec<&str> = steps.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    assert!(typed.len() > 5, "{typed:?}");
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_csk")).parent().unwrap();
+    let script = format!("set -e\n{}\n{}\n", block(&readme, heading, "sh"), typed.join("\n"));
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let env = TestEnv::new().var("PATH", &path);
+    let run = env.run_args("sh", &["-c", &script]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    for told in ["review tag v1", "installed", "up-to-date", "nothing to review, friend"] {
+        assert!(run.stdout.contains(told), "{told}: {}", run.stdout);
+    }
+}
