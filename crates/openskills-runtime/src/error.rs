@@ -1,5 +1,7 @@
 //! What can go wrong, by what a caller can do about it.
 
+use std::io;
+
 use skill::Diagnostic;
 use skill_fs::FsError;
 use skill_pack::PackError;
@@ -313,10 +315,30 @@ impl RuntimeError {
             Self::Script { .. }
             | Self::Unusable { .. }
             | Self::Commit { .. }
-            | Self::PartlyCommitted { .. }
-            | Self::Files(_) => None,
+            | Self::PartlyCommitted { .. } => None,
+            Self::Files(error) => file_hint(error),
         }
     }
+}
+
+/// Returns what to do about a file or folder that cannot be used.
+pub fn file_hint(error: &FsError) -> Option<String> {
+    let hint = match error {
+        FsError::NotFound { .. } => "look at how it is written; `ls` shows what is there",
+        FsError::NotAFolder { .. } => "name a folder",
+        FsError::NotRegular { .. } => "put a regular file there",
+        FsError::Escapes { .. } => "copy what the link leads to",
+        FsError::BadName { .. } => "give the file another name",
+        FsError::TooLarge { .. } | FsError::Limit { .. } => {
+            "name a folder further in, or take what is not needed out of it"
+        }
+        FsError::Changed { .. } => "try again",
+        FsError::Io { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+            return Some(format!("see who may read and write it: ls -ld {}", shell_word(path)));
+        }
+        FsError::Io { .. } => return None,
+    };
+    Some(hint.to_owned())
 }
 
 fn first_error(diagnostics: &[Diagnostic]) -> &str {

@@ -115,7 +115,7 @@ pub use activate::{
 };
 pub use caches::{Cache, CacheKind, caches, clear_cache};
 pub use config::{Directory, Logging, RuntimeConfig};
-pub use error::RuntimeError;
+pub use error::{RuntimeError, file_hint};
 pub use event::{
     ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CommitFailure, Event,
     ExecutionRecord, ExitStatus, LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead,

@@ -19,7 +19,7 @@ use crate::commands::{
     trust, validate, where_,
 };
 use crate::context::Context;
-use crate::failure::{Form, tell};
+use crate::failure::{Form, tell, tell_wrong_call};
 
 /// Something was wrong with a skill.
 pub(crate) const INVALID: u8 = 1;
@@ -182,7 +182,9 @@ impl Command {
             Self::Install(args) => args.json,
             Self::Remove(args) => args.json,
             Self::Test(args) => args.json,
-            Self::Validate(_) | Self::Show(_) | Self::Completions { .. } | Self::Man(_) => false,
+            Self::Validate(args) => args.json,
+            Self::Show(args) => args.json,
+            Self::Completions { .. } | Self::Man(_) => false,
         };
         if is_json { Form::Json } else { Form::Words }
     }
@@ -201,9 +203,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) if is_json && error.use_stderr() => {
             tell_usage(&error);
-            let failure = anyhow::anyhow!(usage_message(&error));
-            let mut ui = Ui::new(ColorChoice::Never);
-            return ExitCode::from(tell(&mut ui, &failure, Form::Json));
+            return ExitCode::from(tell_wrong_call(&mut Ui::new(ColorChoice::Never), &error));
         }
         Err(error) => return ExitCode::from(tell_usage(&error)),
     };

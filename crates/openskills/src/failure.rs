@@ -1,7 +1,10 @@
 //! A failure as people and programs get to see it, and its exit code.
 
-use openskills_runtime::RuntimeError;
+use std::io;
+
+use openskills_runtime::{RuntimeError, file_hint};
 use skill::Diagnostic;
+use skill_fs::FsError;
 use term::{DiagnosticJson, ErrorJson, FailureJson, Ui, safe_line};
 
 use crate::cli::{ASK, INVALID, LOG, NOT_FOUND, REFUSED, USAGE};
@@ -16,15 +19,61 @@ pub(crate) enum Form {
     Json,
 }
 
+/// What there is to tell of a failure.
+struct Told<'a> {
+    exit_code: u8,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+    /// The problems that say it all by themselves.
+    diagnostics: &'a [Diagnostic],
+}
+
+impl<'a> Told<'a> {
+    fn of(error: &'a anyhow::Error) -> Self {
+        if let Some(error) = error.downcast_ref::<RuntimeError>() {
+            // A failure of the runtime says everything itself.
+            return Self {
+                exit_code: exit_code(error),
+                code: error.code(),
+                message: error.to_string(),
+                hint: error.hint(),
+                diagnostics: diagnostics(error),
+            };
+        }
+        let file = error.downcast_ref::<FsError>();
+        Self {
+            exit_code: USAGE,
+            code: if file.is_some() { "files" } else { "usage" },
+            message: message(error),
+            hint: file.and_then(file_hint),
+            diagnostics: &[],
+        }
+    }
+}
+
 /// Tells why a command failed; returns its exit code.
 pub(crate) fn tell(ui: &mut Ui, error: &anyhow::Error, form: Form) -> u8 {
-    let known = error.downcast_ref::<RuntimeError>();
+    let told = Told::of(error);
     // If nobody reads any more there is nobody left to tell.
     let _ = match form {
-        Form::Words => words(ui, error, known),
-        Form::Json => data(ui, error, known),
+        Form::Words => words(ui, &told),
+        Form::Json => data(ui, &told),
     };
-    known.map_or(USAGE, exit_code)
+    told.exit_code
+}
+
+/// Tells programs that a call is wrong; returns the exit code.
+pub(crate) fn tell_wrong_call(ui: &mut Ui, error: &clap::Error) -> u8 {
+    let told = Told {
+        exit_code: USAGE,
+        code: "usage",
+        message: term::usage_message(error),
+        hint: term::usage_hint(error),
+        diagnostics: &[],
+    };
+    let _ = data(ui, &told);
+    told.exit_code
 }
 
 fn exit_code(error: &RuntimeError) -> u8 {
@@ -44,45 +93,69 @@ fn exit_code(error: &RuntimeError) -> u8 {
     }
 }
 
-/// Returns what went wrong. A failure of the runtime says everything itself.
-fn message(error: &anyhow::Error, known: Option<&RuntimeError>) -> String {
-    known.map_or_else(|| format!("{error:#}"), ToString::to_string)
+/// Returns what went wrong and why. A cause that the words before it say already is not said twice.
+fn message(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
+        if told.is_empty() {
+            cause
+        } else if told.contains(&cause) {
+            told
+        } else {
+            format!("{told}: {cause}")
+        }
+    })
 }
 
-/// Returns the problems that say it all by themselves.
-fn diagnostics(error: Option<&RuntimeError>) -> &[Diagnostic] {
+fn diagnostics(error: &RuntimeError) -> &[Diagnostic] {
     match error {
-        Some(
-            RuntimeError::InvalidManifest { diagnostics, .. }
-            | RuntimeError::InvalidConfig { diagnostics, .. },
-        ) => diagnostics,
+        RuntimeError::InvalidManifest { diagnostics, .. }
+        | RuntimeError::InvalidConfig { diagnostics, .. } => diagnostics,
         _ => &[],
     }
 }
 
-fn words(ui: &mut Ui, error: &anyhow::Error, known: Option<&RuntimeError>) -> std::io::Result<()> {
-    let diagnostics = diagnostics(known);
-    for diagnostic in diagnostics {
+fn words(ui: &mut Ui, told: &Told<'_>) -> io::Result<()> {
+    for diagnostic in told.diagnostics {
         ui.problem(diagnostic)?;
     }
-    if diagnostics.is_empty() {
-        ui.error(&format!("error: {}\n", safe_line(&message(error, known))))?;
-        if let Some(hint) = known.and_then(RuntimeError::hint) {
-            ui.error(&format!("hint: {}\n", safe_line(&hint)))?;
+    if told.diagnostics.is_empty() {
+        ui.error(&format!("error: {}\n", safe_line(&told.message)))?;
+        if let Some(hint) = &told.hint {
+            ui.error(&format!("hint: {}\n", safe_line(hint)))?;
         }
     }
     Ok(())
 }
 
-fn data(ui: &mut Ui, error: &anyhow::Error, known: Option<&RuntimeError>) -> std::io::Result<()> {
+fn data(ui: &mut Ui, told: &Told<'_>) -> io::Result<()> {
     ui.json(&FailureJson {
         version: VERSION,
         error: ErrorJson {
-            code: known.map_or("usage", RuntimeError::code).to_owned(),
-            message: message(error, known),
-            hint: known.and_then(RuntimeError::hint),
-            diagnostics: diagnostics(known).iter().map(DiagnosticJson::from).collect(),
+            code: told.code.to_owned(),
+            message: told.message.clone(),
+            hint: told.hint.clone(),
+            diagnostics: told.diagnostics.iter().map(DiagnosticJson::from).collect(),
         },
     })?;
     ui.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let doubled = io::Error::other(format!("{} at path \"/x\"", denied()));
+        let error = Err::<(), _>(denied()).context(doubled).context("cannot write /x").unwrap_err();
+        assert_eq!(message(&error), "cannot write /x: permission denied at path \"/x\"");
+        let source = denied();
+        let error = anyhow::Error::from(FsError::Io { path: "/x".to_owned(), source });
+        let told = Told::of(&error);
+        assert_eq!(told.message, "cannot access /x: permission denied");
+        assert_eq!((told.code, told.hint.is_some()), ("files", true));
+    }
 }

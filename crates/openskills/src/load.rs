@@ -12,7 +12,7 @@ use skill::{
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
 use term::Palette;
 
-use crate::target::{Target, shown_in};
+use crate::target::{SKILL_HINT, Target, shown_in};
 
 /// A skill folder, read.
 #[derive(Debug)]
@@ -86,8 +86,7 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         let message = format!("there is no {SKILL_FILE} in this folder");
         let diagnostic =
             Diagnostic::of_file(code, strictness, folder, message).expect("it is always reported");
-        let hint = "name the folder of a skill";
-        return Loaded::failed(folder, diagnostic.with_hint(hint));
+        return Loaded::failed(folder, diagnostic.with_hint(SKILL_HINT));
     };
     let file = shown_in(&target.shown, &path);
     let bytes = match target.root.read(&path, MAX_SKILL_FILE_BYTES) {

@@ -9,9 +9,11 @@ use openskills_runtime::{
     Directory, Logging, OpenSkillRuntime, RuntimeConfig, RuntimeError, shell_word,
 };
 use skill::Severity;
+use skill_fs::AbsPath;
 use term::{counted, safe_line};
 
 use crate::context::Context;
+use crate::target::meant;
 
 /// Where to look for skills.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -29,7 +31,10 @@ impl Look {
     /// Returns what the runtime is to be like. A folder that is not there is a slip.
     pub(crate) fn config(&self, context: &Context) -> Result<RuntimeConfig, RuntimeError> {
         for dir in &self.dir {
-            check_folder(context, dir)?;
+            check_folder(context, dir, "--dir takes a folder of skills")?;
+        }
+        if let Some(project) = &self.project {
+            check_folder(context, project, "name the folder of a project")?;
         }
         let is_standard = self.dir.is_empty();
         Ok(RuntimeConfig {
@@ -84,20 +89,24 @@ impl Look {
     }
 }
 
-/// Makes sure that a folder that was named is there.
-fn check_folder(context: &Context, dir: &Path) -> Result<(), RuntimeError> {
-    let path = context.cwd.as_path().join(dir);
-    let shown = dir.display();
-    let (message, hint) = match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() => return Ok(()),
-        Ok(_) => {
-            (format!("{shown} is not a folder"), "name the folder of a skill, or one of skills")
-        }
+/// Makes sure that a folder that was named is there, and returns where it is. `hint` says what to name instead.
+pub(crate) fn check_folder(
+    context: &Context,
+    dir: &Path,
+    hint: &str,
+) -> Result<AbsPath, RuntimeError> {
+    let wrong = |message: String, hint: String| RuntimeError::Setup { message, hint: Some(hint) };
+    let (shown, hint) = (dir.display(), hint.to_owned());
+    let path = AbsPath::new(context.cwd.as_path().join(dir))
+        .map_err(|error| wrong(error.to_string(), hint.clone()))?;
+    match fs::metadata(path.as_path()) {
+        Ok(metadata) if metadata.is_dir() => Ok(path),
+        Ok(_) => Err(wrong(format!("{shown} is not a folder"), hint)),
         Err(error) => {
-            (format!("cannot look in {shown}: {error}"), "--dir takes a folder of skills")
+            let hint = meant(&path).unwrap_or(hint);
+            Err(wrong(format!("cannot look in {shown}: {error}"), hint))
         }
-    };
-    Err(RuntimeError::Setup { message, hint: Some(hint.to_owned()) })
+    }
 }
 
 /// Finds the skills that `config` asks for.

@@ -5,9 +5,12 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use openskills_runtime::{file_problem, problem_of};
+use openskills_runtime::{RuntimeError, file_problem, problem_of};
 use skill::{Code, Diagnostic, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
+
+/// What to do where no skill is.
+pub(crate) const SKILL_HINT: &str = "name the folder of a skill";
 
 /// A folder that should hold one skill.
 #[derive(Debug)]
@@ -54,6 +57,25 @@ pub(crate) struct Visited<T> {
     pub(crate) skills: Vec<T>,
     /// What stood in the way of finding them.
     pub(crate) problems: Vec<Diagnostic>,
+}
+
+/// Returns true if a path that was named is not there, which is a slip in the call.
+pub(crate) fn is_wrong_call(problems: &[Diagnostic]) -> bool {
+    problems.iter().any(|problem| problem.code == Code::PathNotFound)
+}
+
+/// Returns the failure to find skills, for whoever reads data.
+pub(crate) fn not_taken(problems: Vec<Diagnostic>) -> RuntimeError {
+    match problems.iter().find(|problem| problem.code == Code::PathNotFound) {
+        Some(slip) => RuntimeError::Setup {
+            message: format!("{}: {}", slip.file, slip.message),
+            hint: Some(slip.hint.clone().unwrap_or_else(|| SKILL_HINT.to_owned())),
+        },
+        None => RuntimeError::InvalidManifest {
+            file: problems.first().map(|problem| problem.file.clone()).unwrap_or_default(),
+            diagnostics: problems,
+        },
+    }
 }
 
 /// Calls `visit` for every skill that `paths` mean.
@@ -103,14 +125,11 @@ fn find(cwd: &AbsPath, path: &Path) -> Result<Target, Box<Diagnostic>> {
     };
     let full = clean(&cwd.join(text));
     let metadata = fs::metadata(full.as_path()).map_err(|source| {
-        let error = if source.kind() == std::io::ErrorKind::NotFound {
+        if source.kind() == std::io::ErrorKind::NotFound {
             not_found(&full, &shown)
         } else {
-            None
-        };
-        error.unwrap_or_else(|| {
             refuse(Code::Unreadable, format!("cannot access the path: {source}"))
-        })
+        }
     })?;
     if metadata.is_dir() {
         return open(&full, None, &shown);
@@ -153,19 +172,22 @@ fn display(path: &str) -> String {
     if path == "." { String::new() } else { path.to_owned() }
 }
 
-fn not_found(full: &AbsPath, shown: &str) -> Option<Box<Diagnostic>> {
+fn not_found(full: &AbsPath, shown: &str) -> Box<Diagnostic> {
     let message = "the path does not exist".to_owned();
     let mut diagnostic = Box::new(problem_of(Code::PathNotFound, shown, message));
+    diagnostic.hint = meant(full);
+    diagnostic
+}
+
+/// Returns advice that names what is beside a path that is not there and is called nearly so.
+pub(crate) fn meant(full: &AbsPath) -> Option<String> {
     let siblings: Vec<String> = fs::read_dir(full.parent()?.as_path())
         .map(|entries| {
             entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
         })
         .unwrap_or_default();
     let others = siblings.iter().map(String::as_str).filter(|name| Some(*name) != full.file_name());
-    if let Some(near) = nearest(full.file_name()?, others) {
-        diagnostic.hint = Some(format!("did you mean `{near}`?"));
-    }
-    Some(diagnostic)
+    nearest(full.file_name()?, others).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Returns `name` in the folder that is shown as `folder`.

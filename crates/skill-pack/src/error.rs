@@ -77,9 +77,23 @@ impl PackError {
             Self::Root(_) => Some(
                 "an archive holds one folder, called as the skill; `openskills pack DIR` makes one",
             ),
+            Self::NotAnArchive => Some(
+                "name a folder with a SKILL.md, or an archive; `openskills pack DIR` makes one",
+            ),
+            Self::Malformed(_) | Self::Bomb { .. } => {
+                Some("get it again from where it is from, or ask who made it")
+            }
+            Self::Unsupported(_) => Some("pack it again by `openskills pack DIR`"),
+            Self::Name { .. } => Some("give it another name, or leave it out of the skill"),
             Self::Kind { .. } => Some("copy what a link leads to into the skill"),
+            Self::Limit { .. } => Some("leave out what the skill does not need"),
+            Self::NoSkillFile(_) => Some("name the folder of a skill: it holds a SKILL.md"),
+            Self::Signature(_) => Some("get it again, or ask who signed it"),
+            Self::NotSigned(_) => {
+                Some("name a key of SSH that may be read: --sign ~/.ssh/id_ed25519")
+            }
             Self::NoSigner(_) => Some("install OpenSSH 8.2 or later"),
-            _ => None,
+            Self::Files(_) => None,
         }
     }
 }

@@ -24,4 +24,4 @@ pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use table::table;
 pub use ui::{ColorChoice, Ui};
-pub use usage::{tell_usage, usage_message};
+pub use usage::{tell_usage, usage_hint, usage_message};

@@ -1,14 +1,47 @@
 //! Help and usage errors, as both programs print them.
 
-use clap::error::Error;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::{ColorChoice, Ui, safe_text};
 
-/// Returns what is wrong with a call, on one line.
+/// Returns what is wrong with a call, on one line: also which arguments are missing, and which values there are.
 pub fn usage_message(error: &Error) -> String {
+    if is_help(error) {
+        return "a command is missing".to_owned();
+    }
     let text = error.render().to_string();
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.trim_start_matches("error: ").to_owned()
+    let lines = text.lines().skip_while(|line| line.trim().is_empty());
+    let said: Vec<&str> = lines.map(str::trim).take_while(|line| !line.is_empty()).collect();
+    said.join(" ").trim_start_matches("error: ").to_owned()
+}
+
+/// Returns what to do about a wrong call: what was probably meant, or how it is called.
+pub fn usage_hint(error: &Error) -> Option<String> {
+    let suggested =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let meant = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(first);
+    if let Some(meant) = meant {
+        return Some(format!("did you mean `{meant}`?"));
+    }
+    let usage = match error.get(ContextKind::Usage)? {
+        ContextValue::StyledStr(usage) => usage.to_string(),
+        _ => return None,
+    };
+    let line = usage.trim_start_matches("Usage:").trim().lines().next()?.to_owned();
+    Some(format!("it is called so: {}", line.trim()))
+}
+
+fn first(value: &ContextValue) -> Option<&String> {
+    match value {
+        ContextValue::String(one) => Some(one),
+        ContextValue::Strings(all) => all.first(),
+        _ => None,
+    }
+}
+
+/// Whether the error is the help itself, since no command was named.
+fn is_help(error: &Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
 }
 
 /// Prints help or a usage error and returns the exit code. An argument may be a stranger's file name, so
@@ -23,4 +56,47 @@ pub fn tell_usage(error: &Error) -> u8 {
         ui.out(&text).and_then(|()| ui.flush())
     };
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, ArgAction, Command};
+
+    use super::*;
+
+    fn wrong(words: &[&str]) -> (String, Option<String>) {
+        let command = Command::new("tool").subcommand_required(true).subcommand(
+            Command::new("run")
+                .arg(Arg::new("SKILL").required(true))
+                .arg(Arg::new("FILE").required(true))
+                .arg(Arg::new("json").long("json").action(ArgAction::SetTrue))
+                .arg(Arg::new("format").long("format").value_parser(["xml", "markdown"])),
+        );
+        let error = command.try_get_matches_from(words).unwrap_err();
+        (usage_message(&error), usage_hint(&error))
+    }
+
+    #[test]
+    fn a_wrong_call_says_what_is_missing_and_what_was_meant() {
+        for (words, message, hint) in [
+            (
+                &["tool", "run"][..],
+                "the following required arguments were not provided: <SKILL> <FILE>",
+                "it is called so: tool run <SKILL> <FILE>",
+            ),
+            (&["tool", "runn"], "unrecognized subcommand 'runn'", "did you mean `run`?"),
+            (
+                &["tool", "run", "a", "b", "--jsno"],
+                "unexpected argument '--jsno' found",
+                "did you mean `--json`?",
+            ),
+            (
+                &["tool", "run", "a", "b", "--format", "xmll"],
+                "invalid value 'xmll' for '--format <format>' [possible values: xml, markdown]",
+                "did you mean `xml`?",
+            ),
+        ] {
+            assert_eq!(wrong(words), (message.to_owned(), Some(hint.to_owned())), "{words:?}");
+        }
+    }
 }

@@ -47,7 +47,16 @@ impl LogError {
     /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Io { .. } | Self::Key { .. } => return None,
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "name the folder of a log, or one file of it; without a name it is your own"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "see who may read and write it; a log is its user's alone"
+            }
+            Self::Io { .. } => return None,
+            Self::Key { .. } => {
+                "name the file of the key by --key-file, or by `log.key_file` in config.json"
+            }
             Self::Busy { .. } => "try again; if a stopped process holds it, end that one",
             Self::Broken { .. } => {
                 "`openskills log verify` says more; `openskills log archive` puts it aside and starts a new one"

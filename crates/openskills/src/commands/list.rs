@@ -19,7 +19,7 @@ Writes: the index, to be faster the next time
 
 Exit codes:
   0  done
-  2  the call or the configuration is wrong
+  2  the call or the configuration is wrong, or a folder that was named is not there
 
 Examples:
   openskills list

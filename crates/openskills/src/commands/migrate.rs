@@ -9,13 +9,15 @@ use similar::TextDiff;
 use skill::{
     Input, MAX_SKILL_FILE_BYTES, Migrated, RelPath, SKILL_FILE, Strictness, parse, to_claude, to_v1,
 };
-use skill_fs::{AbsPath, FsError, Root, real_path, write_file};
+use skill_fs::{FsError, Root, real_path, write_file};
 use term::safe_line;
 
 use crate::ask::Consent;
 use crate::cli::REFUSED;
 use crate::context::Context;
+use crate::look::check_folder;
 use crate::output::{MigrateJson, VERSION};
+use crate::target::SKILL_HINT;
 
 const AFTER: &str = "\
 Turns a skill into the format corteza.skill/v1 (docs/spec/corteza.skill-v1.md), or with --to
@@ -34,7 +36,7 @@ Writes: SKILL.md
 Exit codes:
   0  written, or there was nothing to change
   1  the skill cannot be understood; nothing was written
-  2  the call is wrong
+  2  the call is wrong, or the folder is not there
   4  the answer is no
   5  nobody is there to be asked
 
@@ -75,7 +77,7 @@ enum Format {
 }
 
 pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Result<ExitCode> {
-    let folder = real_path(&AbsPath::new(context.cwd.as_path().join(&args.dir))?)?;
+    let folder = real_path(&check_folder(context, &args.dir, SKILL_HINT)?)?;
     let root = Root::open(&folder)?;
     let (before, sidecar) = (text(&root, SKILL_FILE)?, sidecar(&root)?);
     let source = match (&before, &sidecar) {
@@ -83,11 +85,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
         (None, Some(sidecar)) => made_of(sidecar),
         (None, None) => {
             let message = format!("there is neither a {SKILL_FILE} nor a SKILL.json in {folder}");
-            return Err(RuntimeError::Setup {
-                message,
-                hint: Some("name the folder of a skill".to_owned()),
-            }
-            .into());
+            return Err(RuntimeError::Setup { message, hint: Some(SKILL_HINT.to_owned()) }.into());
         }
     };
     let migrated = match args.to {

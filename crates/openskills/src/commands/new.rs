@@ -3,12 +3,13 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
-use openskills_runtime::shell_word;
+use openskills_runtime::{RuntimeError, shell_word};
 use skill::{Input, SkillName, Strictness, parse};
+use skill_fs::FsError;
 use term::safe_line;
 
 use crate::context::Context;
@@ -85,7 +86,11 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
     let parent = context.cwd.as_path().join(dir);
     let folder = parent.join(name);
     if folder.symlink_metadata().is_ok() {
-        bail!("{} is there already; nothing was changed", folder.display());
+        return Err(RuntimeError::Setup {
+            message: format!("{} is there already; nothing was changed", folder.display()),
+            hint: Some("take another name, or another folder by --dir".to_owned()),
+        }
+        .into());
     }
     let templates: &[Template] = if args.wasm { &WASM } else { &SCRIPT };
     let usual = if args.wasm { WASM_DESCRIPTION } else { SCRIPT_DESCRIPTION };
@@ -145,7 +150,11 @@ fn word(path: &Path) -> String {
 type Filled = (&'static str, String, bool);
 
 /// Fills the templates in. What would not be a valid skill is refused before anything is written.
-fn filled(templates: &[Template], name: &str, description: &str) -> anyhow::Result<Vec<Filled>> {
+fn filled(
+    templates: &[Template],
+    name: &str,
+    description: &str,
+) -> Result<Vec<Filled>, RuntimeError> {
     // A text in JSON's quotes is the same in YAML.
     let description = serde_json::Value::from(description).to_string();
     // What the user wrote comes last: it is filled in, and nothing in it is.
@@ -155,40 +164,46 @@ fn filled(templates: &[Template], name: &str, description: &str) -> anyhow::Resu
     let (file, text, _) = &files[0];
     let input = Input { file, directory: Some(name), bytes: text.as_bytes() };
     if let Some(problem) = parse(&input, Strictness::Strict).diagnostics.first() {
-        bail!("it would not be a valid skill: {}", problem.message);
+        return Err(RuntimeError::Setup {
+            message: format!("it would not be a valid skill: {}", problem.message),
+            hint: problem.hint.clone(),
+        });
     }
     Ok(files)
 }
 
 /// Writes everything beside the new folder, and then puts it there in one step.
-fn write(parent: &Path, folder: &Path, files: &[Filled]) -> anyhow::Result<()> {
-    let at = |path: &Path| format!("cannot write {}", path.display());
-    fs::create_dir_all(parent).with_context(|| at(parent))?;
+fn write(parent: &Path, folder: &Path, files: &[Filled]) -> Result<(), FsError> {
+    let at = |path: &Path| {
+        let path = path.display().to_string();
+        move |source: io::Error| FsError::Io { path, source }
+    };
+    fs::create_dir_all(parent).map_err(at(parent))?;
     let stage = tempfile::Builder::new()
         .prefix(".openskills-new-")
         .tempdir_in(parent)
-        .with_context(|| at(parent))?;
+        .map_err(|error| at(parent)(error.kind().into()))?;
     for (path, text, is_program) in files {
         let place = stage.path().join(path);
         if let Some(above) = place.parent() {
-            fs::create_dir_all(above).with_context(|| at(above))?;
+            fs::create_dir_all(above).map_err(at(above))?;
         }
-        fs::write(&place, text).with_context(|| at(&place))?;
-        set_mode(&place, if *is_program { 0o755 } else { 0o644 }).with_context(|| at(&place))?;
+        fs::write(&place, text).map_err(at(&place))?;
+        set_mode(&place, if *is_program { 0o755 } else { 0o644 }).map_err(at(&place))?;
     }
-    set_mode(stage.path(), 0o755).with_context(|| at(stage.path()))?;
-    fs::rename(stage.path(), folder).with_context(|| at(folder))?;
+    set_mode(stage.path(), 0o755).map_err(at(stage.path()))?;
+    fs::rename(stage.path(), folder).map_err(at(folder))?;
     // It is not there any more under that name.
     let _ = stage.keep();
     Ok(())
 }
 
 #[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
     Ok(())
 }

@@ -12,7 +12,9 @@ use skill_fs::{AbsPath, real_path, write_file};
 use term::safe_line;
 
 use crate::context::Context;
+use crate::look::check_folder;
 use crate::output::{PackJson, VERSION};
+use crate::target::SKILL_HINT;
 
 const AFTER: &str = "\
 Checks the skill strictly and writes it as a ZIP file: the skill's folder at its root, entries
@@ -28,7 +30,7 @@ Writes: the ZIP file, in the working folder unless --output says otherwise; its 
 Exit codes:
   0  done
   1  the skill is invalid, or cannot be packed; nothing was written
-  2  the call is wrong, or the file cannot be written
+  2  the call is wrong, the folder is not there, or the file cannot be written
 
 Examples:
   openskills pack skills/pdf
@@ -56,7 +58,7 @@ pub(crate) struct PackArgs {
 }
 
 pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<ExitCode> {
-    let folder = real_path(&AbsPath::new(context.cwd.as_path().join(&args.dir))?)?;
+    let folder = real_path(&check_folder(context, &args.dir, SKILL_HINT)?)?;
     let package = Package::of_folder(&folder).map_err(RuntimeError::from)?;
     check(&package)?;
     let bytes = zip(&package).map_err(RuntimeError::from)?;

@@ -8,14 +8,14 @@ use openskills_runtime::{
     Addressing, Disclosed, Prompt, PromptFormat, PromptOptions, is_showable_path, problem_of,
     prompt as write_prompt,
 };
-use skill::{Code, Strictness};
+use skill::{Code, Diagnostic, Strictness};
 use term::{Palette, counted, render, safe_line};
 
-use crate::cli::INVALID;
+use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
 use crate::look::Look;
-use crate::target::{Search, Target, visit};
+use crate::target::{Search, Target, is_wrong_call, not_taken, visit};
 
 const AFTER: &str = "\
 Without a PATH it is about the skills that `openskills list` shows, and a skill that cannot be loaded stops no other. With
@@ -32,7 +32,7 @@ A skill that the model may not invoke by itself is left out, and standard error 
 Exit codes:
   0  the block was written; no skill, no block
   1  a skill that was named cannot be loaded
-  2  the call or the configuration is wrong, or the budget too small
+  2  the call or the configuration is wrong, a path is not there, or the budget is too small
 
 Examples:
   openskills prompt
@@ -107,8 +107,8 @@ enum Outcome {
     Disclosed(Disclosed),
     /// The model may not know of it.
     Hidden(String),
-    /// It cannot be loaded; the words say why.
-    Refused(String),
+    /// It cannot be loaded; the words say why, and so do the problems.
+    Refused(String, Vec<Diagnostic>),
 }
 
 pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode> {
@@ -128,13 +128,13 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
 }
 
 fn left_out(context: &mut Context, skill: &str, why: &str) -> std::io::Result<()> {
-    context.ui.error(&format!("note: {} is left out: {why}\n", safe_line(skill)))
+    context.ui.note(&format!("note: {} is left out: {why}\n", safe_line(skill)))
 }
 
 fn write(context: &mut Context, prompt: &Prompt) -> anyhow::Result<ExitCode> {
     if let Some((count, most)) = prompt.shortened {
         let cut = counted(count, "description");
-        context.ui.error(&format!("note: {cut} cut to {most} characters to keep the budget\n"))?;
+        context.ui.note(&format!("note: {cut} cut to {most} characters to keep the budget\n"))?;
     }
     context.ui.out(&prompt.text)?;
     Ok(ExitCode::SUCCESS)
@@ -147,16 +147,14 @@ fn of_paths(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode
         disclose(&target, &load(&target, Strictness::Lenient), args, palette)
     });
     // To find no skill is an answer, not a failure: no skill, no block (C5).
-    let mut refused = visited.problems.iter().any(|problem| problem.code != Code::NothingFound);
-    for problem in &visited.problems {
-        match problem.code {
-            Code::NothingFound => {
-                let folder = safe_line(&problem.file);
-                context.ui.error(&format!("note: there is no skill at or below {folder}\n"))?;
-            }
-            _ => context.ui.problem(problem)?,
-        }
+    let (nothing, mut problems): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        visited.problems.into_iter().partition(|problem| problem.code == Code::NothingFound);
+    for Diagnostic { file, .. } in &nothing {
+        let folder = safe_line(file);
+        context.ui.note(&format!("note: there is no skill at or below {folder}\n"))?;
     }
+    let mut words: String =
+        problems.iter().map(|problem| render(problem, None, palette) + "\n").collect();
     let mut skills = Vec::new();
     for outcome in visited.skills {
         match outcome {
@@ -164,21 +162,25 @@ fn of_paths(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode
             Outcome::Hidden(folder) => {
                 left_out(context, &folder, "the model may not invoke it")?;
             }
-            Outcome::Refused(rendered) => {
-                refused = true;
-                context.ui.error(&rendered)?;
+            Outcome::Refused(rendered, diagnostics) => {
+                words += &rendered;
+                problems.extend(diagnostics);
             }
         }
     }
-    if refused {
-        return Ok(ExitCode::from(INVALID));
+    if !problems.is_empty() {
+        if args.is_json() {
+            return Err(not_taken(problems).into());
+        }
+        context.ui.error(&words)?;
+        return Ok(ExitCode::from(if is_wrong_call(&problems) { USAGE } else { INVALID }));
     }
     write(context, &write_prompt(&skills, &args.options())?)
 }
 
 fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palette) -> Outcome {
     let Some((document, file)) = loaded.document.as_ref().zip(loaded.name_of_file.as_ref()) else {
-        return Outcome::Refused(loaded.rendered(palette));
+        return Outcome::Refused(loaded.rendered(palette), loaded.diagnostics.clone());
     };
     if !loaded.model_may_invoke() {
         return Outcome::Hidden(loaded.folder.clone());
@@ -188,7 +190,7 @@ fn disclose(target: &Target, loaded: &Loaded, args: &PromptArgs, palette: Palett
         let message =
             "the path holds a control character or one that changes the direction of writing";
         let problem = problem_of(Code::PathNotText, &loaded.file, message);
-        return Outcome::Refused(render(&problem, None, palette));
+        return Outcome::Refused(render(&problem, None, palette), vec![problem]);
     }
     let frontmatter = &document.frontmatter;
     Outcome::Disclosed(Disclosed {

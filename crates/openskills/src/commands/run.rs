@@ -21,6 +21,7 @@ use term::{Ui, safe_line, safe_text, table};
 use crate::ask::{ask_for_run, is_somebody_there};
 use crate::commands::approve::host;
 use crate::context::Context;
+use crate::failure::{Form, tell as tell_failure};
 use crate::look::{Look, discover};
 use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson, WasmJson};
 use crate::when::span;
@@ -165,12 +166,8 @@ pub(crate) fn run(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitC
         Err(error) => match error.downcast_ref::<RuntimeError>() {
             Some(known) => {
                 let code = exit_code(known);
-                let form = if args.json {
-                    crate::failure::Form::Json
-                } else {
-                    crate::failure::Form::Words
-                };
-                crate::failure::tell(&mut context.ui, &error, form);
+                let form = if args.json { Form::Json } else { Form::Words };
+                tell_failure(&mut context.ui, &error, form);
                 Ok(ExitCode::from(code))
             }
             None => Err(error),

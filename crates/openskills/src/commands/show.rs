@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openskills_runtime::file_problem;
+use openskills_runtime::{RuntimeError, file_problem};
 use skill::{Document, Frontmatter, Severity, Strictness, ToolRule};
 use skill_fs::{Digests, FsError, WalkLimits, digests, walk};
 use term::{DiagnosticJson, counted, safe_line, safe_text};
 
-use crate::cli::INVALID;
+use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
 use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION, file_json};
-use crate::target::{Search, Target, visit};
+use crate::target::{Search, Target, is_wrong_call, not_taken, visit};
 
 const AFTER: &str = "\
 Reads every file of the skill, for its digests. Problems go to standard error.
@@ -21,7 +21,7 @@ Reads every file of the skill, for its digests. Problems go to standard error.
 Exit codes:
   0  the skill was shown
   1  it cannot be loaded, or one of its files cannot be read
-  2  the call is wrong
+  2  the call is wrong, or the path is not there
 
 Examples:
   openskills show .
@@ -36,7 +36,7 @@ pub(crate) struct ShowArgs {
     path: PathBuf,
     /// Write it as JSON
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
@@ -51,12 +51,19 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         }
         (target, loaded, files)
     });
-    for problem in &visited.problems {
-        context.ui.problem(problem)?;
-    }
     let Some((target, loaded, files)) = visited.skills.into_iter().next() else {
-        return Ok(ExitCode::from(INVALID));
+        if args.json {
+            return Err(not_taken(visited.problems).into());
+        }
+        for problem in &visited.problems {
+            context.ui.problem(problem)?;
+        }
+        return Ok(ExitCode::from(if is_wrong_call(&visited.problems) { USAGE } else { INVALID }));
     };
+    if args.json && loaded.document.is_none() {
+        let Loaded { file, diagnostics, .. } = loaded;
+        return Err(RuntimeError::InvalidManifest { file, diagnostics }.into());
+    }
     context.ui.error(&loaded.rendered(palette))?;
     if let Some(document) = &loaded.document {
         let report = report(&target, &loaded, document, files);

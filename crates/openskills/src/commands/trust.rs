@@ -8,6 +8,7 @@ use skill_fs::AbsPath;
 use term::safe_line;
 
 use crate::context::Context;
+use crate::look::check_folder;
 use crate::output::{TrustJson, TrustListJson, VERSION};
 
 const AFTER: &str = "\
@@ -19,8 +20,7 @@ Writes: the same, and nothing with --list
 
 Exit codes:
   0  done, or it was so already
-  1  the folder does not exist
-  2  the call or the configuration is wrong
+  2  the call or the configuration is wrong, or there is no such folder
   4  the folder is too large to be trusted: the home folder, or one around it
 
 Examples:
@@ -62,7 +62,9 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         return Ok(ExitCode::SUCCESS);
     }
     let folder = match &args.folder {
-        Some(folder) => AbsPath::new(context.cwd.as_path().join(folder))?,
+        // One that is gone can still be trusted no longer.
+        Some(folder) if args.remove => AbsPath::new(context.cwd.as_path().join(folder))?,
+        Some(folder) => check_folder(context, folder, "name the folder of a project")?,
         None => runtime.project_root()?,
     };
     let (folder, changed) = if args.remove {

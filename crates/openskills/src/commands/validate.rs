@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use skill::{Diagnostic, Severity, Strictness};
 use term::{DiagnosticJson, Palette, counted, safe_line, sarif};
 
-use crate::cli::INVALID;
+use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
 use crate::output::{VERSION, ValidateJson, ValidatedJson};
-use crate::target::{Search, Visited, visit};
+use crate::target::{Search, Visited, is_wrong_call, visit};
 
 const AFTER: &str = "\
 Reads the SKILL.md of each skill, its agents/openai.yaml and the names of the files it links to.
@@ -19,7 +19,7 @@ Writes nothing but its report: verdicts and data to standard output, problems to
 Exit codes:
   0  every skill is valid
   1  a skill is invalid, or there is none (with --strict-warnings: or has a warning)
-  2  the call is wrong
+  2  the call is wrong, or a path is not there
 
 Examples:
   openskills validate .
@@ -49,7 +49,7 @@ pub(crate) struct ValidateArgs {
     strict_warnings: bool,
     /// Write the report as JSON
     #[arg(long, conflicts_with = "sarif")]
-    json: bool,
+    pub(crate) json: bool,
     /// Write the report as SARIF 2.1.0, for code scanning
     #[arg(long)]
     sarif: bool,
@@ -91,7 +91,11 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
             context.ui.error("error: there are warnings, and --strict-warnings is given\n")?;
         }
     }
-    Ok(if valid { ExitCode::SUCCESS } else { ExitCode::from(INVALID) })
+    Ok(match valid {
+        true => ExitCode::SUCCESS,
+        false if is_wrong_call(&problems) => ExitCode::from(USAGE),
+        false => ExitCode::from(INVALID),
+    })
 }
 
 fn check(loaded: &Loaded, palette: Option<Palette>) -> Checked {

@@ -6,6 +6,7 @@
 mod approvals;
 mod check_tool;
 mod corteza;
+mod failures;
 mod fuzz;
 mod general;
 mod hostile;

@@ -90,7 +90,7 @@ fn one_skill_that_cannot_be_loaded_stops_the_block() {
     let run = openskills(&env, "prompt -r skills");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     assert!(run.stderr.contains("error[description-missing]"), "{}", run.stderr);
-    assert_eq!(openskills(&env, "prompt skills/none").code, Some(1));
+    assert_eq!(openskills(&env, "prompt skills/none").code, Some(2));
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn a_path_that_is_not_there_gets_advice_and_hides_no_other() {
     assert_eq!(
         run.transcript(),
         "\
-exit 1
+exit 2
 stdout: Valid skill: skills/pdf
 stderr: error[path-not-found]: the path does not exist
 stderr: --> skills/pfd
@@ -200,7 +200,7 @@ fn what_is_no_skill_says_what_it_is() {
         ),
         ("validate upper --lenient", 0, "warning[file-name-case]: the file is called `Skill.md`"),
         ("validate lower", 0, "warning[file-name]: the file is called `skill.md`"),
-        ("validate -r none", 1, "error[path-not-found]: the path does not exist"),
+        ("validate -r none", 2, "error[path-not-found]: the path does not exist"),
     ] {
         let run = openskills(&env, arguments);
         assert_eq!(run.code, Some(code), "{arguments}");

@@ -1,0 +1,90 @@
+//! Failures as data and as words: each has a code, says what is wrong, and says what to do.
+
+use serde_json::Value;
+use testkit::TestEnv;
+
+use crate::{SKILLS, openskills};
+
+fn failure(env: &TestEnv, arguments: &str) -> (Option<i32>, Value) {
+    let run = openskills(env, arguments);
+    let told: Value = serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{arguments}: {error}: {}{}", run.stdout, run.stderr));
+    assert_eq!(told["version"], 1, "{arguments}");
+    (run.code, told["error"].clone())
+}
+
+#[test]
+fn every_failure_with_json_is_data_with_advice() {
+    let env = TestEnv::with(SKILLS);
+    env.write("broken/SKILL.md", b"no frontmatter\n");
+    env.write("file", b"x");
+    assert_eq!(openskills(&env, "new foo").code, Some(0));
+    for (arguments, code, kind) in [
+        ("show nosuch --json", 2, "setup"),
+        ("show . --json", 1, "invalid-manifest"),
+        ("show broken --json", 1, "invalid-manifest"),
+        ("prompt nosuch --json", 2, "setup"),
+        ("prompt broken --json", 1, "invalid-manifest"),
+        ("log show nosuch --json", 6, "log"),
+        ("log tail nosuch --json", 6, "log"),
+        ("log verify nosuch --json", 6, "log"),
+        ("log stats nosuch --json", 6, "log"),
+        ("replay nosuch --json", 6, "log"),
+        ("trust nosuch --json", 2, "setup"),
+        ("trust file --json", 2, "setup"),
+        ("migrate nosuch --json", 2, "setup"),
+        ("pack nosuch --json", 2, "setup"),
+        ("list --project nosuch --json", 2, "setup"),
+        ("list --project file --json", 2, "setup"),
+        ("list --dir nosuch --json", 2, "setup"),
+        ("install file --json", 1, "package"),
+        ("new foo --json", 2, "setup"),
+        ("activate --json", 2, "usage"),
+        ("show --jsno --json", 2, "usage"),
+    ] {
+        let (exit, error) = failure(&env, arguments);
+        assert_eq!(
+            (exit, error["code"].as_str()),
+            (Some(code), Some(kind)),
+            "{arguments}: {error}"
+        );
+        for field in ["message", "hint"] {
+            let text = error[field].as_str().unwrap_or_default();
+            assert!(!text.is_empty(), "{arguments}: no {field}: {error}");
+        }
+    }
+    let (_, error) = failure(&env, "activate --json");
+    let told = "the following required arguments were not provided: <NAME>";
+    assert_eq!(error["message"], told);
+    assert_eq!(failure(&env, "show --jsno --json").1["hint"], "did you mean `--json`?");
+    assert_eq!(failure(&env, "pack skils --json").1["hint"], "did you mean `skills`?");
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_is_a_failure_of_files_told_once() {
+    if is_root() {
+        return testkit::skip("a_folder_that_may_not_be_written", "root may write everywhere");
+    }
+    let env = TestEnv::with("//- /shut/x\n");
+    assert_eq!(env.run("chmod", "555 shut").code, Some(0));
+    let (code, error) = failure(&env, "new foo --dir shut --json");
+    assert_eq!((code, error["code"].as_str()), (Some(2), Some("files")), "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert_eq!(message.to_lowercase().matches("permission denied").count(), 1, "{message}");
+    assert!(error["hint"].as_str().unwrap().contains("ls -ld"), "{error}");
+    assert_eq!(env.run("chmod", "755 shut").code, Some(0));
+}
+
+fn is_root() -> bool {
+    TestEnv::new().run("id", "-u").stdout.trim() == "0"
+}
+
+#[test]
+fn a_path_that_is_not_there_is_a_wrong_call() {
+    let env = TestEnv::with(SKILLS);
+    for arguments in ["validate nosuch", "show nosuch", "prompt nosuch", "trust nosuch"] {
+        assert_eq!(openskills(&env, arguments).code, Some(2), "{arguments}");
+    }
+    // One that is gone can still be trusted no longer.
+    assert_eq!(openskills(&env, "trust --remove nosuch").code, Some(0));
+}
