@@ -17,6 +17,7 @@ use skill_fs::Kind;
 use term::{DiagnosticJson, FailureJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
+pub(crate) use log::EventLine;
 pub use log::{LogArchiveJson, LogStatsJson, LogVerifyJson, RepeatedJson, ReplayJson};
 pub use mcp::{
     McpInstallJson, McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, SyncedSkillJson,

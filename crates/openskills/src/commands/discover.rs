@@ -13,7 +13,7 @@ use term::{DiagnosticJson, counted, safe_line, table};
 use crate::cli::INVALID;
 use crate::context::Context;
 use crate::look::{Look, runtime};
-use crate::output::{DiscoverJson, RootJson, VERSION};
+use crate::output::{DiscoverJson, EventLine, RootJson, VERSION};
 
 const AFTER: &str = "\
 Looks in ~/.claude/skills, ~/.agents/skills and the user's data folder, in .claude/skills, .agents/skills,
@@ -198,7 +198,7 @@ fn watch(
 fn tell(context: &mut Context, args: &DiscoverArgs, events: &[Event]) -> anyhow::Result<()> {
     for event in events {
         if args.json {
-            context.ui.json_line(event)?;
+            context.ui.json_line(&EventLine::new(event))?;
             continue;
         }
         let line = match event {

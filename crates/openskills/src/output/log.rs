@@ -5,6 +5,24 @@ use openskills_runtime::log::{LogReport, Stats};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::VERSION;
+
+/// A line of events, as `openskills log show --json` and `discover --watch --json` write them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventLine<'a, E> {
+    #[serde(flatten)]
+    event: &'a E,
+    /// The version of this format. An event may have a `version` that is a skill's.
+    format_version: u32,
+}
+
+impl<'a, E: Serialize> EventLine<'a, E> {
+    pub(crate) fn new(event: &'a E) -> Self {
+        Self { event, format_version: VERSION }
+    }
+}
+
 /// `openskills log verify --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

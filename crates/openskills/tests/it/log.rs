@@ -58,7 +58,8 @@ fn events_are_shown_and_picked() {
     );
     let line = std::fs::read_to_string(env.path(LOG)).unwrap();
     let shown = openskills(&env, "log show --json").stdout;
-    assert_eq!(shown, line, "events are written as they are stored");
+    let stored = line.replace("}\n", ",\"formatVersion\":1}\n");
+    assert_eq!(shown, stored, "events are written as they are stored, with the version");
     assert!(!line.contains("abc123"), "secrets are not: {line}");
     for (filter, count) in [
         ("--skill pdf", 3),
@@ -230,9 +231,10 @@ fn a_key_protects_the_log() {
 fn events_are_exported() {
     let env = logged();
     let all: Value = serde_json::from_str(&openskills(&env, "log export").stdout).unwrap();
-    assert_eq!(all.as_array().unwrap().len(), 5);
+    assert_eq!((all["version"].as_u64(), all["events"].as_array().unwrap().len()), (Some(1), 5));
     let none = openskills(&env, "log export --from 99").stdout;
-    assert_eq!(serde_json::from_str::<Value>(&none).unwrap(), serde_json::json!([]));
+    let empty = serde_json::json!({ "version": 1, "events": [] });
+    assert_eq!(serde_json::from_str::<Value>(&none).unwrap(), empty);
     let csv = openskills(&env, "log export --format csv").stdout;
     assert_eq!(csv.lines().count(), 6);
     assert!(csv.starts_with("seq,time,event,skillId,"), "{csv}");

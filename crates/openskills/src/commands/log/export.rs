@@ -14,6 +14,7 @@ use term::safe_text;
 
 use crate::context::Context;
 use crate::http;
+use crate::output::VERSION;
 
 /// How many events go to a collector at once.
 const BATCH: usize = 500;
@@ -21,8 +22,9 @@ const BATCH: usize = 500;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 const AFTER: &str = "\
-json is one array, csv has a heading and one row an event, otlp is the body of an OTLP/HTTP request in
-JSON. With --endpoint the events go to an OpenTelemetry collector, to <URL>/v1/logs.
+json is one object with `version` and `events`, csv has a heading and one row an event, otlp is
+the body of an OTLP/HTTP request in JSON. With --endpoint the events go to an OpenTelemetry
+collector, to <URL>/v1/logs.
 
 Reads:  the log
 Writes: standard output, or sends to --endpoint; nothing else is ever sent anywhere
@@ -89,13 +91,14 @@ fn json(
     context: &mut Context,
     entries: impl Iterator<Item = Result<Entry, RuntimeError>>,
 ) -> anyhow::Result<()> {
-    let mut start = "[";
+    context.ui.out(&format!("{{\"version\":{VERSION},\"events\":[\n"))?;
+    let mut between = "";
     for entry in entries {
-        context.ui.out(start)?;
+        context.ui.out(between)?;
         context.ui.json_row(&entry?)?;
-        start = ",";
+        between = ",";
     }
-    Ok(context.ui.out(if start == "[" { "[]\n" } else { "]\n" })?)
+    Ok(context.ui.out("]}\n")?)
 }
 
 /// The columns that have a name of their own; everything of an event is in the last one.

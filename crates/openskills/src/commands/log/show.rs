@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::detail::cells;
 use super::{Filter, Which};
 use crate::context::Context;
+use crate::output::EventLine;
 use term::table;
 
 /// How many rows are put into columns together.
@@ -33,7 +34,7 @@ pub(crate) struct ShowArgs {
     which: Which,
     #[command(flatten)]
     filter: Filter,
-    /// Write events as they are stored, one JSON object a line
+    /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -44,7 +45,7 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
     for entry in args.filter.entries(&source).map_err(openskills_runtime::RuntimeError::from)? {
         let entry = entry.map_err(openskills_runtime::RuntimeError::from)?;
         if args.json {
-            context.ui.json_row(&entry)?;
+            context.ui.json_row(&EventLine::new(&entry))?;
             continue;
         }
         rows.push(cells(&entry));

@@ -12,6 +12,7 @@ use term::table;
 use super::Which;
 use super::detail::cells;
 use crate::context::Context;
+use crate::output::EventLine;
 
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -42,7 +43,7 @@ pub(crate) struct TailArgs {
     /// Go on, and show every event that is written
     #[arg(long, short)]
     follow: bool,
-    /// Write events as they are stored, one JSON object a line
+    /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -66,7 +67,7 @@ fn tell(context: &mut Context, args: &TailArgs, entries: &mut Entries) -> anyhow
     for entry in entries {
         let entry = entry.map_err(RuntimeError::from)?;
         if args.json {
-            context.ui.json_row(&entry)?;
+            context.ui.json_row(&EventLine::new(&entry))?;
         } else {
             rows.push(cells(&entry));
         }
