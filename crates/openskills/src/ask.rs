@@ -34,6 +34,14 @@ impl Consent {
         }
     }
 
+    /// Shows what there is to say yes to. Whoever is asked gets to see it in any case.
+    pub(crate) fn show(self, ui: &mut Ui, text: &str) -> io::Result<()> {
+        match self {
+            Self::Asked => ui.error(text),
+            Self::Given | Self::Nobody => ui.note(text),
+        }
+    }
+
     /// Returns whether it is said to `question`; `otherwise` is told after a no.
     pub(crate) fn agreed(
         self,
@@ -103,8 +111,16 @@ pub(crate) fn effects(side_effects: Option<&[&str]>) -> String {
     }
 }
 
+/// Shows what an audit found. What it stands against is no mere note.
+pub(crate) fn tell_found(ui: &mut Ui, consent: Consent, audited: &Audited) -> io::Result<()> {
+    match audited.decision {
+        Decision::Go => consent.show(ui, &found(audited)),
+        Decision::Warn(_) | Decision::Ask(_) | Decision::Refuse { .. } => ui.error(&found(audited)),
+    }
+}
+
 /// Returns what an audit found, as people read it.
-pub(crate) fn found(audited: &Audited) -> String {
+fn found(audited: &Audited) -> String {
     const MOST: usize = 5;
     // More of one kind would push what else there is to see out of sight.
     const SHOWN: usize = 12;

@@ -85,7 +85,7 @@ impl Look {
         let dirs: String = self.dir.iter().map(|dir| format!(" --dir {}", dir.display())).collect();
         let told =
             format!("{} on the way; to see more: openskills discover{dirs}", told.join(" and "));
-        context.ui.error(&format!("note: {}\n", safe_line(&told)))
+        context.ui.note(&format!("note: {}\n", safe_line(&told)))
     }
 }
 

@@ -129,7 +129,7 @@ fn list(context: &mut Context, runtime: &OpenSkillRuntime, args: &ListArgs) -> a
         .collect();
     context.ui.out(&table(&rows, context.ui.width))?;
     if rows.is_empty() {
-        context.ui.error("nothing is approved\n")?;
+        context.ui.note("nothing is approved\n")?;
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ fn revoke(
     }
     for approval in &gone {
         let told = format!("revoked {} of {}", approval.id(), approval.skill_id);
-        context.ui.out(&format!("{}\n", safe_line(&told)))?;
+        context.ui.done(&format!("{}\n", safe_line(&told)))?;
     }
-    Ok(context.ui.error(&format!("{} revoked\n", counted(gone.len(), "approval")))?)
+    Ok(context.ui.note(&format!("{} revoked\n", counted(gone.len(), "approval")))?)
 }

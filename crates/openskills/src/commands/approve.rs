@@ -8,7 +8,7 @@ use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339}
 use skill::capabilities::Host;
 use term::{counted, safe_line};
 
-use crate::ask::{Consent, found, shown};
+use crate::ask::{Consent, shown, tell_found};
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::look::{Look, discover};
@@ -115,12 +115,14 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     let plan = runtime.plan_run(&args.skill, None, asked)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
     let audited = runtime.audit(&plan.subject.skill_id, Timestamp::now())?;
-    if !args.json {
-        context.ui.error(&shown(&request))?;
-        context.ui.error(&listed(runtime, &request)?)?;
-        context.ui.error(&audited.as_ref().map(found).unwrap_or_default())?;
-    }
     let consent = Consent::of((args.yes, args.json));
+    if !args.json {
+        consent.show(&mut context.ui, &shown(&request))?;
+        consent.show(&mut context.ui, &listed(runtime, &request)?)?;
+        if let Some(audited) = &audited {
+            tell_found(&mut context.ui, consent, audited)?;
+        }
+    }
     audited.as_ref().map_or(Ok(()), |audited| consent.check(audited))?;
     if !consent.agreed(&mut context.ui, "Approve?", "nothing was approved")? {
         return Ok(ExitCode::from(REFUSED));
@@ -146,7 +148,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
             approval.id(),
             until.unwrap_or_default()
         );
-        context.ui.out(&format!("{}\n", safe_line(&told)))?;
+        context.ui.done(&format!("{}\n", safe_line(&told)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -85,7 +85,7 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
     } else if cleared {
         let files = all.iter().map(|cache| cache.files.len()).sum();
         let bytes: u64 = all.iter().map(Cache::bytes).sum();
-        context.ui.out(&format!("removed {}, {bytes} bytes\n", counted(files, "file")))?;
+        context.ui.done(&format!("removed {}, {bytes} bytes\n", counted(files, "file")))?;
     } else {
         let row = |cache: &Cache| {
             vec![

@@ -13,7 +13,7 @@ use skill::Digest;
 use skill_fs::{AbsPath, real_path};
 use term::{safe_line, table};
 
-use crate::ask::{Consent, effects, found};
+use crate::ask::{Consent, effects, tell_found};
 use crate::cli::REFUSED;
 use crate::context::Context;
 use crate::look::{Look, runtime};
@@ -177,15 +177,19 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     let (package, origin, signature) = taken(context, args)?;
     let runtime = runtime(args.look.look().config(context)?);
     let plan = runtime.plan_install(package, args.place.place(), origin.clone())?;
+    let consent = Consent::of((args.yes, args.json));
     if !args.json {
         let shown = shown(&plan, &origin, &signature);
-        context.ui.error(&shown)?;
+        consent.show(&mut context.ui, &shown)?;
+        for problem in &plan.diagnostics {
+            context.ui.error(&format!("warning: {}\n", safe_line(&problem.message)))?;
+        }
+        tell_found(&mut context.ui, consent, &plan.audited)?;
     }
     if plan.is_known() {
         tell(context, args, &plan, None, "is there already")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let consent = Consent::of((args.yes, args.json));
     consent.check(&plan.audited)?;
     if args.dry_run {
         tell(context, args, &plan, None, "would be installed")?;
@@ -344,9 +348,6 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
     }
     rows.push(vec!["  signed by".to_owned(), signature.told()]);
     let mut text = format!("{}\n{}", safe_line(&plan.package.name), table(&rows, None));
-    for problem in &plan.diagnostics {
-        text += &format!("warning: {}\n", safe_line(&problem.message));
-    }
     text += "It declares:\n";
     let rows: Vec<Vec<String>> = plan
         .powers
@@ -380,7 +381,7 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
     if plan.is_edited && !plan.is_same {
         text += "What is there was edited; it is kept in the backups.\n";
     }
-    text + &found(&plan.audited)
+    text
 }
 
 fn tell(

@@ -67,7 +67,7 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     if skills.is_empty() && runtime.refused_skills().is_empty() {
-        context.ui.error("no skills\n")?;
+        context.ui.note("no skills\n")?;
     } else {
         let rows = if args.all { all_rows(runtime, &skills) } else { rows(runtime, &skills) };
         context.ui.out(&table(&rows, context.ui.width))?;

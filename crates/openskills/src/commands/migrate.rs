@@ -110,7 +110,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
             context.ui.out(&format!("{}\n", safe_line(line)))?;
         }
         for note in &notes {
-            context.ui.error(&format!("note: {}\n", safe_line(note)))?;
+            context.ui.note(&format!("note: {}\n", safe_line(note)))?;
         }
     }
     let mut written = false;
@@ -140,7 +140,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
             (false, true) => "wrote",
             (false, false) => "would write",
         };
-        context.ui.error(&format!("{done} {}\n", safe_line(file.as_str())))?;
+        context.ui.note(&format!("{done} {}\n", safe_line(file.as_str())))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -104,13 +104,13 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
         context.ui.json(&NewJson { version: VERSION, path, files, next })?;
     } else {
         let line = |text: &str| format!("{}\n", safe_line(text));
-        context.ui.out(&line(&format!("made {}", folder.display())))?;
+        context.ui.done(&line(&format!("made {}", folder.display())))?;
         for file in &files {
-            context.ui.out(&line(&format!("  {file}")))?;
+            context.ui.done(&line(&format!("  {file}")))?;
         }
-        context.ui.error("next:\n")?;
+        context.ui.note("next:\n")?;
         for command in &next {
-            context.ui.error(&line(&format!("  {command}")))?;
+            context.ui.note(&line(&format!("  {command}")))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -92,12 +92,12 @@ pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result
     } else {
         let rows: Vec<Vec<String>> = shown.map(row).collect();
         context.ui.out(&table(&rows, context.ui.width))?;
-        context.ui.error(&format!("{same} same, {drifted} drifted, {gone} gone\n"))?;
+        context.ui.note(&format!("{same} same, {drifted} drifted, {gone} gone\n"))?;
         if args.execute {
             let not_run = ran(Repetition::NotRun);
             let told =
                 format!("run again: {again} same, {different} different, {not_run} not run\n");
-            context.ui.error(&told)?;
+            context.ui.note(&told)?;
         }
     }
     Ok(if drifted + gone + different > 0 { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })

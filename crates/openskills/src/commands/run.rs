@@ -343,7 +343,9 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     if !denied.is_empty() {
         notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
     }
-    notes.extend(held_back(done));
+    if let Some(note) = held_back(done) {
+        context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
+    }
     if let Some(note) = &done.note {
         let refused = if args.dry_run { "a run that is not dry would be refused: " } else { "" };
         notes.push(format!("{refused}{note}"));

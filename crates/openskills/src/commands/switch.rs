@@ -122,7 +122,7 @@ fn tell(
         } else {
             format!("was switched {state} already")
         };
-        context.ui.out(&format!("{} {told}\n", safe_line(&skill.name)))?;
+        context.ui.done(&format!("{} {told}\n", safe_line(&skill.name)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -83,6 +83,6 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         (true, true) => "is not trusted any more",
         (true, false) => "was not trusted",
     };
-    context.ui.out(&format!("{} {told}\n", safe_line(folder.as_str())))?;
+    context.ui.done(&format!("{} {told}\n", safe_line(folder.as_str())))?;
     Ok(ExitCode::SUCCESS)
 }

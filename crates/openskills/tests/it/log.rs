@@ -158,7 +158,7 @@ fn a_change_is_found_and_stops_what_follows() {
     }
     assert_eq!(openskills(&env, "log verify copy").code, Some(0));
     let one = openskills(&env, "log verify copy/audit-00000000000000000001.jsonl");
-    assert!(one.stdout.contains("there is no head beside it"), "{}", one.stdout);
+    assert!(one.stderr.contains("there is no head beside it"), "{}", one.stderr);
     let none = openskills(&env, "log verify nowhere");
     assert!(none.code == Some(6) && none.stderr.contains("nowhere"), "{}", none.stderr);
 }

@@ -47,7 +47,7 @@ pub(crate) fn archive_log(context: &mut Context, args: &ArchiveArgs) -> anyhow::
             }
             None => "there is no log yet".to_owned(),
         };
-        context.ui.out(&format!("{told}\n"))?;
+        context.ui.done(&format!("{told}\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -55,17 +55,24 @@ pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Re
             let told = format!("{}{line}: {}", problem.file, problem.message);
             context.ui.error(&format!("error: {}\n", safe_line(&told)))?;
         }
-        context.ui.out(&summary(&report))?;
+        context.ui.out(&verdict(&report))?;
+        context.ui.note(&limits(&report))?;
     }
     Ok(if report.valid { ExitCode::SUCCESS } else { ExitCode::from(LOG) })
 }
 
-fn summary(report: &LogReport) -> String {
-    let LogReport { valid, events, files, keyed, end_checked, .. } = report;
+fn verdict(report: &LogReport) -> String {
+    let LogReport { valid, events, files, .. } = report;
     let events = counted(usize::try_from(*events).unwrap_or(usize::MAX), "event");
     let files = counted(*files, "file");
     let verdict = if *valid { "the chain holds" } else { "the log is not what was written" };
-    let mut text = format!("{events} in {files}: {verdict}\n");
+    format!("{events} in {files}: {verdict}\n")
+}
+
+/// Returns what the verdict cannot say.
+fn limits(report: &LogReport) -> String {
+    let LogReport { valid, keyed, end_checked, .. } = report;
+    let mut text = String::new();
     if !end_checked {
         text +=
             "note: there is no head beside it, so events cut off at the end would not be found\n";

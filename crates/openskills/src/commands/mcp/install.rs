@@ -148,7 +148,7 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
             (false, true) => "wrote",
             (false, false) => "would write",
         };
-        context.ui.error(&format!("{done} {}\n", safe_line(file.as_str())))?;
+        context.ui.note(&format!("{done} {}\n", safe_line(file.as_str())))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -201,7 +201,7 @@ pub(super) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitC
     KeptSkills::forget(places.state.as_ref(), label)?;
     servers.add(server);
     let file = servers.save(&places)?;
-    context.ui.out(&format!("added {label} to {}\n", safe_line(file.as_str())))?;
+    context.ui.done(&format!("added {label} to {}\n", safe_line(file.as_str())))?;
     let next = match kept {
         None => format!("ask it what it serves: openskills mcp sync {label}\n"),
         Some(kept) => {
@@ -212,7 +212,7 @@ pub(super) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitC
             )
         }
     };
-    context.ui.error(&next)?;
+    context.ui.note(&next)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -230,12 +230,12 @@ fn tell(
     kept: &KeptSkills,
     changes: &[SyncChange],
 ) -> std::io::Result<()> {
-    context.ui.out(&format!("{label}: {}\n", counted(kept.len(), "skill")))?;
+    context.ui.done(&format!("{label}: {}\n", counted(kept.len(), "skill")))?;
     for change in changes {
         let (uri, word) = change.parts();
         let more =
             if word == "changed" { "; if it was approved, it needs approval again" } else { "" };
-        context.ui.out(&format!("  {}: {word}{more}\n", safe_line(uri)))?;
+        context.ui.done(&format!("  {}: {word}{more}\n", safe_line(uri)))?;
     }
     for (uri, why) in &kept.refused {
         context.ui.error(&format!(
@@ -308,7 +308,7 @@ pub(super) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
     }
     servers.save(&places)?;
     KeptSkills::forget(places.state.as_ref(), &args.label)?;
-    context.ui.out(&format!("removed {}\n", safe_line(&args.label)))?;
+    context.ui.done(&format!("removed {}\n", safe_line(&args.label)))?;
     Ok(ExitCode::SUCCESS)
 }
 
