@@ -61,6 +61,24 @@ impl Ui {
         }
     }
 
+    /// Writes what a stranger's program wrote to its output: as it is for programs, made safe to show on a terminal.
+    pub fn out_of_program(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.width {
+            Some(_) => self.out(&safe_text(&String::from_utf8_lossy(bytes))),
+            None => self.out.write_all(bytes),
+        }
+    }
+
+    /// Writes what a stranger's program wrote to its standard error, in the same way.
+    pub fn error_of_program(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.flush()?;
+        if io::stderr().is_terminal() {
+            self.error(&safe_text(&String::from_utf8_lossy(bytes)))
+        } else {
+            io::stderr().lock().write_all(bytes)
+        }
+    }
+
     /// Writes bytes as they are.
     pub fn out_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)

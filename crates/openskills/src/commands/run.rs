@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -191,9 +191,8 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         context.ui.json(&RunJson::new(&done))?;
     } else {
-        context.ui.out_bytes(&done.stdout)?;
-        context.ui.flush()?;
-        std::io::stderr().write_all(&done.stderr)?;
+        context.ui.out_of_program(&done.stdout)?;
+        context.ui.error_of_program(&done.stderr)?;
         tell(context, args, &done)?;
     }
     Ok(ExitCode::from(exit_code_of(done.ended)))
