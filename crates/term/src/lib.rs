@@ -22,6 +22,6 @@ pub use manual::{ManualArgs, ManualFormat, manual};
 pub use progress::{Elsewhere, Progress, Running};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
-pub use table::table;
+pub use table::{headed_table, table, whole_table};
 pub use ui::{ColorChoice, Ui};
 pub use usage::{tell_usage, usage_hint, usage_message};

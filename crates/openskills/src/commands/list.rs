@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use openskills_runtime::{Installed, OpenSkillRuntime, ServedEntry, Skill, Word};
-use term::{DiagnosticJson, table};
+use term::{DiagnosticJson, headed_table};
 
 use crate::context::Context;
 use crate::look::Look;
@@ -69,8 +69,12 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
     if skills.is_empty() && runtime.refused_skills().is_empty() {
         context.ui.note("no skills\n")?;
     } else {
-        let rows = if args.all { all_rows(runtime, &skills) } else { rows(runtime, &skills) };
-        context.ui.out(&table(&rows, context.ui.width))?;
+        let (head, rows) = if args.all {
+            (&["ID", "SOURCE", "STATE", "DESCRIPTION"][..], all_rows(runtime, &skills))
+        } else {
+            (&["NAME", "SOURCE", "DESCRIPTION"][..], rows(runtime, &skills))
+        };
+        context.ui.out(&headed_table(head, &rows, context.ui.width))?;
     }
     args.look.tell_of_problems(context, runtime)?;
     Ok(ExitCode::SUCCESS)
@@ -108,14 +112,15 @@ fn installed(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode>
         ]
     };
     let head = ["NAME", "VERSION", "STATE", "SIGNED BY", "FOLDER"];
-    context.ui.out(&table(&headed(head, all.iter().map(row)), context.ui.width))?;
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+    context.ui.out(&headed_table(&head, &rows, context.ui.width))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
     let row =
         |skill: &Arc<Skill>| vec![skill.name.to_string(), source(runtime, skill), skill.listing()];
-    headed(["NAME", "SOURCE", "DESCRIPTION"], skills.iter().map(row))
+    skills.iter().map(row).collect()
 }
 
 fn all_rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String>> {
@@ -126,7 +131,7 @@ fn all_rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String
         let reason = refused.diagnostics.first().map_or("", |problem| problem.message.as_str());
         vec![refused.path.clone(), String::new(), "not loaded".to_owned(), reason.to_owned()]
     });
-    headed(["ID", "SOURCE", "STATE", "DESCRIPTION"], skills.iter().map(row).chain(refused))
+    skills.iter().map(row).chain(refused).collect()
 }
 
 /// Returns who vouches for a skill; for one of an MCP server which server, and whether it waits for the user.
@@ -154,11 +159,4 @@ fn state(runtime: &OpenSkillRuntime, skill: &Skill) -> String {
         }
         .to_owned(),
     }
-}
-
-fn headed<const N: usize>(
-    head: [&str; N],
-    rows: impl Iterator<Item = Vec<String>>,
-) -> Vec<Vec<String>> {
-    std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
 }

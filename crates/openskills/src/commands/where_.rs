@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use openskills_runtime::{OpenSkillRuntime, RuntimeError, Skill};
-use term::{safe_line, table};
+use term::{safe_line, whole_table};
 
 use crate::context::Context;
 use crate::look::Look;
@@ -85,7 +85,8 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
         ]
     };
     // Paths are what this is about: they are not cut.
-    context.ui.out(&table(&candidates.iter().map(row).collect::<Vec<_>>(), None))?;
+    let rows: Vec<Vec<String>> = candidates.iter().map(row).collect();
+    context.ui.out(&whole_table(&rows, context.ui.width))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -16,6 +16,7 @@ mod mcp_host;
 mod mcp_http;
 mod mcp_install;
 mod mcp_rmcp;
+mod output;
 mod packages;
 mod parity;
 mod prompt;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use openskills_runtime::RuntimeError;
 use openskills_runtime::log::stats;
-use term::table;
+use term::headed_table;
 
 use super::{Filter, Which};
 use crate::context::Context;
@@ -46,7 +46,7 @@ pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Res
     }
     let heading =
         ["skill", "activated", "failed", "reads", "runs", "failed", "allow", "ask", "deny", "last"];
-    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     for (id, skill) in stats.skills {
         let numbers = [
             skill.activations,
@@ -61,6 +61,6 @@ pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Res
         let numbers = numbers.map(|number| number.to_string());
         rows.push([vec![id], numbers.to_vec(), vec![skill.last]].concat());
     }
-    context.ui.out(&table(&rows, context.ui.width))?;
+    context.ui.out(&headed_table(&heading, &rows, context.ui.width))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use openskills_runtime::{
     rfc3339, shell_word,
 };
 use skill::nearest;
-use term::{counted, safe_line, table};
+use term::{counted, headed_table, safe_line};
 
 use crate::context::Context;
 use crate::mcp::list_skills;
@@ -278,7 +278,7 @@ pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         context.ui.error("no servers; `openskills mcp add --help` says how to add one\n")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let head = ["LABEL", "SKILLS", "ASKED", "SERVER"].map(str::to_owned).to_vec();
+    let head = ["LABEL", "SKILLS", "ASKED", "SERVER"];
     let row = |server: &McpServerJson| {
         let refused = server.refused.filter(|count| *count > 0);
         let refused = refused.map_or_else(String::new, |count| format!(" ({count} refused)"));
@@ -287,8 +287,8 @@ pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         let asked = server.synced_at.clone().unwrap_or_else(|| "never".to_owned());
         vec![server.label.clone(), skills, asked, server.address.clone()]
     };
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(servers.iter().map(row)).collect();
-    context.ui.out(&table(&rows, context.ui.width))?;
+    let rows: Vec<Vec<String>> = servers.iter().map(row).collect();
+    context.ui.out(&headed_table(&head, &rows, context.ui.width))?;
     Ok(ExitCode::SUCCESS)
 }
 
