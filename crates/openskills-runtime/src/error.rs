@@ -177,6 +177,8 @@ pub enum RuntimeError {
         skill: String,
         /// Why.
         message: String,
+        /// What would run.
+        hint: Option<String>,
     },
     /// What a run wrote was not committed; the workspace is as it was.
     #[error("what `{skill}` wrote is not committed: {message}")]
@@ -283,6 +285,7 @@ impl RuntimeError {
             | Self::NeedsApproval { hint, .. }
             | Self::Setup { hint, .. }
             | Self::Server { hint, .. }
+            | Self::Script { hint, .. }
             | Self::WasmError { hint, .. } => hint.clone(),
             Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
             Self::ToolNotAllowed { .. } => {
@@ -312,8 +315,7 @@ impl RuntimeError {
             Self::SkillChanged { .. } => Some("discover the skills again".to_owned()),
             Self::Log(error) => error.hint(),
             Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
-            Self::Script { .. }
-            | Self::Unusable { .. }
+            Self::Unusable { .. }
             | Self::Commit { .. }
             | Self::PartlyCommitted { .. } => None,
             Self::Files(error) => file_hint(error),

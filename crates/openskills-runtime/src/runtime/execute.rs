@@ -75,6 +75,8 @@ impl OpenSkillRuntime {
             Authorization::Refusal(refusal) => return Err(refusal.error()),
             Authorization::Ask(request) => request,
         };
+        // A slip in a name is told before anybody is asked for anything.
+        self.check_script(&plan.subject, options.script.as_deref())?;
         let Some(approver) = self.config.approver.clone() else {
             return Err(needs_approval(&request));
         };
@@ -352,7 +354,9 @@ fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
             why,
             fix,
         },
-        other => RuntimeError::Script { skill: skill.to_owned(), message: other.to_string() },
+        other => {
+            RuntimeError::Script { skill: skill.to_owned(), message: other.to_string(), hint: None }
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::exec::{
 };
 use crate::index::Place;
 use crate::permit::{Permit, Subject};
+use crate::quote::shell_word;
 use crate::state::nowhere;
 use crate::{Places, RuntimeError, Skill};
 
@@ -45,8 +46,7 @@ impl OpenSkillRuntime {
     ) -> Result<Prepared, RuntimeError> {
         let subject = &permit.plan().subject;
         let skill = self.skill(&subject.skill_id)?;
-        let wrong =
-            |message: String| RuntimeError::Script { skill: subject.skill_id.clone(), message };
+        let wrong = |message: String| not_run(subject, message, None);
         let places = self.places()?;
         let unpacked = match &skill.place {
             Place::Served(served) => Some(self.unpack(skill, served, subject.bundle)?),
@@ -69,7 +69,8 @@ impl OpenSkillRuntime {
         sweep(&base);
         let copy = PrivateCopy::new(&root, &base, expected)?;
         let copied = Root::open(&copy.root)?;
-        let mut chosen = choose(&candidates(&copied)?, named.as_deref()).map_err(wrong)?;
+        let mut chosen = choose(&candidates(&copied)?, named.as_deref())
+            .map_err(|message| not_run(subject, message, could_run(skill)))?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch =
             tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
@@ -122,6 +123,22 @@ impl OpenSkillRuntime {
         Ok(Prepared { spec, script: chosen.path, module, skill, _held: (copy, scratch) })
     }
 
+    /// Makes sure that there is something to run. Of a skill that is not here yet nothing is known.
+    pub(super) fn check_script(
+        &self,
+        subject: &Subject,
+        named: Option<&str>,
+    ) -> Result<(), RuntimeError> {
+        let skill = self.skill(&subject.skill_id)?;
+        if matches!(skill.place, Place::Served(_)) {
+            return Ok(());
+        }
+        let (root, _, named) = self.what_runs(skill, subject, named)?;
+        choose(&candidates(&root)?, named.as_deref())
+            .map(drop)
+            .map_err(|message| not_run(subject, message, could_run(skill)))
+    }
+
     /// Finds the folder that something of is run: the skill's own, or that of a command which csk installed from it.
     fn what_runs(
         &self,
@@ -129,10 +146,7 @@ impl OpenSkillRuntime {
         subject: &Subject,
         named: Option<&str>,
     ) -> Result<(Root, Expected, Option<String>), RuntimeError> {
-        let wrong = |message: &str| RuntimeError::Script {
-            skill: subject.skill_id.clone(),
-            message: message.to_owned(),
-        };
+        let wrong = |message: &str| not_run(subject, message.to_owned(), None);
         let from =
             skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
         let command = from.zip(named).and_then(|(from, named)| {
@@ -148,6 +162,22 @@ impl OpenSkillRuntime {
         let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
         Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
     }
+}
+
+fn not_run(subject: &Subject, message: String, hint: Option<String>) -> RuntimeError {
+    RuntimeError::Script { skill: subject.skill_id.clone(), message, hint }
+}
+
+/// Names the commands that csk installed from a skill: they are no files of it, and run all the same.
+fn could_run(skill: &Skill) -> Option<String> {
+    let commands = &skill.provenance.as_ref()?.commands;
+    let call =
+        |name: &String| format!("openskills run {} {}", shell_word(&skill.name), shell_word(name));
+    let calls: Vec<String> = commands.keys().map(call).collect();
+    if calls.is_empty() {
+        return None;
+    }
+    Some(format!("csk installed commands of it: {}", calls.join(", or ")))
 }
 
 /// Returns why a module is not run.

@@ -98,7 +98,7 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     let passed = results.len() - failed;
     if results.is_empty() {
         let message = format!("none of its tests can be run: {}", left_out.join(", "));
-        return Err(RuntimeError::Script { skill: args.skill.clone(), message }.into());
+        return Err(RuntimeError::Script { skill: args.skill.clone(), message, hint: None }.into());
     }
     if args.json {
         let version = VERSION;

@@ -488,6 +488,14 @@ fn a_command_that_csk_installed_runs_by_its_name() {
     let env = TestEnv::with("//- /app/.gitignore\n.agents/\n");
     installed(&env);
     let run = |arguments: &str| openskills(&env, &format!("run review {arguments} --project app"));
+    // What is not there is told first, with what is, and nobody is asked to approve anything for it.
+    for arguments in ["", "nope"] {
+        let slip = run(arguments);
+        assert_eq!(slip.code, Some(125), "{}", slip.stderr);
+        let hint = "hint: csk installed commands of it: openskills run review reviews";
+        assert!(slip.stderr.contains(hint), "{arguments}: {}", slip.stderr);
+        assert!(!slip.stderr.contains("approve"), "{}", slip.stderr);
+    }
     let approved = openskills(&env, "approve review --project app --yes");
     assert!(
         approved.code == Some(0) && approved.stderr.contains("https://example.com/review.git"),
