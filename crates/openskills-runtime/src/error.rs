@@ -151,8 +151,8 @@ pub enum RuntimeError {
     NotInstalled {
         /// What was asked for.
         name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
+        /// Where it is instead, or the name that was probably meant.
+        hint: Option<String>,
     },
     /// There is no such approval.
     #[error("there is no approval `{name}`")]
@@ -300,11 +300,9 @@ impl RuntimeError {
                 "name its folder or tarball; R_LIBS, PYTHONPATH and NODE_PATH say where else libraries are".to_owned(),
             ),
             Self::Package(error) => error.hint().map(str::to_owned),
-            Self::NotInstalled { nearest, .. } => {
-                Some(meant(nearest).unwrap_or_else(|| {
-                    "`openskills list --installed` shows all there are".to_owned()
-                }))
-            }
+            Self::NotInstalled { hint, .. } => Some(hint.clone().unwrap_or_else(|| {
+                "`openskills list --installed` shows all there are".to_owned()
+            })),
             Self::ServerNotFound { nearest, .. } => Some(
                 meant(nearest)
                     .unwrap_or_else(|| "`openskills mcp list` shows all there are".to_owned()),

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use skill::{MARKER_FILE, RelPath, SKILL_FILE};
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
+use skill_fs::{AbsPath, FsError, Kind, Root, SkillFile, WalkLimits, walk};
 
 use crate::PackError;
 use crate::tree::{MAX_FILE, Tree};
@@ -37,6 +37,10 @@ impl Package {
     pub fn of_folder(folder: &AbsPath) -> Result<Self, PackError> {
         let root = Root::open(folder)?;
         let name = root.path().file_name().unwrap_or("skill").to_owned();
+        // What is no skill at all is told before what else is wrong with it.
+        if !matches!(root.skill_file()?, SkillFile::Standard) {
+            return Err(PackError::NoSkillFile(name));
+        }
         let mut tree = Tree::default();
         for entry in walk(&root, &WalkLimits::SKILL)? {
             // The repository that a skill is written in is not part of it, nor is what csk wrote beside its files.

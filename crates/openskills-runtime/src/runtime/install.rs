@@ -284,10 +284,8 @@ impl OpenSkillRuntime {
         let _lock = lock_state(state.as_ref())?;
         let mut known = InstalledSkills::load(state.as_ref())?;
         let Some(installed) = known.at(&target).cloned() else {
-            let names: Vec<String> = known.iter().map(|(_, one)| one.name.clone()).collect();
-            let nearest = skill::nearest(name, names.iter().map(String::as_str));
-            let nearest = nearest.map(str::to_owned);
-            return Err(RuntimeError::NotInstalled { name: name.to_owned(), nearest });
+            let hint = self.elsewhere(&known, name, place);
+            return Err(RuntimeError::NotInstalled { name: name.to_owned(), hint });
         };
         let skills = target.parent().ok_or_else(nowhere)?;
         let beside = Installed::beside(&skills, name)?;
@@ -307,6 +305,31 @@ impl OpenSkillRuntime {
         known.save(state.as_ref())?;
         remove_file(&beside)?;
         Ok((target, backup))
+    }
+
+    /// Says where a skill is that is not where it was looked for, or what was probably meant.
+    fn elsewhere(
+        &self,
+        known: &InstalledSkills,
+        name: &str,
+        place: InstallPlace,
+    ) -> Option<String> {
+        let (other, told) = match place {
+            InstallPlace::Project => {
+                (InstallPlace::User, "it is installed for you alone: add --user")
+            }
+            InstallPlace::User => {
+                (InstallPlace::Project, "it is installed in the project: leave --user out")
+            }
+        };
+        if self.target(other, name).is_ok_and(|target| known.at(&target).is_some()) {
+            return Some(told.to_owned());
+        }
+        if let Some((folder, _)) = known.iter().find(|(_, one)| one.name == name) {
+            return Some(format!("it is in {folder}; name that project by --project-dir"));
+        }
+        let names = known.iter().map(|(_, one)| one.name.as_str());
+        skill::nearest(name, names).map(|nearest| format!("did you mean `{nearest}`?"))
     }
 
     /// Returns every skill that was installed, with its folder, and whether it is still what was installed; `None` if it is gone.

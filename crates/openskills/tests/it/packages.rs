@@ -94,8 +94,18 @@ fn a_skill_is_packed_installed_tested_and_removed() {
     // For the user, from the folder itself.
     good(&env, "install src/pdf --user --yes");
     assert!(env.path("../home/.local/share/openskills/skills/pdf/SKILL.md").is_file());
-    refused(&env, "remove pdf", 3, "did you mean `pdf`");
+    refused(&env, "remove pdf", 3, "hint: it is installed for you alone: add --user");
     good(&env, "remove pdf --user");
+}
+
+#[test]
+fn what_is_no_skill_is_not_packed_for_that_reason() {
+    let env = TestEnv::with("//- /empty/.keep\n//- /src/inner/.git/config\n");
+    std::fs::remove_file(env.path("empty/.keep")).unwrap();
+    for folder in ["empty", "src"] {
+        let told = format!("there is no SKILL.md in `{folder}`");
+        refused(&env, &format!("pack {folder}"), 1, &told);
+    }
 }
 
 #[test]
