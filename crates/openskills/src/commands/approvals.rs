@@ -71,7 +71,11 @@ struct ListArgs {
 #[command(after_help = REVOKE)]
 struct RevokeArgs {
     /// The id of an approval, or the name or id of a skill: then all of its approvals
-    #[arg(value_name = "APPROVAL", required_unless_present_any = ["all", "expired"])]
+    #[arg(
+        value_name = "APPROVAL",
+        required_unless_present_any = ["all", "expired"],
+        add = term::names(crate::known::approvals)
+    )]
     approvals: Vec<String>,
     /// All of them
     #[arg(long, conflicts_with_all = ["approvals", "expired"])]

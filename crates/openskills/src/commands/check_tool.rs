@@ -54,7 +54,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[command(name = "check-tool", after_help = AFTER)]
 pub(crate) struct CheckToolArgs {
     /// The skill that calls the tool: a name or an id
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = term::names(crate::known::skills))]
     skill: Option<String>,
     /// The tool
     #[arg(long, value_name = "TOOL", required_unless_present = "hook")]

@@ -140,7 +140,7 @@ Examples:
 #[command(after_help = REMOVE_AFTER)]
 pub(crate) struct RemoveArgs {
     /// Its name
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = term::names(crate::known::installed))]
     name: String,
     #[command(flatten)]
     place: PlaceArgs,

@@ -122,7 +122,7 @@ fn absolute(context: &Context, path: &Path) -> Result<AbsPath, RuntimeError> {
 #[command(next_help_heading = "Which events")]
 pub(crate) struct Filter {
     /// Only events of this skill: a name or an id
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = term::names(crate::known::skills))]
     skill: Option<String>,
     /// Only events of this kind, such as skill.activated, or of all kinds that start so, such as skill.
     #[arg(long, value_name = "KIND")]

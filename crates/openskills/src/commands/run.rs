@@ -62,9 +62,9 @@ Examples:
   openskills run score --wasm-stage always --timings
   openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once";
 
-/// Run a script or module of a skill in the sandbox
+/// Run a script or module of a skill in the sandbox; `execute` is the same
 #[derive(Debug, clap::Args)]
-#[command(visible_alias = "execute", after_help = AFTER)]
+#[command(alias = "execute", after_help = AFTER)]
 pub(crate) struct RunArgs {
     /// A name or an id; or a command that csk installed
     #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]

@@ -40,6 +40,9 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_DISABLE)]
 pub(crate) struct DisableArgs {
+    /// Names or ids
+    #[arg(value_name = "NAME", required = true, add = term::names(crate::known::skills))]
+    names: Vec<String>,
     #[command(flatten)]
     switch: SwitchArgs,
 }
@@ -48,15 +51,15 @@ pub(crate) struct DisableArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_ENABLE)]
 pub(crate) struct EnableArgs {
+    /// Names or ids
+    #[arg(value_name = "NAME", required = true, add = term::names(crate::known::disabled_skills))]
+    names: Vec<String>,
     #[command(flatten)]
     switch: SwitchArgs,
 }
 
 #[derive(Debug, clap::Args)]
 struct SwitchArgs {
-    /// Names or ids
-    #[arg(value_name = "NAME", required = true)]
-    names: Vec<String>,
     /// Write it as JSON
     #[arg(long)]
     json: bool,
@@ -81,7 +84,7 @@ impl EnableArgs {
 pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Result<ExitCode> {
     let runtime = args.switch.look.discover(context)?;
     // A slip in the last name must not leave the first ones switched off.
-    for name in &args.switch.names {
+    for name in &args.names {
         if runtime.candidates(name).is_empty()
             && !runtime.all_skills().iter().any(|skill| skill.id == *name)
         {
@@ -89,7 +92,7 @@ pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Resu
         }
     }
     let mut skills = Vec::new();
-    for name in &args.switch.names {
+    for name in &args.names {
         let changed = runtime.disable_skill(name)?;
         skills.push(SwitchedJson { name: name.clone(), enabled: false, changed });
     }
@@ -99,7 +102,7 @@ pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Resu
 pub(crate) fn enable(context: &mut Context, args: &EnableArgs) -> anyhow::Result<ExitCode> {
     let runtime = args.switch.look.discover(context)?;
     let mut skills = Vec::new();
-    for name in &args.switch.names {
+    for name in &args.names {
         let changed = runtime.enable_skill(name)?;
         skills.push(SwitchedJson { name: name.clone(), enabled: true, changed });
     }

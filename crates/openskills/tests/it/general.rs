@@ -33,7 +33,7 @@ fn help_lists_every_command() {
         stdout:   read         Print a file of a skill
         stdout:   files        List the files of a skill
         stdout:   check-tool   Decide whether a tool may be called
-        stdout:   run          Run a script or module of a skill in the sandbox [alias: execute]
+        stdout:   run          Run a script or module of a skill in the sandbox; `execute` is the same
         stdout:   sandbox      Look at the sandbox of this machine
         stdout:   approve      Let scripts of a skill run, as it is now
         stdout:   approvals    Show what was approved, and take it back

@@ -503,12 +503,26 @@ fn completions_know_the_commands() {
         assert!(run.stdout.contains("OPENSKILLS_COMPLETE"), "{shell}: {}", run.stdout);
     }
     // As a shell asks: commands, flags, and the names of skills.
-    let env =
-        TestEnv::with("//- /.agents/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\n---\n");
+    let env = TestEnv::with(
+        "//- /.agents/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: d\n---\n//- /csv/SKILL.md\n---\nname: csv\ndescription: d\n---\n",
+    );
+    for call in
+        ["install csv --yes", "disable csv", "approve pdf --yes", "mcp add docs --no-sync -- none"]
+    {
+        assert_eq!(openskills(&env, call).code, Some(0), "{call}");
+    }
     for (words, name) in [
         (&["openskills", "activ"][..], "activate"),
         (&["openskills", "read", "p"], "pdf"),
         (&["openskills", "run", "--work"], "--workspace"),
+        (&["openskills", ""], "run"),
+        (&["openskills", "disable", ""], "pdf"),
+        (&["openskills", "enable", ""], "csv"),
+        (&["openskills", "approvals", "revoke", ""], "pdf"),
+        (&["openskills", "check-tool", "--skill", ""], "pdf"),
+        (&["openskills", "log", "show", "--skill", ""], "pdf"),
+        (&["openskills", "remove", ""], "csv"),
+        (&["openskills", "mcp", "remove", ""], "docs"),
     ] {
         let index = (words.len() - 1).to_string();
         let all: Vec<&str> = ["--"].iter().chain(words).copied().collect();
@@ -518,6 +532,7 @@ fn completions_know_the_commands() {
         let told = command.env("_CLAP_COMPLETE_SPACE", "true").output().unwrap();
         let told = String::from_utf8_lossy(&told.stdout);
         assert!(told.lines().any(|line| line.trim() == name), "{words:?}: {told}");
+        assert!(!told.lines().any(|line| line.trim() == "execute"), "an alias: {told}");
     }
 }
 

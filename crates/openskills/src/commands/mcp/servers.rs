@@ -105,7 +105,7 @@ Examples:
 #[command(after_help = REMOVE_AFTER)]
 pub(super) struct RemoveArgs {
     /// The label of the server
-    #[arg(value_name = "LABEL")]
+    #[arg(value_name = "LABEL", add = term::names(crate::known::servers))]
     label: String,
 }
 
@@ -131,7 +131,7 @@ Examples:
 #[command(after_help = SYNC_AFTER)]
 pub(super) struct SyncArgs {
     /// The labels of servers; all of them by default
-    #[arg(value_name = "LABEL")]
+    #[arg(value_name = "LABEL", add = term::names(crate::known::servers))]
     labels: Vec<String>,
     /// Write it as JSON
     #[arg(long)]
