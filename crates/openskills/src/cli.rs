@@ -7,10 +7,10 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use skill_fs::AbsPath;
 use term::{
-    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_message,
+    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, with_environment,
 };
 
 use crate::commands::{
@@ -35,6 +35,29 @@ pub(crate) const ASK: u8 = 5;
 pub(crate) const LOG: u8 = 6;
 /// What a shell reports for a program whose reader went away.
 const BROKEN_PIPE: u8 = 141;
+
+/// Flags that say how something is done, each with the variable that says it once for all. What is done, and what the user agrees to, is
+/// always said in the call.
+const ENVIRONMENT: [(&str, &str); 18] = [
+    ("allowed-signers", "OPENSKILLS_ALLOWED_SIGNERS"),
+    ("budget", "OPENSKILLS_BUDGET"),
+    ("instructions", "OPENSKILLS_INSTRUCTIONS"),
+    ("key-file", "OPENSKILLS_KEY_FILE"),
+    ("lenient", "OPENSKILLS_LENIENT"),
+    ("limit", "OPENSKILLS_LIMIT"),
+    ("max-bytes", "OPENSKILLS_MAX_BYTES"),
+    ("memory", "OPENSKILLS_MEMORY"),
+    ("no-location", "OPENSKILLS_NO_LOCATION"),
+    ("no-net", "OPENSKILLS_NO_NET"),
+    ("require-signature", "OPENSKILLS_REQUIRE_SIGNATURE"),
+    ("strict", "OPENSKILLS_STRICT"),
+    ("strict-warnings", "OPENSKILLS_STRICT_WARNINGS"),
+    ("timeout", "OPENSKILLS_TIMEOUT"),
+    ("timings", "OPENSKILLS_TIMINGS"),
+    ("token-file", "OPENSKILLS_TOKEN_FILE"),
+    ("tool-names", "OPENSKILLS_TOOL_NAMES"),
+    ("wasm-stage", "OPENSKILLS_WASM_STAGE"),
+];
 
 const COMPLETIONS: &str = "\
 Exit codes:
@@ -65,6 +88,7 @@ Environment:
   OPENSKILLS_SESSION  as --session
   OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
   OPENSKILLS_QUIET    as --quiet
+  OPENSKILLS_<FLAG>   as other flags that say how; the help of a command names them
   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
                       instead of the folders in the home
   CLAUDE_CONFIG_DIR   instead of ~/.claude
@@ -190,16 +214,26 @@ impl Command {
     }
 }
 
+/// Returns all commands, with the variables of their flags.
+fn commands() -> clap::Command {
+    with_environment(Cli::command(), &ENVIRONMENT)
+}
+
+fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let matches = commands().try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut commands()))
+}
+
 /// Reads the arguments, runs the command and returns the exit code.
 pub fn main() -> ExitCode {
     // Before anything else: this process may be the stage of a sandbox.
     openskills_runtime::init();
-    if let Some(code) = complete_if_asked("openskills", Cli::command) {
+    if let Some(code) = complete_if_asked("openskills", commands) {
         return code;
     }
     let args: Vec<OsString> = std::env::args_os().collect();
     let is_json = args.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parsed(args) {
         Ok(cli) => cli,
         Err(error) if is_json && error.use_stderr() => {
             tell_usage(&error);
@@ -251,7 +285,7 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
             context.ui.out(&completions(*shell, "openskills"))?;
             ExitCode::SUCCESS
         }
-        Command::Man(args) => man::man(&mut context, args, Cli::command())?,
+        Command::Man(args) => man::man(&mut context, args, commands())?,
         Command::Validate(args) => validate::validate(&mut context, args)?,
         Command::Show(args) => show::show(&mut context, args)?,
         Command::Prompt(args) => prompt::prompt(&mut context, args)?,

@@ -5,6 +5,7 @@
 
 mod completions;
 mod count;
+mod environment;
 mod json;
 mod manual;
 mod progress;
@@ -17,6 +18,7 @@ mod usage;
 
 pub use completions::{CompletionShell, complete_if_asked, completions, names};
 pub use count::counted;
+pub use environment::with_environment;
 pub use json::{DiagnosticJson, ErrorJson, FailureJson};
 pub use manual::{ManualArgs, ManualFormat, manual};
 pub use progress::{Elsewhere, Progress, Running};

@@ -46,7 +46,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct PromptArgs {
     /// Folders of skills, or their SKILL.md files; by default the skills that are discovered
-    #[arg(value_name = "PATH", conflicts_with_all = ["dir", "project"])]
+    #[arg(value_name = "PATH", conflicts_with = "dir")]
     paths: Vec<PathBuf>,
     /// Take every skill at or below the paths
     #[arg(long, short, requires = "paths")]

@@ -79,6 +79,7 @@ fn help_lists_every_command() {
         stdout:   OPENSKILLS_SESSION  as --session
         stdout:   OPENSKILLS_COLOR    as --color; NO_COLOR turns color off
         stdout:   OPENSKILLS_QUIET    as --quiet
+        stdout:   OPENSKILLS_<FLAG>   as other flags that say how; the help of a command names them
         stdout:   XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
         stdout:                       instead of the folders in the home
         stdout:   CLAUDE_CONFIG_DIR   instead of ~/.claude
@@ -160,6 +161,39 @@ fn color_is_used_when_asked_and_not_otherwise() {
     assert!(openskills(&env, "validate skills/csv --color always").stderr.contains("\u{1b}[1m"));
     let env = env.var("OPENSKILLS_COLOR", "always");
     assert!(openskills(&env, "validate skills/csv").stderr.contains("\u{1b}[1m"));
+}
+
+#[test]
+fn settings_come_from_the_environment_and_an_empty_one_is_none() {
+    let skill = "//- /s/SKILL.md\n---\nname: s\ndescription: d\n---\n[a](no.md)\n";
+    let with = |name: &str, value: &str| TestEnv::with(skill).var(name, value);
+    let plain = openskills(&TestEnv::with(skill), "validate s");
+    assert_eq!(plain.code, Some(0), "{}", plain.stderr);
+    for (value, code) in [("1", 1), ("true", 1), ("0", 0), ("false", 0), ("", 0)] {
+        let run = openskills(&with("OPENSKILLS_STRICT_WARNINGS", value), "validate s");
+        assert_eq!(run.code, Some(code), "{value}: {}", run.stderr);
+    }
+    for name in ["OPENSKILLS_COLOR", "OPENSKILLS_PROJECT", "OPENSKILLS_SESSION"] {
+        let run = openskills(&with(name, ""), "list");
+        assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
+    }
+    let run = openskills(&with("OPENSKILLS_BUDGET", "1"), "prompt s");
+    assert!(run.code == Some(2) && run.stderr.contains("budget of 1"), "{}", run.stderr);
+    let run = openskills(&with("OPENSKILLS_BUDGET", "1"), "prompt s --budget 4000");
+    assert_eq!(run.code, Some(0), "the call comes first: {}", run.stderr);
+    // Paths are what they are in any project, and commands below `mcp` take no settings of the server.
+    assert_eq!(openskills(&with("OPENSKILLS_PROJECT", "."), "prompt s").code, Some(0));
+    assert_eq!(openskills(&with("OPENSKILLS_TOOL_NAMES", "underscore"), "mcp list").code, Some(0));
+    assert_eq!(
+        openskills(&with("OPENSKILLS_NO_NET", "0"), "approve s --dir . --net a.example --yes").code,
+        Some(0)
+    );
+    let help = openskills(&TestEnv::new(), "run --help").stdout;
+    assert!(help.contains("[env: OPENSKILLS_TIMEOUT]"), "{help}");
+    // What the user agrees to is said in the call.
+    for consent in ["YES", "NET", "APPROVE_ONCE", "DIRECT_WRITES", "DELETIONS", "ALLOW_DEGRADED"] {
+        assert!(!help.contains(&format!("OPENSKILLS_{consent}")), "{help}");
+    }
 }
 
 #[test]
