@@ -139,7 +139,7 @@ impl Builder<'_> {
         for (_, character) in suspicious(text).filter(|(_, character)| !source.contains(*character))
         {
             let code = code_of(character, Place::Frontmatter);
-            let message = format!("an escape stands for {}", describe(character));
+            let message = format!("an escape brings in a character: {}", describe(character));
             self.problems.push(Problem::new(code, range.clone(), message).with_hint("remove it"));
         }
     }
