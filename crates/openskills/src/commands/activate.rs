@@ -15,20 +15,23 @@ use crate::look::{Look, discover};
 use crate::output::{ActivateJson, ResourcesJson, VERSION};
 
 const AFTER: &str = "\
-NAME is a name, an id (`openskills list --all` shows them), or /NAME for a skill that the user starts. A skill that only
-the user may start needs the slash, one that is not for the user refuses it.
+NAME is a name, an id (`openskills list --all` shows them), or /NAME for a skill that the user
+starts. A skill that only the user may start needs the slash, one that is not for the user
+refuses it.
 
-ARGUMENTS replace $ARGUMENTS, $ARGUMENTS[0], $1, $2 … (from $0 where the skill uses $0) and the names that the skill
-declares; a skill that describes its arguments by a schema takes them in its order, as name=value or as an
-object of JSON, and refuses what does not fit. ${SKILL_DIR} and ${SESSION_ID} are replaced, too. Nothing is run: neither hooks nor inline commands.
-With --session, a skill that is active already is noted and not printed again, until it changes.
+ARGUMENTS replace $ARGUMENTS, $ARGUMENTS[0], $1, $2 … (from $0 where the skill uses $0) and the
+names that the skill declares; a skill that describes its arguments by a schema takes them in
+its order, as name=value or as an object of JSON, and refuses what does not fit. ${SKILL_DIR}
+and ${SESSION_ID} are replaced, too. Nothing is run: neither hooks nor inline commands. With
+--session, a skill that is active already is noted and not printed again, until it changes.
 
 Reads:  the SKILL.md of the skill and the names of its files; for the digest, the files once
 Writes: the index; with --session, what is active in it
 
 Exit codes:
   0  done
-  1  the skill cannot be loaded, has changed meanwhile, or needs libraries that are not there; arguments do not fit
+  1  the skill cannot be loaded, has changed meanwhile, or needs libraries that are not there;
+     or arguments do not fit
   2  the call or the configuration is wrong
   3  there is no such skill
   4  it may not be started: switched off, or not for who asks

@@ -22,8 +22,9 @@ sandbox with what the skill declares. Hosts of a stranger's skill are granted on
 that declares nothing gets what you name; nothing goes beyond what a skill declares, or beyond the
 policy in /etc/openskills/policy.json.
 
-What an audit finds is shown, with what the skill is seen to do: what is bad is asked about on a terminal and
-refused elsewhere; `audit` in config.json makes that stricter, and `csk audit` says more.
+What an audit finds is shown, with what the skill is seen to do: what is bad is asked about on a
+terminal and refused elsewhere; `audit` in config.json makes that stricter, and `csk audit` says
+more.
 
 On a terminal it shows what it grants and asks. Elsewhere, and with --json, it needs --yes.
 

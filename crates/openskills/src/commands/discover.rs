@@ -16,9 +16,10 @@ use crate::look::{Look, runtime};
 use crate::output::{DiscoverJson, EventLine, RootJson, VERSION};
 
 const AFTER: &str = "\
-Looks in ~/.claude/skills, ~/.agents/skills and the user's data folder, in .claude/skills, .agents/skills,
-.keep-up/skills and .corteza/skills of the project and of every folder in it, in the folders and packages that
-config.json names, and in the program itself. Only the frontmatter of each SKILL.md is read.
+Looks in ~/.claude/skills, ~/.agents/skills and the user's data folder, in .claude/skills,
+.agents/skills, .keep-up/skills and .corteza/skills of the project and of every folder in it, in
+the folders and packages that config.json names, and in the program itself. Only the frontmatter
+of each SKILL.md is read.
 
 Reads:  the folders above, config.json, what is trusted and what is switched off
 Writes: the index, to be faster the next time

@@ -11,8 +11,10 @@ use crate::look::Look;
 use crate::output::{InstalledJson, InstalledSkillJson, ListJson, RefusedJson, VERSION};
 
 const AFTER: &str = "\
-Shows one skill of each name: the one that the name means. With --all also those that are shadowed, switched off or
-cannot be loaded. With --installed what `openskills install` put somewhere. `--json` gives the whole entry of each, its digest included, which reads every file once.
+Shows one skill of each name: the one that the name means. With --all also those that are
+shadowed, switched off or cannot be loaded. With --installed what `openskills install` put
+somewhere. `--json` gives the whole entry of each, its digest included, which reads every file
+once.
 
 Reads:  the folders of skills (see `openskills discover --help`)
 Writes: the index, to be faster the next time

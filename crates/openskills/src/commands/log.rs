@@ -21,10 +21,10 @@ use crate::context::Context;
 use crate::when::When;
 
 const AFTER: &str = "\
-The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event holds
-the digest of the one before, and head.json says where the log ends, so that a change, a gap and a cut
-are found. Whoever may write the folder could write a whole new log; against that helps a key that
-they cannot read, see `log.key_file` in docs/reference.md.
+The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event
+holds the digest of the one before, and head.json says where the log ends, so that a change, a
+gap and a cut are found. Whoever may write the folder could write a whole new log; against that
+helps a key that they cannot read, see `log.key_file` in docs/reference.md.
 
 Examples:
   openskills log show --since 1d

@@ -9,7 +9,8 @@ use term::{ManualArgs, counted, manual, safe_line};
 use crate::context::Context;
 
 const AFTER: &str = "\
-Writes a page for openskills and for each of its commands into a folder, made from the program itself.
+Writes a page for openskills and for each of its commands into a folder, made from the program
+itself.
 
 Reads:  nothing
 Writes: the folder

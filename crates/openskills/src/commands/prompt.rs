@@ -18,16 +18,19 @@ use crate::look::Look;
 use crate::target::{Search, Target, is_wrong_call, not_taken, visit};
 
 const AFTER: &str = "\
-Without a PATH it is about the skills that `openskills list` shows, and a skill that cannot be loaded stops no other. With
-paths it is about those: if one of them cannot be loaded nothing is written to standard output.
+Without a PATH it is about the skills that `openskills list` shows, and a skill that cannot be
+loaded stops no other. With paths it is about those, whatever the project: if one of them cannot
+be loaded nothing but the failure is written.
 
 Reads:  the frontmatter of each SKILL.md, its agents/openai.yaml
 Writes: the index, to be faster the next time
 
-Only name, description and location are disclosed; the body is not. Without a location each skill has its id, for clients
-that activate skills by a tool. A description longer than the standard allows is cut, with `…` at its end. With --budget
-all descriptions are cut to the same length until the text fits, and standard error says so; no skill is left out for it.
-A skill that the model may not invoke by itself is left out, and standard error says so.
+Only name, description and location are disclosed; the body is not. Without a location each
+skill has its id, for clients that activate skills by a tool; so has a skill that is in no file.
+A description longer than the standard allows is cut, with `…` at its end. With --budget all
+descriptions are cut to the same length until the text fits, and standard error says so; no
+skill is left out for it. A skill that the model may not invoke by itself is left out, and
+standard error says so.
 
 Exit codes:
   0  the block was written; no skill, no block

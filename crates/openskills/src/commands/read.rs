@@ -11,8 +11,9 @@ use crate::look::{Look, discover};
 use crate::output::{ReadJson, VERSION};
 
 const AFTER: &str = "\
-PATH is relative to the skill's folder. Nothing outside of it is ever read: not by `..`, not by an absolute path, not
-through a link. FIFOs, devices and files that are too large are refused by name.
+PATH is relative to the skill's folder. Nothing outside of it is ever read: not by `..`, not by
+an absolute path, not through a link. FIFOs, devices and files that are too large are refused by
+name.
 
 A file that is not text is written as base64, and standard error says so; --raw writes its bytes.
 

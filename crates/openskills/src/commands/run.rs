@@ -48,7 +48,8 @@ Exit codes:
   the script's own, and
    78  the sandbox cannot give what the skill must be held to; nothing was started
   124  it took too long
-  125  it was not started: not approved, not allowed, not there, or wrong; or what it wrote was not committed
+  125  it was not started: not approved, not allowed, not there, or wrong; or what it wrote was
+       not committed
   134  a module did what no module may; the note on standard error says what
   137  it took too much memory, wrote too much, or was killed
 

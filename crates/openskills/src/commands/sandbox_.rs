@@ -10,8 +10,9 @@ use crate::context::Context;
 use crate::output::{SandboxJson, VERSION};
 
 const AFTER: &str = "\
-Tries both kinds of sandbox by running a program in each. Skills of yours, of the organisation and builtin ones need the core:
-fs_read, fs_write, net_none, unix_isolated, signals and tree_kill. A stranger's needs all but mem.
+Tries both kinds of sandbox by running a program in each. Skills of yours, of the organisation
+and builtin ones need the core: fs_read, fs_write, net_none, unix_isolated, signals and
+tree_kill. A stranger's needs all but mem.
 
 Reads:  nothing
 Writes: nothing

@@ -9,8 +9,9 @@ use crate::look::Look;
 use crate::output::{HitJson, SearchJson, VERSION};
 
 const AFTER: &str = "\
-Ranks skills by where the words stand (name, description, body), by how rare they are and by how many of them there are.
-A word also finds longer words that begin with it; they count less. Skills that the model may not start by itself are left out.
+Ranks skills by where the words stand (name, description, body), by how rare they are and by how
+many of them there are. A word also finds longer words that begin with it; they count less.
+Skills that the model may not start by itself are left out.
 
 Reads:  the SKILL.md of every skill
 Writes: the index, to be faster the next time

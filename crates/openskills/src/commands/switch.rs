@@ -9,8 +9,9 @@ use crate::look::Look;
 use crate::output::{SwitchJson, SwitchedJson, VERSION};
 
 const AFTER_DISABLE: &str = "\
-A skill that is switched off is in no list and no prompt, and cannot be activated. A name switches off every skill of that
-name, wherever it is; an id (`openskills list --all` shows them) only the one.
+A skill that is switched off is in no list and no prompt, and cannot be activated. A name
+switches off every skill of that name, wherever it is; an id (`openskills list --all` shows
+them) only the one.
 
 Reads:  the folders of skills (see `openskills discover --help`)
 Writes: disabled-skills.json in the state folder

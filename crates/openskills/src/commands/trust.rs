@@ -12,8 +12,9 @@ use crate::look::check_folder;
 use crate::output::{TrustJson, TrustListJson, VERSION};
 
 const AFTER: &str = "\
-Skills of a project count as a stranger's until its folder is trusted: they never come before yours, and no link of theirs
-may lead out of the project. Trusting a folder trusts every folder in it.
+Skills of a project count as a stranger's until its folder is trusted: they never come before
+yours, and no link of theirs may lead out of the project. Trusting a folder trusts every folder
+in it.
 
 Reads:  trusted-folders.json in the state folder
 Writes: the same, and nothing with --list

@@ -545,6 +545,14 @@ fn the_pages_of_the_manual_are_made_and_current() {
     assert!(page.contains(".TH openskills-run 1") && page.contains("workspace"), "{page}");
     assert_eq!(openskills(&env, "man more --format markdown").code, Some(0));
     testkit::same_pages(&env.path("more"), "docs/commands", "openskills");
+    // A longer line would be broken again by whoever shows it.
+    for page in fs::read_dir(env.path("more")).unwrap() {
+        let text = fs::read_to_string(page.unwrap().path()).unwrap();
+        let after = text.rsplit("```\n").nth(1).unwrap_or_default();
+        for line in after.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
 }
 
 #[test]

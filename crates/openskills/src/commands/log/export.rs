@@ -38,7 +38,7 @@ Examples:
   openskills log export > events.json
   openskills log export --format csv --since 30d > events.csv
   openskills log export --endpoint http://localhost:4318
-  openskills log export --endpoint https://otel.example.com --header \"Authorization: Bearer $TOKEN\"";
+  openskills log export --endpoint https://otel.example.com --header \"X-Token: $TOKEN\"";
 
 /// Write events as JSON, CSV or OpenTelemetry logs
 #[derive(Debug, clap::Args)]

@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::output::{LogVerifyJson, VERSION};
 
 const AFTER: &str = "\
-Looks at every event: its number, the digest of the one before, and at the end head.json. An event that
-was changed, removed, moved or cut off is named.
+Looks at every event: its number, the digest of the one before, and at the end head.json. An
+event that was changed, removed, moved or cut off is named.
 
 Reads:  the log; the key, if config.json or --key-file names one
 Writes: nothing
