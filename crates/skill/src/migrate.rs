@@ -1,9 +1,9 @@
 //! Turns ad-hoc frontmatter into corteza.skill/v1, and that into what Claude Code reads, without losing anything on the way there and back.
 //!
-//! Entries that stay keep their lines as they were written, comments included. What Claude Code has no field for goes into `metadata.corteza` as JSON, and comes
-//! back from there.
+//! Entries that stay keep their lines as they were written, comments included. Comments of an entry that is written anew stand above it, those of one that is
+//! taken out at the end. What Claude Code has no field for goes into `metadata.corteza` as JSON, and comes back from there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,8 @@ struct Fields<'a> {
     /// What stands before the first entry, and after the last.
     comments: (String, String),
     entries: Vec<(String, Value, Option<String>)>,
+    /// The comments of entries that are written anew.
+    above: BTreeMap<String, String>,
     /// How lines end.
     newline: &'static str,
     /// Whether lines and fields fit together, so that each field knows its lines.
@@ -91,7 +93,8 @@ impl<'a> Fields<'a> {
         let entries = data.into_iter().map(entry).collect();
         let newline = if inside.contains("\r\n") { "\r\n" } else { "\n" };
         let around = (&text[..parts.frontmatter.start], &text[parts.frontmatter.end..]);
-        Ok(Self { around, comments: (String::new(), waiting), entries, newline, is_plain })
+        let (comments, above) = ((String::new(), waiting), BTreeMap::new());
+        Ok(Self { around, comments, entries, above, newline, is_plain })
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
@@ -109,13 +112,23 @@ impl<'a> Fields<'a> {
 
     fn take(&mut self, key: &str) -> Option<Value> {
         let at = self.entries.iter().position(|(name, ..)| name == key)?;
-        Some(self.entries.remove(at).1)
+        let (key, value, block) = self.entries.remove(at);
+        let above = self.above.remove(&key).unwrap_or_default();
+        let own = block.map(|block| comments(&block, &value, self.newline)).unwrap_or_default();
+        self.comments.1.push_str(&(above + &own));
+        Some(value)
     }
 
     fn set(&mut self, key: &str, value: Value) {
         match self.entries.iter_mut().find(|(name, ..)| name == key) {
             Some((_, old, _)) if *old == value => {}
-            Some((_, old, block)) => (*old, *block) = (value, None),
+            Some((_, old, block)) => {
+                if let Some(block) = block.take() {
+                    let own = comments(&block, old, self.newline);
+                    self.above.insert(key.to_owned(), own);
+                }
+                *old = value;
+            }
             None => self.entries.push((key.to_owned(), value, None)),
         }
     }
@@ -165,7 +178,10 @@ impl<'a> Fields<'a> {
         for (key, value, block) in &self.entries {
             match block {
                 Some(block) => text.push_str(block),
-                None => text.push_str(&entry(key, value).replace('\n', self.newline)),
+                None => {
+                    text.push_str(self.above.get(key).map_or("", String::as_str));
+                    text.push_str(&entry(key, value).replace('\n', self.newline));
+                }
             }
             if !text.ends_with('\n') {
                 text.push_str(self.newline);
@@ -191,6 +207,34 @@ impl<'a> Fields<'a> {
             None => Ok(text),
         }
     }
+}
+
+/// Returns the comments in the lines of an entry, each on a line. What stands in its value as well is none.
+fn comments(block: &str, value: &Value, newline: &str) -> String {
+    let mut said = BTreeSet::new();
+    leaves(value, &mut said);
+    let is_comment = |text: &&str| !said.iter().any(|leaf| leaf.contains(text));
+    let all = block.lines().filter_map(comment).filter(is_comment);
+    all.map(|comment| format!("{comment}{newline}")).collect()
+}
+
+/// Returns the comment of a line: what follows a `#` that stands at its start or after a blank, and in no quotes.
+fn comment(line: &str) -> Option<&str> {
+    let (mut before, mut quote, mut is_escaped) = (' ', None, false);
+    for (at, c) in line.char_indices() {
+        match quote {
+            Some(_) if is_escaped => is_escaped = false,
+            Some('"') if c == '\\' => is_escaped = true,
+            Some(open) if open == c => quote = None,
+            Some(_) => {}
+            None if c == '#' && before.is_whitespace() => return Some(line[at..].trim_end()),
+            // Elsewhere it is an apostrophe.
+            None if matches!(c, '\'' | '"') && " \t[{,:".contains(before) => quote = Some(c),
+            None => {}
+        }
+        before = c;
+    }
+    None
 }
 
 /// Collects the texts in a value.
@@ -592,6 +636,25 @@ mod tests {
             assert!(migrated.contains(part), "{migrated:?}");
         }
         assert!(!migrated.replace("\r\n", "").contains('\n'), "{migrated:?}");
+    }
+
+    #[test]
+    fn comments_of_fields_that_change_stay() {
+        let v1 = "---\nskill_format: corteza.skill/v1\nname: auto\ndescription: 'd # no comment'\n# why these\ntools: # all of them\n  # the first\n  allow: [Read, 'Bash(echo # neither)']\ntrust: package # ours\nmetadata:\n  author: me # myself\n---\n\nBody.\n";
+        let comments =
+            ["# why these\n", "# all of them\n", "# the first\n", "# ours\n", "# myself\n"];
+        let claude = to_claude(v1).unwrap().text;
+        let back = to_v1(&claude, None).unwrap().text;
+        for text in [&claude, &back] {
+            is_valid(text);
+            for comment in comments {
+                assert_eq!(text.matches(comment).count(), 1, "{comment}{text}");
+            }
+            assert!(!text.contains("\n# no comment") && !text.contains("\n# neither"), "{text}");
+        }
+        assert_eq!(fields(&back), fields(v1), "{back}");
+        assert_eq!(to_v1(&back, None).unwrap().text, back);
+        assert!(claude.contains("# myself\nmetadata:\n"), "{claude}");
     }
 
     #[test]
