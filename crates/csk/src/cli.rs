@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use csk_core::audit::state::AuditMode;
 use term::{
-    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_message,
+    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_hint,
+    usage_message, version_if_asked, with_environment,
 };
 
 use crate::commands::{
@@ -15,6 +16,14 @@ use crate::commands::{
 };
 use crate::context::Context;
 use crate::failure::Failure;
+
+/// Flags that say how something is done, and the variables that say it for every call.
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("dry-run", "CSK_DRY_RUN"),
+    ("fix-gitignore", "CSK_FIX_GITIGNORE"),
+    ("strict-tags", "CSK_STRICT_TAGS"),
+    ("verbose", "CSK_VERBOSE"),
+];
 
 const COMPLETIONS: &str = "\
 Purpose: prints a script that completes commands, flags, projects and skills in a shell. The script asks csk itself.
@@ -124,18 +133,32 @@ enum Command {
     Skill(skill::SkillArgs),
 }
 
+/// Returns all commands, with the variables of their flags.
+fn commands() -> clap::Command {
+    with_environment(Cli::command(), &ENVIRONMENT)
+}
+
+fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let matches = commands().try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut commands()))
+}
+
 /// Reads the arguments, runs the command and returns the exit code.
 pub(crate) fn main() -> ExitCode {
-    if let Some(code) = complete_if_asked("csk", Cli::command) {
+    if let Some(code) = complete_if_asked("csk", commands) {
         return code;
     }
     #[expect(clippy::disallowed_methods, reason = "the edge: the command line")]
     let args = words(std::env::args_os());
+    if let Some(code) = version_if_asked("csk", env!("CARGO_PKG_VERSION"), &args) {
+        return code;
+    }
     let is_json = asks_for_json(&args);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parsed(args) {
         Ok(cli) => cli,
         Err(error) if is_json && error.use_stderr() => {
-            let failure = Failure::usage(usage_message(&error)).with_hint("`csk --help` shows how");
+            let hint = usage_hint(&error).unwrap_or_else(|| "`csk --help` shows how".to_owned());
+            let failure = Failure::usage(usage_message(&error)).with_hint(hint);
             tell_usage(&error);
             return ExitCode::from(failure.tell_json(&mut Ui::new(ColorChoice::Never)));
         }
@@ -208,7 +231,7 @@ fn run(command: &Command, mut ui: Ui) -> Result<u8, Failure> {
         Command::Verify(args) => verify::verify(&mut context, args)?,
         Command::Audit(args) => audit::audit(&mut context, args)?,
         Command::Completions { .. } => 0,
-        Command::Man(args) => man::man(&mut context, args, Cli::command())?,
+        Command::Man(args) => man::man(&mut context, args, commands())?,
         Command::Gc(args) => gc::gc(&mut context, args)?,
         Command::Exec(args) => exec::exec(&mut context, args)?,
         Command::ShellInit(args) => shell_init::shell_init(&mut context, args)?,

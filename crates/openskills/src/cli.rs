@@ -10,7 +10,8 @@ use anyhow::Context as _;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use skill_fs::AbsPath;
 use term::{
-    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, with_environment,
+    ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, version_if_asked,
+    with_environment,
 };
 
 use crate::commands::{
@@ -232,6 +233,9 @@ pub fn main() -> ExitCode {
         return code;
     }
     let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = version_if_asked("openskills", env!("CARGO_PKG_VERSION"), &args) {
+        return code;
+    }
     let is_json = args.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     let cli = match parsed(args) {
         Ok(cli) => cli,

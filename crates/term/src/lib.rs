@@ -26,4 +26,4 @@ pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use table::{headed_table, table, whole_table};
 pub use ui::{ColorChoice, Ui};
-pub use usage::{tell_usage, usage_hint, usage_message};
+pub use usage::{tell_usage, usage_hint, usage_message, version_if_asked};

@@ -1,5 +1,9 @@
 //! Help and usage errors, as both programs print them.
 
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::{ColorChoice, Ui, safe_text};
@@ -13,6 +17,16 @@ pub fn usage_message(error: &Error) -> String {
     let lines = text.lines().skip_while(|line| line.trim().is_empty());
     let said: Vec<&str> = lines.map(str::trim).take_while(|line| !line.is_empty()).collect();
     said.join(" ").trim_start_matches("error: ").to_owned()
+}
+
+/// Tells the version where nothing else is asked for: that needs to know no command.
+pub fn version_if_asked(program: &str, version: &str, args: &[OsString]) -> Option<ExitCode> {
+    let [_, flag] = args else { return None };
+    if flag != "--version" && flag != "-V" {
+        return None;
+    }
+    let written = writeln!(std::io::stdout(), "{program} {version}");
+    Some(if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Returns what to do about a wrong call: what was probably meant, or how it is called.

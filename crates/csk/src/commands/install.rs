@@ -70,7 +70,7 @@ pub(crate) struct InstallFlags {
     /// Use no network: nothing is cloned
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
-    /// Audit what is new before it is installed; `--audit strict` also refuses what somebody should look at first
+    /// Audit what is new before it is installed; `--audit strict` also refuses what somebody should look at first [env: CSK_AUDIT]
     #[arg(long, value_name = "off|advisory|strict", num_args = 0..=1, require_equals = true, default_missing_value = "advisory", value_parser = audit_mode)]
     audit: Option<AuditMode>,
     /// Show every file that is written

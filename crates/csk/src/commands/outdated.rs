@@ -2,7 +2,7 @@
 
 use csk_core::install::{Standing, outdated as look};
 use csk_core::output::{OutdatedJson, OutdatedProjectJson, StandingJson, VERSION};
-use term::{safe_line, table};
+use term::{headed_table, safe_line};
 
 use crate::commands::install::network;
 use crate::context::Context;
@@ -103,9 +103,8 @@ fn show(
     let shown: Vec<&Standing> =
         standings.iter().filter(|one| args.current || one.is_outdated()).collect();
     if !shown.is_empty() {
-        let head = ["skill", "declared", "installed", "wanted", "newest"].map(str::to_owned);
-        let mut rows = vec![head.to_vec()];
-        rows.extend(shown.iter().map(|one| {
+        let head = ["skill", "declared", "installed", "wanted", "newest"];
+        let row = |one: &&Standing| {
             vec![
                 one.name.to_string(),
                 format!("{} {}", one.reference.kind.as_str(), one.reference.name),
@@ -113,8 +112,10 @@ fn show(
                 short(one.wanted()),
                 one.newest.clone().unwrap_or_else(|| "-".to_owned()),
             ]
-        }));
-        context.ui.out(&format!("Project {alias}\n{}", table(&rows, context.ui.width)))?;
+        };
+        let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+        let table = headed_table(&head, &rows, context.ui.width);
+        context.ui.out(&format!("Project {alias}\n{table}"))?;
     }
     for one in standings {
         if let Some(error) = &one.error {

@@ -3,7 +3,7 @@
 use csk_core::Config;
 use csk_core::install::{Group, Label, Plan, Target, status as look};
 use serde_json::{Value, json};
-use term::safe_line;
+use term::{safe_line, whole_table};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -137,7 +137,15 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
             group.label.as_str(),
             note.unwrap_or_default()
         );
-        context.ui.out(&format!("{}\n", safe_line(&line)))?;
+        let line = safe_line(&line).into_owned();
+        let fits = context.ui.width.is_none_or(|width| line.chars().count() <= width);
+        if fits {
+            context.ui.out(&format!("{line}\n"))?;
+        } else {
+            let words: Vec<String> = line.split("  ").map(|word| word.trim().to_owned()).collect();
+            let cells = words.into_iter().filter(|word| !word.is_empty()).collect();
+            context.ui.out(&whole_table(&[cells], context.ui.width))?;
+        }
         for warning in &group.warnings {
             context.ui.error(&format!(
                 "{}: warning: {}: {}\n",

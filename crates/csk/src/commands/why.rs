@@ -4,7 +4,7 @@ use csk_core::install::{BIN, ContextState, SKILLS, Target, observe_project};
 use csk_core::output::{ReasonJson, VERSION, WhyJson};
 use csk_core::{Declaration, SKILLFILE, redacted};
 use skill::{Marker, nearest};
-use term::{safe_line, table};
+use term::{safe_line, whole_table};
 
 use crate::commands::global;
 use crate::context::Context;
@@ -162,5 +162,5 @@ fn shown(reason: &ReasonJson, width: Option<usize>) -> String {
     if !reason.agents.is_empty() {
         rows.push(vec!["  agents".to_owned(), reason.agents.join(", ")]);
     }
-    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&what), table(&rows, width))
+    format!("{}: {}\n{}", safe_line(&reason.project), safe_line(&what), whole_table(&rows, width))
 }
