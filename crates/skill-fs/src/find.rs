@@ -146,7 +146,10 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
             return inner;
         }
         let identity = root.folder.identity().unwrap_or(None);
-        let own = Item::Skill((self.visit)(SkillFolder { root, file: listing.file }), identity);
+        let own = Item::Skill(
+            (self.visit)(SkillFolder { root: root.as_skill(), file: listing.file }),
+            identity,
+        );
         std::iter::once(own).chain(inner).collect()
     }
 
@@ -222,6 +225,6 @@ impl<T: Send, V: Fn(SkillFolder) -> T + Sync> Search<'_, V> {
         let root = Root::open(&root.path().join(name)).ok()?;
         let file = root.skill_file().ok().filter(|file| *file != SkillFile::Missing)?;
         let identity = root.folder.identity().unwrap_or(None);
-        Some(Item::Linked((self.visit)(SkillFolder { root, file }), identity))
+        Some(Item::Linked((self.visit)(SkillFolder { root: root.as_skill(), file }), identity))
     }
 }

@@ -1,7 +1,7 @@
 //! The file system as a skill's files need it: nothing is followed out of a folder, every walk has
 //! limits with names, and what replaces something does so in one step.
 //!
-//! * [`Root`]: confined reads below a folder
+//! * [`Root`]: confined reads below a folder; of a skill its repository is no part ([`Root::as_skill`])
 //! * [`walk`]: every entry of one skill, bounded; [`find_skills`]: every skill below a folder
 //! * [`content_digest`], [`digests`]: the two digests of a folder
 //! * [`fingerprint`]: whether anything in a folder was touched
@@ -16,6 +16,7 @@ mod find;
 mod fingerprint;
 mod lock;
 mod own_file;
+mod repository;
 mod root;
 mod stamp;
 mod sys;
@@ -32,6 +33,7 @@ pub use find::{FindLimits, Found, SkillFolder, find_skills};
 pub use fingerprint::{Fingerprint, WRITTEN_BACK, fingerprint};
 pub use lock::{Lock, LockError};
 pub use own_file::{make_private_folder, own_names, read_own_file};
+pub use repository::REPOSITORY;
 pub use root::{Beginning, Entries, EntryType, Root, SkillFile, real_path};
 pub use stamp::Stamp;
 pub use text::read_text;

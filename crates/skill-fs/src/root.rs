@@ -15,8 +15,10 @@ const BEGINNING: usize = 1 << 10;
 /// FIFOs, devices and sockets are never waited for.
 #[derive(Debug)]
 pub struct Root {
-    path: AbsPath,
+    pub(crate) path: AbsPath,
     pub(crate) folder: Folder,
+    /// Whether it is the folder of a skill, of which the repository is no part.
+    pub(crate) is_skill: bool,
 }
 
 /// What an entry of a folder is.
@@ -118,22 +120,25 @@ impl Root {
     pub fn open(path: &AbsPath) -> Result<Self, FsError> {
         let folder =
             Folder::open(path.as_path()).map_err(|source| FsError::io(path.as_str(), source))?;
-        Ok(Self { path: path.clone(), folder })
+        Ok(Self { path: path.clone(), folder, is_skill: false })
     }
 
     /// Opens a folder inside this one, which must not be a link.
     pub fn child(&self, name: &str) -> Result<Self, FsError> {
         let path = self.path.join(name);
+        if self.passes_over(name.as_bytes()) {
+            return Err(FsError::Escapes { path: path.to_string() });
+        }
         let folder =
             self.folder.folder(name).map_err(|source| FsError::confined(path.as_str(), source))?;
-        Ok(Self { path, folder })
+        Ok(Self { path, folder, is_skill: false })
     }
 
     /// Opens a folder at its real path: a link anywhere on the way is refused.
     pub fn open_real(path: &AbsPath) -> Result<Self, FsError> {
         let folder = sys::open_real(path.as_path())
             .map_err(|source| FsError::confined(path.as_str(), source))?;
-        Ok(Self { path: path.clone(), folder })
+        Ok(Self { path: path.clone(), folder, is_skill: false })
     }
 
     /// Returns what tells this folder from every other on the machine, where the system keeps such a thing.
@@ -163,6 +168,7 @@ impl Root {
         let listed = sys::each_entry(&self.folder, |name, kind| {
             match std::str::from_utf8(name) {
                 Err(_) => all.unnamed += 1,
+                Ok(name) if self.passes_over(name.as_bytes()) => {}
                 Ok(name) => {
                     // Some file systems do not say what an entry is.
                     let kind =
@@ -184,8 +190,7 @@ impl Root {
         limit: u64,
         enough: impl Fn(&[u8]) -> Option<usize>,
     ) -> Result<Beginning, FsError> {
-        let opened = sys::open_beneath(&self.folder, path);
-        self.beginning(path, opened, limit, enough)
+        self.beginning(path, self.open_file(path), limit, enough)
     }
 
     /// As [`Self::read_beginning`], with no link on the way.
@@ -195,13 +200,13 @@ impl Root {
         limit: u64,
         enough: impl Fn(&[u8]) -> Option<usize>,
     ) -> Result<Beginning, FsError> {
-        self.beginning(path, sys::open_plain(&self.folder, path), limit, enough)
+        self.beginning(path, self.open_plain_file(path), limit, enough)
     }
 
     fn beginning(
         &self,
         path: &RelPath,
-        opened: io::Result<File>,
+        opened: Result<File, FsError>,
         limit: u64,
         enough: impl Fn(&[u8]) -> Option<usize>,
     ) -> Result<Beginning, FsError> {
@@ -250,7 +255,7 @@ impl Root {
         path: &RelPath,
         limit: u64,
     ) -> Result<(Vec<u8>, Option<Stamp>), FsError> {
-        let (mut file, metadata) = self.regular(path, sys::open_beneath(&self.folder, path))?;
+        let (mut file, metadata) = self.regular(path, self.open_file(path))?;
         let bytes = self.all_of(path, &mut file, metadata.len(), limit)?;
         Ok((bytes, sys::stamp_of(&metadata)))
     }
@@ -262,23 +267,22 @@ impl Root {
 
     /// Opens a regular file below the folder.
     pub fn file(&self, path: &RelPath) -> Result<File, FsError> {
-        Ok(self.regular(path, sys::open_beneath(&self.folder, path))?.0)
+        Ok(self.regular(path, self.open_file(path))?.0)
     }
 
     /// Opens a regular file below the folder, with no link on the way, and describes it.
     pub(crate) fn plain_file(&self, path: &RelPath) -> Result<(File, Metadata), FsError> {
-        self.regular(path, sys::open_plain(&self.folder, path))
+        self.regular(path, self.open_plain_file(path))
     }
 
     /// Opens what was listed as a regular file, with no link on the way, and does not look again.
     pub(crate) fn unchecked_file(&self, path: &RelPath) -> Result<File, FsError> {
-        let shown = || self.path.join(path.as_str()).to_string();
-        sys::open_plain(&self.folder, path).map_err(|source| FsError::confined(shown(), source))
+        self.open_plain_file(path)
     }
 
     /// Reads a regular file below the folder, at most `limit` bytes.
     pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, FsError> {
-        let (mut file, metadata) = self.regular(path, sys::open_beneath(&self.folder, path))?;
+        let (mut file, metadata) = self.regular(path, self.open_file(path))?;
         self.all_of(path, &mut file, metadata.len(), limit)
     }
 
@@ -320,22 +324,20 @@ impl Root {
     /// Returns true if there is something at `path`, be it a file or a folder, without following links
     /// out of the folder.
     pub fn has(&self, path: &RelPath) -> Result<bool, FsError> {
-        match sys::open_beneath(&self.folder, path) {
+        match self.open_file(path) {
             Ok(_) => Ok(true),
-            Err(error) => match FsError::confined(self.path.join(path.as_str()).as_str(), error) {
-                FsError::NotFound { .. } | FsError::NotAFolder { .. } => Ok(false),
-                other => Err(other),
-            },
+            Err(FsError::NotFound { .. } | FsError::NotAFolder { .. }) => Ok(false),
+            Err(other) => Err(other),
         }
     }
 
     fn regular(
         &self,
         path: &RelPath,
-        opened: io::Result<File>,
+        opened: Result<File, FsError>,
     ) -> Result<(File, Metadata), FsError> {
         let shown = || self.path.join(path.as_str()).to_string();
-        let file = opened.map_err(|source| FsError::confined(shown(), source))?;
+        let file = opened?;
         let metadata = file.metadata().map_err(|source| FsError::io(shown(), source))?;
         if metadata.is_file() {
             return Ok((file, metadata));

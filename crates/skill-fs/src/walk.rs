@@ -48,7 +48,7 @@ pub enum Kind {
     Other(&'static str),
 }
 
-/// Returns every entry below `root`, sorted by path. No link is followed.
+/// Returns every entry below `root`, sorted by path. No link is followed. Of a skill the repository is left out.
 pub fn walk(root: &Root, limits: &WalkLimits) -> Result<Vec<Entry>, FsError> {
     let mut bytes: u64 = 0;
     let all = visit(root, limits, |at| {
@@ -159,6 +159,9 @@ impl<T, F: FnMut(&At<'_>) -> Result<(Type, T), FsError>> Walk<'_, T, F> {
         let mut inner = Vec::new();
         let (root, limits, look, all) = (self.root, self.limits, &mut self.look, &mut self.all);
         let listed = each_entry(folder, |name, kind| {
+            if at.is_none() && root.passes_over(name) {
+                return Ok(());
+            }
             if all.len() >= limits.entries {
                 return limit(root.path().to_string(), "entries", limits.entries);
             }

@@ -7,6 +7,7 @@ mod atomic;
 mod digest;
 mod find;
 mod lock;
+mod repository;
 mod root;
 mod walk;
 
