@@ -33,10 +33,10 @@ pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceErro
     Ok(Bundle { name: name.to_owned(), files, digest })
 }
 
-/// Reads a folder.
+/// Reads a folder, without the repository that the skill may be written in.
 pub fn of_folder(path: &AbsPath) -> Result<Bundle, FsError> {
     let name = path.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
-    Bundle::read(&name.unwrap_or_default(), &Root::open(path)?)
+    Bundle::read(&name.unwrap_or_default(), &Root::open(path)?.as_skill())
 }
 
 /// Looks at several skills at once; the order stays.

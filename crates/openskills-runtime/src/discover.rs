@@ -257,7 +257,7 @@ pub(crate) fn hash_folders(
             .map(|&at| {
                 let folder = folders[at].1;
                 let known = known.get(folder.as_str());
-                Root::open_real(folder).and_then(|root| hash(&root, known, now))
+                Root::open_real(folder).and_then(|root| hash(&root.as_skill(), known, now))
             })
             .collect();
         let mut is_stale = false;

@@ -22,6 +22,7 @@ pub(crate) fn open(skill: &Skill) -> Result<Option<Root>, RuntimeError> {
         FsError::Escapes { .. } => changed(skill, "a link stands where its folder was"),
         other => other.into(),
     })?;
+    let root = root.as_skill();
     if stamp.is_some() && root.stamp(file.as_str()) != *stamp {
         return Err(changed_file(skill, &root, &file));
     }
@@ -136,7 +137,7 @@ fn is_hidden_by_codex(folder: &AbsPath) -> bool {
         }
         _ => match Root::open_real(folder) {
             Ok(root) => {
-                let (codex, _) = codex(&root, Strictness::Lenient, CODEX_FILE);
+                let (codex, _) = codex(&root.as_skill(), Strictness::Lenient, CODEX_FILE);
                 codex.and_then(|codex| codex.allow_implicit_invocation) == Some(false)
             }
             Err(_) => true,

@@ -75,6 +75,15 @@ pub(crate) fn read(
             .file(&relative)
             .map(|text| text.as_bytes().to_vec())
             .ok_or_else(|| not_found(skill, path, builtin.files.iter().map(|(path, _)| *path)))?,
+        (Place::Folder { .. }, Some(root)) if root.is_repository(&relative) => {
+            return Err(RuntimeError::PermissionDenied {
+                message: format!(
+                    "`{path}` of `{}` is not read: the repository that a skill is written in is no part of it",
+                    skill.id
+                ),
+                hint: None,
+            });
+        }
         (Place::Folder { .. }, Some(root)) => root
             .read(&relative, options.max_bytes)
             .map_err(|error| refused(skill, path, &root, error))?,

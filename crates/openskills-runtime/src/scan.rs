@@ -189,7 +189,8 @@ fn open(root: &SkillRoot) -> Result<Option<Root>, Box<Diagnostic>> {
     };
     check_boundary(root, &real, root.path.as_str())?;
     match Root::open_real(&real) {
-        Ok(opened) => Ok(Some(opened)),
+        // It may be a skill itself.
+        Ok(opened) => Ok(Some(opened.as_skill())),
         Err(FsError::NotAFolder { .. }) if !root.is_named => Ok(None),
         Err(error) => Err(failed(&error)),
     }

@@ -148,7 +148,7 @@ fn find(cwd: &AbsPath, path: &Path) -> Result<Target, Box<Diagnostic>> {
 fn open(folder: &AbsPath, file: Option<&str>, shown: &str) -> Result<Target, Box<Diagnostic>> {
     let shown = display(shown);
     let failed = |error: &FsError| Box::new(file_problem(error, &shown));
-    let root = Root::open(folder).map_err(|error| failed(&error))?;
+    let root = Root::open(folder).map_err(|error| failed(&error))?.as_skill();
     let file = match file {
         Some(name) => SkillFile::named(name),
         None => root.skill_file().map_err(|error| failed(&error))?,

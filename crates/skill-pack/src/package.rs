@@ -35,7 +35,8 @@ pub struct PackedFile {
 impl Package {
     /// Reads a folder, without the repository that it may be. What no archive may hold is refused here as well: a link, a name that differs from another only in case.
     pub fn of_folder(folder: &AbsPath) -> Result<Self, PackError> {
-        let root = Root::open(folder)?;
+        // The repository that a skill is written in is not part of it.
+        let root = Root::open(folder)?.as_skill();
         let name = root.path().file_name().unwrap_or("skill").to_owned();
         // What is no skill at all is told before what else is wrong with it.
         if !matches!(root.skill_file()?, SkillFile::Standard) {
@@ -43,8 +44,8 @@ impl Package {
         }
         let mut tree = Tree::default();
         for entry in walk(&root, &WalkLimits::SKILL)? {
-            // The repository that a skill is written in is not part of it, nor is what csk wrote beside its files.
-            if entry.path.parts().next() == Some(".git") || entry.path.as_str() == MARKER_FILE {
+            // Nor is what csk wrote beside its files.
+            if entry.path.as_str() == MARKER_FILE {
                 continue;
             }
             let shown = format!("{name}/{}", entry.path);

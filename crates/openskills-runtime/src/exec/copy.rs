@@ -72,7 +72,7 @@ fn copy(skill: &Root, place: &Path) -> Result<(), RuntimeError> {
     let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
     fs::create_dir(place).map_err(|source| failed(place, source))?;
     for entry in walk(skill, &WalkLimits::SKILL)? {
-        // What trust does not bind to is not there while it runs.
+        // What trust does not bind to is not there while it runs. The repository of a skill is not walked at all.
         if entry.path.as_str() == MARKER_FILE {
             continue;
         }

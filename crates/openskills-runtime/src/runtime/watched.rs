@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skill_fs::{AbsPath, real_path};
+use skill_fs::{AbsPath, REPOSITORY, real_path};
 
 use super::OpenSkillRuntime;
 use crate::watch::Watched;
@@ -43,6 +43,9 @@ impl OpenSkillRuntime {
         let mut found: Vec<Arc<Skill>> = Vec::new();
         for path in paths {
             let skill = path.ancestors().find_map(|folder| folders.get(folder));
+            // What happens in its repository is no change of a skill.
+            let skill =
+                skill.filter(|skill| !path.starts_with(Path::new(skill.path()).join(REPOSITORY)));
             if let Some(skill) =
                 skill.filter(|skill| !found.iter().any(|known| known.id == skill.id))
             {

@@ -170,7 +170,8 @@ impl Scanner<'_> {
             Ok(item) => return item,
             Err(relative) => relative,
         };
-        let opened = root.child(name).and_then(|child| Ok((child.entries()?, child)));
+        let opened =
+            root.child(name).map(Root::as_skill).and_then(|child| Ok((child.entries()?, child)));
         match opened {
             Ok((entries, child)) => {
                 let place = Place { root: &child, at: &relative, depth: depth + 1, is_linked };
@@ -185,7 +186,7 @@ impl Scanner<'_> {
     /// the same folders give the same answer every time.
     pub(super) fn follow(&self, link: &Link, entered: &mut BTreeSet<AbsPath>) -> Vec<Item> {
         let Link { path, relative, depth } = link;
-        let opened = real_path(path).and_then(|real| Root::open_real(&real));
+        let opened = real_path(path).and_then(|real| Root::open_real(&real)).map(Root::as_skill);
         let (entries, root) = match opened.and_then(|root| Ok((root.entries()?, root))) {
             Ok(opened) => opened,
             // A link to a file is nobody's skill.

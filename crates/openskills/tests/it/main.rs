@@ -20,6 +20,7 @@ mod output;
 mod packages;
 mod parity;
 mod prompt;
+mod repository;
 mod run;
 mod runtime;
 mod schemas;
