@@ -12,6 +12,7 @@ use crate::artifact::{File, Kind, is_text};
 use crate::code::{Program, Shared, Step, javascript_code, python_code, steps_of};
 use crate::cues::Cues;
 use crate::decode::{self, Encoding, Hidden};
+use crate::entries::entries;
 use crate::generic::generic_code;
 use crate::hosts::{HostClass, Remote};
 use crate::markdown::{Document, document};
@@ -225,6 +226,14 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
                 let part = &text[piece.span.clone()];
                 let mut scene = Scene::new(number, piece.role, piece.span.start);
                 match piece.role {
+                    Role::Frontmatter => {
+                        for (at, entry) in entries(part) {
+                            let mut scene = Scene::new(number, piece.role, piece.span.start + at);
+                            lines(&entry.replace("\\|", " |"), shell, &mut scene);
+                            is_cut |= scene.is_cut;
+                            ops.append(&mut scene.ops);
+                        }
+                    }
                     Role::Fence => fence(part, &piece.language, shell, &mut scene),
                     // In a table a pipe is written with a backslash.
                     _ => lines(&part.replace("\\|", " |"), shell, &mut scene),

@@ -9,6 +9,7 @@ mod artifact;
 mod code;
 mod cues;
 mod decode;
+mod entries;
 mod finding;
 mod generic;
 mod hosts;
