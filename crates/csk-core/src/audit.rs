@@ -11,8 +11,7 @@ use skill_audit::show::ReportJson;
 use skill_fs::{AbsPath, FsError, Root};
 use skill_state::StateError;
 use skill_state::audit::{
-    Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Revoked, Subject, Verdicts,
-    decide,
+    Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Subject, Verdicts, decide,
 };
 
 pub use skill_state::audit::Bundle;
@@ -66,6 +65,13 @@ fn content(content: &Content) -> Arc<[u8]> {
             });
             Arc::from(start)
         }
+    }
+}
+
+/// Keeps what was found about a commit, for the next time. That it cannot be kept stops nothing.
+pub fn keep(verdicts: &Verdicts, report: &ReportJson) {
+    if verdicts.get(&report.bundle_sha256).is_none() {
+        let _ = verdicts.put(report);
     }
 }
 
@@ -163,7 +169,7 @@ impl Auditor {
 
     /// Returns true if something is revoked by where it comes from.
     pub(crate) fn asks_for_sources(&self) -> bool {
-        self.policy.revoked.iter().any(|one| matches!(one.what, Revoked::Source(_)))
+        self.policy.revokes_sources()
     }
 
     /// Returns what was found about a snapshot, now or before.
@@ -181,11 +187,9 @@ impl Auditor {
         Ok(ReportJson::new(&report, &digest))
     }
 
-    /// Keeps what was found, for the next time. That it cannot be kept stops nothing.
+    /// Keeps what was found, for the next time.
     pub(crate) fn keep(&self, report: &ReportJson) {
-        if self.verdicts.get(&report.bundle_sha256).is_none() {
-            let _ = self.verdicts.put(report);
-        }
+        keep(&self.verdicts, report);
     }
 
     /// Says what follows; asks where that is needed and somebody is there.

@@ -38,6 +38,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("csk-skill-check", schemars::schema_for!(SkillCheckJson).to_value()),
         ("csk-audit", audit()),
         ("csk-audit-list", audit_list()),
+        ("csk-audit-explain", schemars::schema_for!(skill_audit::show::RuleJson).to_value()),
         ("audit-policy", audit_policy()),
     ]
 }

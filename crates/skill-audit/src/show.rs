@@ -5,5 +5,8 @@ mod json;
 mod sarif;
 
 pub use html::{Source, html};
-pub use json::{FindingJson, PowerDiff, PowerJson, ReportJson, ReportsJson};
+pub use json::{
+    AuditedJson, BeforeJson, FindingJson, PowerDiff, PowerJson, ReportJson, ReportsJson, RuleJson,
+    UsedJson,
+};
 pub use sarif::sarif;

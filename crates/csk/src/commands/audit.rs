@@ -1,21 +1,25 @@
 //! `csk audit`: what skills can do, found by reading them, before they are installed.
 
 mod find;
+mod look;
 mod policy;
 mod show;
+mod verify;
 
-use csk_core::audit::Bundle;
-use csk_core::audit::rules::show::{ReportJson, ReportsJson, Source, html, sarif};
-use csk_core::audit::rules::{RULES, Rule, Verdict};
+use csk_core::audit::rules::show::{AuditedJson, ReportsJson, RuleJson, Source, html, sarif};
+use csk_core::audit::rules::{RULES, Rule};
 use csk_core::audit::state::AuditPolicy;
 use skill::nearest;
+
+use look::{Looked, fails, look};
 
 use crate::context::Context;
 use crate::failure::Failure;
 
 const AFTER: &str = "\
-Purpose: reads skills and says what they can do and what is bad about them. Nothing of a skill is run, nothing is sent \
-anywhere. Prose, code blocks, scripts, frontmatter, comments and encoded text are read; secrets are followed to where they go.
+Purpose: reads skills and says what they can do and what is bad about them. Nothing of a skill is
+run, nothing is sent anywhere. Prose, code blocks, scripts, frontmatter, comments and encoded text
+are read; secrets are followed to where they go.
 
 Verdicts:
   PASS          nothing was found
@@ -23,22 +27,28 @@ Verdicts:
   REVIEW        somebody should look at it
   UNANALYZABLE  it holds what cannot be looked into: programs, archives, packed code
   BLOCK         it is not to be installed
+What you revoked is shown as REVOKED, whatever is found.
 
 Targets:
   (none)        the skills of the project here
   SKILL         a skill that the project declares
   DIR           a folder with a SKILL.md, or with such folders in it
-  REPO@REF      a commit of a repository: its name under skills_root, or its path; a tag, branch or commit
+  REPO@REF      a commit of a repository: its name under skills_root, or its path; a tag, branch
+                or commit
   list          what was found before, pins, revocations and suppressions
-  verify        audits what is installed again and compares
+  verify        audits what is installed again; says how it differs from what csk installed and
+                from the verdict that is kept
 
-Reads:  the files of the skills, audit/policy.json in csk's home; config.json and the repositories where a target needs them
-Writes: with --output that file; audit/policy.json with --allow, --revoke and --suppress; audit/verdicts/ in csk's home
+Reads:  the files of the skills, audit/policy.json in csk's home; config.json and the repositories
+        where a target needs them
+Writes: with --output that file; audit/policy.json with --allow, --revoke and --suppress;
+        audit/verdicts/ in csk's home, with what is found about commits
 Words of the user live in csk's home alone: nothing that a skill ships is read as one.
 
 Exit codes:
-  0  nothing is blocked; with --strict nothing needs a look either
-  1  a skill is blocked; with --strict also REVIEW and UNANALYZABLE without a pin; with verify: something differs
+  0  nothing is blocked or revoked; with --strict nothing needs a look either
+  1  a skill is blocked or revoked; with --strict also REVIEW and UNANALYZABLE without a pin;
+     with verify also: something differs
   2  usage or configuration, or a target that cannot be read
 
 Examples:
@@ -97,14 +107,6 @@ pub(crate) struct AuditArgs {
     strict: bool,
 }
 
-/// A skill that was looked at.
-pub(super) struct Looked {
-    pub(super) bundle: Bundle,
-    /// What paths of it are relative to, for those who open files.
-    pub(super) base: String,
-    pub(super) report: ReportJson,
-}
-
 pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> Result<u8, Failure> {
     if let Some(name) = &args.explain {
         return explain(context, name, args);
@@ -120,45 +122,24 @@ pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> Result<u8, Failu
     match args.target.as_deref() {
         Some("list") if args.json => return policy::list_json(context, &policy),
         Some("list") => return policy::list(context, &policy),
-        Some("verify") => return policy::verify(context, &policy),
+        Some("verify") => return verify::verify(context, args, &policy),
         _ => {}
     }
     if !args.diff.is_empty() {
         return diff(context, args, &policy);
     }
-    let bundles = find::bundles(context, args.target.as_deref())?;
-    let looked: Vec<Looked> = look(context, bundles, &policy)?;
+    let found = find::bundles(context, args.target.as_deref())?;
+    let looked = look(context, found, &policy)?;
     if let Some(fingerprint) = &args.suppress {
         return policy::suppress(context, &looked, fingerprint, (&reason, args.expires.as_deref()));
     }
-    write(context, args, &looked, None)?;
-    let fails = |looked: &Looked| fails(args, &policy, &looked.report);
-    Ok(u8::from(looked.iter().any(fails)))
+    write(context, args, &looked)?;
+    Ok(u8::from(looked.iter().any(|looked| fails(args, &policy, looked))))
 }
 
 /// Reads what the user said. What is malformed stops everything.
 fn load(context: &Context) -> Result<AuditPolicy, Failure> {
     AuditPolicy::load(&context.home).map_err(Failure::from)
-}
-
-fn look(
-    context: &Context,
-    bundles: Vec<(Bundle, String)>,
-    policy: &AuditPolicy,
-) -> Result<Vec<Looked>, Failure> {
-    let now = context.timestamp();
-    Ok(csk_core::audit::look_all(bundles, policy, now)
-        .into_iter()
-        .map(|(bundle, base, report)| Looked { bundle, base, report })
-        .collect())
-}
-
-/// Returns true if a skill makes the command fail.
-fn fails(args: &AuditArgs, policy: &AuditPolicy, report: &ReportJson) -> bool {
-    let is_odd = report.verdict == Verdict::Review.as_str()
-        || report.verdict == Verdict::Unanalyzable.as_str();
-    report.verdict == Verdict::Block.as_str()
-        || args.strict && is_odd && policy.pin(&report.bundle_sha256).is_none()
 }
 
 fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result<u8, Failure> {
@@ -171,28 +152,27 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result
         return Err(Failure::usage("the two hold different numbers of skills")
             .with_hint("name one skill on each side"));
     }
-    let (before, after) = (look(context, before, policy)?, look(context, after, policy)?);
-    write(context, args, &after, Some(&before))?;
-    Ok(u8::from(after.iter().any(|looked| fails(args, policy, &looked.report))))
+    let before = look(context, before, policy)?;
+    let mut after = look(context, after, policy)?;
+    for (at, one) in after.iter_mut().enumerate() {
+        let same = before.iter().find(|old| old.report().name == one.report().name);
+        if let Some(old) = same.or(before.get(at)) {
+            one.audited = one.audited.clone().since(old.report());
+        }
+    }
+    write(context, args, &after)?;
+    Ok(u8::from(after.iter().any(|looked| fails(args, policy, looked))))
 }
 
-fn write(
-    context: &mut Context,
-    args: &AuditArgs,
-    looked: &[Looked],
-    before: Option<&[Looked]>,
-) -> Result<(), Failure> {
-    let reports = || looked.iter().map(|looked| looked.report.clone()).collect::<Vec<_>>();
-    let old =
-        before.map(|before| before.iter().map(|looked| looked.report.clone()).collect::<Vec<_>>());
+fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(), Failure> {
+    let all = || looked.iter().map(|looked| looked.audited.clone()).collect::<Vec<_>>();
     let text = if args.json {
-        let mut text =
-            serde_json::to_string_pretty(&ReportsJson::new(reports())).unwrap_or_default();
+        let mut text = serde_json::to_string_pretty(&ReportsJson::new(all())).unwrap_or_default();
         text.push('\n');
         text
     } else if args.sarif {
-        let all: Vec<(String, ReportJson)> =
-            looked.iter().map(|looked| (looked.base.clone(), looked.report.clone())).collect();
+        let all: Vec<(String, AuditedJson)> =
+            looked.iter().map(|looked| (looked.base.clone(), looked.audited.clone())).collect();
         format!("{:#}\n", sarif(&all, env!("CARGO_PKG_VERSION")))
     } else if args.html {
         let sources: Vec<Vec<(String, String)>> = looked.iter().map(texts).collect();
@@ -200,9 +180,9 @@ fn write(
             .iter()
             .map(|files| files.iter().map(|(path, text)| Source { path, text }).collect())
             .collect();
-        html(&reports(), &sources, old.as_deref())
+        html(&all(), &sources)
     } else {
-        show::text(looked, before, context.ui.width)
+        show::text(looked, context.ui.width)
     };
     match &args.output {
         None => Ok(context.ui.out(&text)?),
@@ -217,7 +197,7 @@ fn write(
 
 /// Returns the files of a skill that have findings, as text.
 fn texts(looked: &Looked) -> Vec<(String, String)> {
-    let is_named = |path: &str| looked.report.findings.iter().any(|finding| finding.file == path);
+    let is_named = |path: &str| looked.report().findings.iter().any(|finding| finding.file == path);
     let files = looked.bundle.files.iter().filter(|(path, ..)| is_named(path));
     files
         .map(|(path, bytes, _)| (path.clone(), String::from_utf8_lossy(bytes).into_owned()))
@@ -237,9 +217,10 @@ fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> Result<u8, Fa
         });
     };
     if args.json {
-        context.ui.json(&show::rule_json(rule))?;
+        context.ui.json(&RuleJson::new(rule))?;
     } else {
-        context.ui.out(&show::rule(rule))?;
+        let width = context.ui.width;
+        context.ui.out(&show::rule(rule, width))?;
     }
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::json::{FindingJson, ReportJson};
+use super::json::{AuditedJson, FindingJson, ReportJson};
 use crate::Rule;
 
 /// The text of a file of a skill, to show lines of.
@@ -38,12 +38,8 @@ pre span{display:block;padding:0 .75rem;white-space:pre}pre .hit{background:var(
 .chain{margin:.3rem 0;font-size:.9rem}details{margin:.5rem 0}summary{cursor:pointer}.gained{color:var(--block)}.lost{color:var(--pass)}ul{margin:.3rem 0;padding-left:1.2rem}
 ";
 
-/// Returns reports as a page. `sources` are the files of each skill; `before` are reports of earlier versions, for what changed.
-pub fn html(
-    reports: &[ReportJson],
-    sources: &[Vec<Source<'_>>],
-    before: Option<&[ReportJson]>,
-) -> String {
+/// Returns reports as a page. `sources` are the files of each skill.
+pub fn html(reports: &[AuditedJson], sources: &[Vec<Source<'_>>]) -> String {
     let mut page = String::new();
     page.push_str("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
     // Even if something were to slip through, nothing runs and nothing is fetched.
@@ -52,18 +48,18 @@ pub fn html(
     let _ = write!(page, "<style>{STYLE}</style></head>\n<body><main>\n<h1>Skill audit</h1>\n");
     overview(&mut page, reports);
     for (at, report) in reports.iter().enumerate() {
-        let old = before.and_then(|before| {
-            before.iter().find(|old| old.name == report.name).or(before.get(at))
-        });
-        skill(&mut page, (at, report), sources.get(at).map_or(&[][..], Vec::as_slice), old);
+        skill(&mut page, (at, report), sources.get(at).map_or(&[][..], Vec::as_slice));
     }
     page.push_str("<p class=\"soft\">Found by reading alone: nothing of a skill was run, and nothing was sent anywhere. A skill that passes can still do harm.</p>\n</main></body></html>\n");
     page
 }
 
-fn overview(page: &mut String, reports: &[ReportJson]) {
+fn overview(page: &mut String, reports: &[AuditedJson]) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for report in reports {
+    for AuditedJson { report, revoked, .. } in reports {
+        if revoked.is_some() {
+            *counts.entry("REVOKED").or_default() += 1;
+        }
         *counts.entry(&report.verdict).or_default() += 1;
     }
     let words: Vec<String> =
@@ -71,7 +67,7 @@ fn overview(page: &mut String, reports: &[ReportJson]) {
     let _ = writeln!(page, "<p class=\"soft\">{}</p>", escaped(&words.join(", ")));
     if reports.len() > 1 {
         page.push_str("<table><thead><tr><th>Skill</th><th>Verdict</th><th>Findings</th></tr></thead><tbody>\n");
-        for (at, report) in reports.iter().enumerate() {
+        for (at, AuditedJson { report, .. }) in reports.iter().enumerate() {
             let _ = writeln!(
                 page,
                 "<tr><td><a href=\"#s{at}\">{}</a></td><td class=\"{v}\">{v}</td><td>{}</td></tr>",
@@ -84,12 +80,8 @@ fn overview(page: &mut String, reports: &[ReportJson]) {
     }
 }
 
-fn skill(
-    page: &mut String,
-    (at, report): (usize, &ReportJson),
-    sources: &[Source<'_>],
-    before: Option<&ReportJson>,
-) {
+fn skill(page: &mut String, (at, audited): (usize, &AuditedJson), sources: &[Source<'_>]) {
+    let report = &audited.report;
     let _ = writeln!(
         page,
         "<section class=\"skill\" id=\"s{at}\"><h2>{} <span class=\"verdict {v}\">{v}</span></h2>",
@@ -102,9 +94,13 @@ fn skill(
         report.files,
         escaped(&report.bundle_sha256)
     );
-    if let Some(before) = before {
-        changes(page, before, report);
+    if let Some(reason) = &audited.revoked {
+        let _ = writeln!(page, "<p class=\"BLOCK\"><b>Revoked:</b> {}</p>", escaped(reason));
     }
+    for difference in audited.differs.iter().flatten() {
+        let _ = writeln!(page, "<p class=\"REVIEW\"><b>Differs:</b> {}</p>", escaped(difference));
+    }
+    changes(page, audited);
     powers(page, report);
     if report.findings.is_empty() {
         page.push_str("<p>Nothing was found.</p>\n");
@@ -124,15 +120,23 @@ fn skill(
 }
 
 /// What an update adds and takes away.
-fn changes(page: &mut String, before: &ReportJson, now: &ReportJson) {
+fn changes(page: &mut String, audited: &AuditedJson) {
+    let Some(before) = &audited.before else { return };
+    let mut powers: BTreeMap<&str, [Vec<&str>; 2]> = BTreeMap::new();
+    for (at, all) in [&audited.gained, &audited.lost].into_iter().enumerate() {
+        for used in all.iter().flatten() {
+            let items = used.items.iter().map(String::as_str);
+            powers.entry(&used.power).or_default()[at].extend(items);
+        }
+    }
     let mut rows = String::new();
-    for diff in now.changes_since(before) {
+    for (power, [gained, lost]) in &powers {
         let _ = writeln!(
             rows,
             "<tr><th>{}</th><td class=\"gained\">{}</td><td class=\"lost\">{}</td></tr>",
-            escaped(diff.power),
-            list(&diff.gained),
-            list(&diff.lost)
+            escaped(power),
+            list(gained),
+            list(lost)
         );
     }
     page.push_str("<h3>What is different</h3>\n");

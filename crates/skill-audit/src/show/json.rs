@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, Observed, Power, RULESET, Report, Suppressed};
+use crate::{Finding, Observed, Power, RULESET, Report, Rule, Suppressed};
 
 /// `csk audit --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -16,7 +16,106 @@ pub struct ReportsJson {
     /// The version of the rules.
     pub ruleset: u32,
     /// One report for each skill.
-    pub skills: Vec<ReportJson>,
+    pub skills: Vec<AuditedJson>,
+}
+
+/// What was found about one skill, and what else is known of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
+pub struct AuditedJson {
+    /// What was found.
+    #[serde(flatten)]
+    pub report: ReportJson,
+    /// Why it is never to be installed; only where the user revoked it, or where it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
+    /// What it is compared with: the first version of `--diff`, or what `verify` finds to be kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<BeforeJson>,
+    /// What it uses and that version did not; only with `before`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gained: Option<Vec<UsedJson>>,
+    /// What that version used and it does not; only with `before`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Vec<UsedJson>>,
+    /// How it is not what was installed and kept; only of `verify`, and empty if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs: Option<Vec<String>>,
+}
+
+/// `csk audit --explain --json`: what a rule finds, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RuleJson {
+    /// The version of this format.
+    pub version: u32,
+    /// Its name for machines: `DEL-01`.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// How bad what it finds usually is: `info`, `low`, `medium`, `high` or `critical`.
+    pub severity: &'static str,
+    /// What it finds.
+    pub what: &'static str,
+    /// Why that matters.
+    pub why: &'static str,
+    /// An example.
+    pub example: &'static str,
+    /// What an author can do instead, or a reader should do.
+    pub fix: &'static str,
+}
+
+impl RuleJson {
+    /// Returns a rule.
+    pub fn new(rule: &Rule) -> Self {
+        let Rule { id, name, severity, what, why, example, fix, .. } = *rule;
+        Self { version: 1, id, name, severity: severity.as_str(), what, why, example, fix }
+    }
+}
+
+/// An earlier version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BeforeJson {
+    /// The digest of everything that it was.
+    pub bundle_sha256: String,
+    /// What was found about it.
+    pub verdict: String,
+}
+
+/// What is used of one kind of power.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UsedJson {
+    /// The kind.
+    pub power: String,
+    /// What of it.
+    pub items: Vec<String>,
+}
+
+impl AuditedJson {
+    /// Returns a report with nothing else.
+    pub fn new(report: ReportJson) -> Self {
+        Self { report, revoked: None, before: None, gained: None, lost: None, differs: None }
+    }
+
+    /// Says what changed since an earlier version.
+    #[must_use]
+    pub fn since(self, before: &ReportJson) -> Self {
+        let (mut gained, mut lost) = (Vec::new(), Vec::new());
+        for diff in self.report.changes_since(before) {
+            for (items, into) in [(diff.gained, &mut gained), (diff.lost, &mut lost)] {
+                if !items.is_empty() {
+                    let items = items.into_iter().map(str::to_owned).collect();
+                    into.push(UsedJson { power: diff.power.to_owned(), items });
+                }
+            }
+        }
+        let (gained, lost) = (Some(gained), Some(lost));
+        let (bundle_sha256, verdict) = (before.bundle_sha256.clone(), before.verdict.clone());
+        Self { gained, lost, before: Some(BeforeJson { bundle_sha256, verdict }), ..self }
+    }
 }
 
 /// What was found about one skill.
@@ -93,7 +192,7 @@ pub struct FindingJson {
 
 impl ReportsJson {
     /// Returns several reports.
-    pub fn new(skills: Vec<ReportJson>) -> Self {
+    pub fn new(skills: Vec<AuditedJson>) -> Self {
         Self { version: 1, ruleset: RULESET, skills }
     }
 }

@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::json::{FindingJson, ReportJson};
+use super::json::{AuditedJson, FindingJson};
 use crate::{RULES, Rule, Severity};
 
 /// Returns reports as one SARIF log. `base` is what paths are relative to, for each skill.
-pub fn sarif(reports: &[(String, ReportJson)], version: &str) -> Value {
+///
+/// What is known of a skill as a whole stands in `properties` of the run; that it is revoked is a result as well.
+pub fn sarif(reports: &[(String, AuditedJson)], version: &str) -> Value {
     let results: Vec<Value> = reports
         .iter()
-        .flat_map(|(base, report)| {
+        .flat_map(|(base, AuditedJson { report, revoked: why, .. })| {
             let found = report.findings.iter().map(|finding| result(base, finding));
-            found.chain(
+            let why = why.iter().map(|reason| revoked(base, &report.bundle_sha256, reason));
+            why.chain(found).chain(
                 report.suppressed.iter().map(|finding| suppressed(result(base, finding), finding)),
             )
         })
@@ -28,7 +31,40 @@ pub fn sarif(reports: &[(String, ReportJson)], version: &str) -> Value {
             } },
             "columnKind": "unicodeCodePoints",
             "results": results,
+            "properties": { "skills": reports.iter().map(|(_, audited)| whole(audited)).collect::<Vec<_>>() },
         }],
+    })
+}
+
+/// What is known of a skill as a whole.
+fn whole(audited: &AuditedJson) -> Value {
+    let report = &audited.report;
+    let mut value = json!({
+        "name": report.name,
+        "bundleSha256": report.bundle_sha256,
+        "verdict": report.verdict,
+    });
+    let more = [
+        ("revoked", json!(audited.revoked)),
+        ("before", json!(audited.before)),
+        ("gained", json!(audited.gained)),
+        ("lost", json!(audited.lost)),
+        ("differs", json!(audited.differs)),
+    ];
+    for (key, known) in more.into_iter().filter(|(_, known)| !known.is_null()) {
+        value[key] = known;
+    }
+    value
+}
+
+fn revoked(base: &str, bundle: &str, reason: &str) -> Value {
+    let path = if base.is_empty() { "SKILL.md".to_owned() } else { format!("{base}/SKILL.md") };
+    json!({
+        "ruleId": "REVOKED",
+        "level": "error",
+        "message": { "text": format!("it is revoked: {reason}") },
+        "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&path) } } }],
+        "partialFingerprints": { "bundle/v1": bundle },
     })
 }
 

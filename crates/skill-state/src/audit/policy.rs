@@ -154,6 +154,11 @@ impl AuditPolicy {
         })
     }
 
+    /// Returns true if something is revoked by where it comes from.
+    pub fn revokes_sources(&self) -> bool {
+        self.revoked.iter().any(|one| matches!(one.what, Revoked::Source(_)))
+    }
+
     /// Returns why a finding is fine, if somebody said so and that holds.
     pub fn suppression(&self, finding: &Finding, now: Timestamp) -> Option<String> {
         let fits = |one: &&Suppression| {

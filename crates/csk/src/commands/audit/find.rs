@@ -5,17 +5,32 @@
 use std::fs;
 
 use csk_core::audit::{Bundle, of_folder, of_snapshot};
-use csk_core::{AbsPath, Config, Declaration, Reference, Repository, SourceError};
-use skill::{RefKind, RelPath, SKILL_FILE, nearest};
+use csk_core::{
+    AbsPath, Config, Declaration, Reference, Repository, SKILLFILE, SourceError, read_text,
+};
+use skill::{MARKER_FILE, Marker, RefKind, RelPath, SKILL_FILE, nearest};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::projects::{Selected, Selection, select};
 
-type Bundles = Vec<(Bundle, String)>;
+/// A skill that is to be looked at.
+pub(super) struct Found {
+    pub(super) bundle: Bundle,
+    /// What its paths are relative to.
+    pub(super) base: String,
+    /// Where it is said to come from: in the Skillfile, or in the marker of its folder.
+    pub(super) said: Vec<String>,
+    /// Its repository, whose origin counts as well.
+    pub(super) repository: Option<AbsPath>,
+    /// What csk wrote down when it installed the folder.
+    pub(super) marker: Option<Marker>,
+    /// Whether these are the files of a commit: then what is found is kept.
+    pub(super) is_commit: bool,
+}
 
-/// Returns the skills that a word means, each with what its paths are relative to.
-pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Bundles, Failure> {
+/// Returns the skills that a word means.
+pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Vec<Found>, Failure> {
     let Some(target) = target else {
         let config = context.config()?;
         let selected = project(context, &config)?;
@@ -52,7 +67,7 @@ pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Bun
 }
 
 /// Returns a skill of the project as it is installed.
-pub(super) fn installed(context: &mut Context, name: &str) -> Result<Bundles, Failure> {
+pub(super) fn installed(context: &mut Context, name: &str) -> Result<Vec<Found>, Failure> {
     let config = context.config()?;
     let selected = project(context, &config)?;
     for target in &selected.targets {
@@ -65,35 +80,55 @@ pub(super) fn installed(context: &mut Context, name: &str) -> Result<Bundles, Fa
         .with_hint("name two versions: --diff REPO@OLD REPO@NEW"))
 }
 
-/// Returns every skill that is installed in the project here.
-pub(super) fn all_installed(context: &mut Context) -> Result<Bundles, Failure> {
+/// Returns every skill that is installed in the project here, and the names of those that are not.
+pub(super) fn all_installed(context: &mut Context) -> Result<(Vec<Found>, Vec<String>), Failure> {
     let config = context.config()?;
     let selected = project(context, &config)?;
-    let mut all = Vec::new();
+    let (mut all, mut missing) = (Vec::new(), Vec::new());
     for target in &selected.targets {
         for skill in &target.skills {
             let path = target.root.join(csk_core::install::SKILLS).join(skill.name.as_str());
-            if fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir()) {
-                all.extend(folder(&path, skill.name.as_str())?);
+            if !fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir()) {
+                missing.push(skill.name.to_string());
+                continue;
+            }
+            for mut found in folder(&path, skill.name.as_str())? {
+                found.said.extend(skill.git.clone());
+                let repository = config.skills_root.join(skill.source.as_str());
+                found.repository = repository.as_path().exists().then_some(repository);
+                all.push(found);
             }
         }
     }
-    Ok(all)
+    Ok((all, missing))
 }
 
+/// Finds the project here. To look at nothing is no answer.
 fn project(context: &mut Context, config: &Config) -> Result<Selected, Failure> {
-    select(context, config, &Selection::default())
+    let selected = select(context, config, &Selection::default())?;
+    if selected.failed {
+        return Err(Failure::usage(format!("a {SKILLFILE} cannot be used: nothing was audited")));
+    }
+    if selected.targets.is_empty() {
+        return Err(Failure::usage(format!("no configured project has a {SKILLFILE}"))
+            .with_hint("`csk init` makes one here"));
+    }
+    Ok(selected)
+}
+
+/// Reads a folder that is a skill.
+fn read(path: &AbsPath, shown: String) -> Result<Found, Failure> {
+    let bundle = of_folder(path).map_err(|error| Failure::usage(error.to_string()))?;
+    let marker = marker(path);
+    let said = marker.as_ref().and_then(|marker| marker.git.clone()).into_iter().collect();
+    let repository = path.join(".git").as_path().exists().then(|| path.clone());
+    Ok(Found { bundle, base: shown, said, repository, marker, is_commit: false })
 }
 
 /// A folder that is a skill, or that holds some.
-fn folder(path: &AbsPath, shown: &str) -> Result<Bundles, Failure> {
+fn folder(path: &AbsPath, shown: &str) -> Result<Vec<Found>, Failure> {
     let has_skill = |path: &AbsPath| {
         path.join(SKILL_FILE).as_path().exists() || path.join("skill.md").as_path().exists()
-    };
-    let read = |path: &AbsPath, shown: String| {
-        of_folder(path)
-            .map(|bundle| (bundle, shown))
-            .map_err(|error| Failure::usage(error.to_string()))
     };
     if has_skill(path) {
         return Ok(vec![read(path, shown.to_owned())?]);
@@ -106,7 +141,7 @@ fn folder(path: &AbsPath, shown: &str) -> Result<Bundles, Failure> {
     let inner = names
         .iter()
         .map(|name| (path.join(name), format!("{}/{name}", shown.trim_end_matches('/'))));
-    let found: Bundles = inner
+    let found: Vec<Found> = inner
         .filter(|(path, _)| has_skill(path))
         .map(|(path, shown)| read(&path, shown))
         .collect::<Result<_, _>>()?;
@@ -118,42 +153,56 @@ fn folder(path: &AbsPath, shown: &str) -> Result<Bundles, Failure> {
     Ok(found)
 }
 
-fn declared(config: &Config, skill: &Declaration) -> Result<(Bundle, String), Failure> {
-    let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))
-        .map_err(|error| told(&error))?;
-    bundle(&repository, skill.name.as_str(), (&skill.reference, skill.path.as_ref()))
+/// Returns what a folder says that csk installed there. Anybody can write that, and it only ever adds a reason to refuse.
+fn marker(folder: &AbsPath) -> Option<Marker> {
+    let text = read_text(&folder.join(MARKER_FILE)).ok().flatten()?;
+    Marker::parse(MARKER_FILE, &text).0
 }
 
-fn committed(
-    context: &mut Context,
-    name: &str,
-    reference: &str,
-) -> Result<(Bundle, String), Failure> {
+fn declared(config: &Config, skill: &Declaration) -> Result<Found, Failure> {
+    let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))
+        .map_err(|error| told(&error))?;
+    let place = (&skill.reference, skill.path.as_ref());
+    let found = bundle(&repository, skill.name.as_str(), place).map_err(|error| told(&error))?;
+    Ok(Found { said: skill.git.iter().cloned().collect(), ..found })
+}
+
+fn committed(context: &mut Context, name: &str, reference: &str) -> Result<Found, Failure> {
     let path = context.cwd.join(name);
     let is_path = fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir());
     let path = if is_path { path } else { context.config()?.skills_root.join(name) };
     let repository = Repository::open(&path).map_err(|error| told(&error))?;
+    let mut near = None;
     for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
         let reference = Reference { kind, name: reference.to_owned() };
-        if let Ok(found) = bundle(&repository, name, (&reference, None)) {
-            return Ok(found);
+        match bundle(&repository, name, (&reference, None)) {
+            Ok(found) => return Ok(found),
+            Err(SourceError::UnknownReference { nearest, .. }) => near = near.or(nearest),
+            Err(error) => return Err(told(&error)),
         }
     }
+    let update = "`csk update` fetches what is new";
+    let hint = near.map(|near| format!("did you mean `{near}`? ({update})"));
     Err(Failure::usage(format!("{name} has no tag, branch or commit `{reference}`"))
-        .with_hint("`csk update` fetches what is new"))
+        .with_hint(hint.unwrap_or_else(|| update.to_owned())))
 }
 
 fn bundle(
     repository: &Repository,
     name: &str,
     (reference, folder): (&Reference, Option<&RelPath>),
-) -> Result<(Bundle, String), Failure> {
-    let read = || {
-        let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
-        let name = name.rsplit('/').next().unwrap_or(name);
-        of_snapshot(name, &repository.objects().snapshot(&tree)?)
-    };
-    read().map(|bundle| (bundle, name.to_owned())).map_err(|error| told(&error))
+) -> Result<Found, SourceError> {
+    let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
+    let shown = name.rsplit('/').next().unwrap_or(name);
+    let bundle = of_snapshot(shown, &repository.objects().snapshot(&tree)?)?;
+    Ok(Found {
+        bundle,
+        base: name.to_owned(),
+        said: Vec::new(),
+        repository: Some(repository.path().clone()),
+        marker: None,
+        is_commit: true,
+    })
 }
 
 fn told(error: &SourceError) -> Failure {

@@ -6,7 +6,8 @@ use jiff::civil::Date;
 use serde_json::json;
 use term::{safe_line, table};
 
-use super::{Looked, find, load, look};
+use super::load;
+use super::look::Looked;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -64,7 +65,7 @@ pub(super) fn suppress(
     (reason, expires): (&str, Option<&str>),
 ) -> Result<u8, Failure> {
     with_reason(reason)?;
-    let all = || looked.iter().flat_map(|looked| &looked.report.findings);
+    let all = || looked.iter().flat_map(|looked| &looked.report().findings);
     let Some(finding) = all().find(|finding| finding.fingerprint == fingerprint) else {
         return Err(Failure::usage(format!(
             "the target has no finding with the fingerprint `{fingerprint}`"
@@ -156,45 +157,6 @@ fn what(revoked: &Revoked) -> &str {
         Revoked::Bundle(bundle) => short(bundle),
         Revoked::Source(source) => source,
     }
-}
-
-/// Audits what is installed again, and compares it with what was found before.
-pub(super) fn verify(context: &mut Context, policy: &AuditPolicy) -> Result<u8, Failure> {
-    let bundles = find::all_installed(context)?;
-    let looked = look(context, bundles, policy)?;
-    let mut differs = false;
-    let now = context.timestamp();
-    for looked in &looked {
-        let report = &looked.report;
-        let is_revoked = policy.revocation(&report.bundle_sha256, &[]).is_some();
-        let word = if is_revoked { "REVOKED" } else { report.verdict.as_str() };
-        differs |= is_revoked || report.verdict == "BLOCK";
-        context.ui.out(&format!("{} {word}\n", safe_line(&report.name)))?;
-    }
-    let used: Vec<&str> = looked
-        .iter()
-        .flat_map(|looked| &looked.report.suppressed)
-        .map(|finding| finding.fingerprint.as_str())
-        .collect();
-    for one in policy.suppressions.iter().filter(|one| !one.holds(now)) {
-        context.ui.error(&format!(
-            "note: the suppression of {} in {} has ended\n",
-            one.rule,
-            safe_line(&one.path)
-        ))?;
-    }
-    for one in policy
-        .suppressions
-        .iter()
-        .filter(|one| one.holds(now) && !used.contains(&one.evidence.as_str()))
-    {
-        context.ui.error(&format!(
-            "note: the suppression of {} in {} suppresses nothing here\n",
-            one.rule,
-            safe_line(&one.path)
-        ))?;
-    }
-    Ok(u8::from(differs))
 }
 
 /// The same as data.

@@ -4,25 +4,26 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use csk_core::audit::rules::Rule;
-use csk_core::audit::rules::show::{FindingJson, ReportJson};
-use serde_json::{Value, json};
+use csk_core::audit::rules::show::{AuditedJson, FindingJson, ReportJson};
 use term::{counted, safe_line, table};
 
-use super::Looked;
+use super::look::Looked;
 
 /// How many findings of one rule are shown one by one.
 const MOST_OF_A_RULE: usize = 5;
 
 /// Returns reports as text.
-pub(super) fn text(looked: &[Looked], before: Option<&[Looked]>, width: Option<usize>) -> String {
+pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
     let mut text = String::new();
-    for (at, looked) in looked.iter().enumerate() {
-        let report = &looked.report;
-        let _ = writeln!(text, "{}  {}", safe_line(&report.name), report.verdict);
-        let _ = writeln!(text, "  bundle {}", report.bundle_sha256);
-        if let Some(old) = before.and_then(|before| before.get(at)) {
-            text += &changes(&old.report, report, width);
+    for one in looked {
+        let report = one.report();
+        let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.word());
+        if let Some(reason) = &one.audited.revoked {
+            let _ = writeln!(text, "  revoked: {}", safe_line(reason));
+            let _ = writeln!(text, "  the audit says {}", report.verdict);
         }
+        let _ = writeln!(text, "  bundle {}", report.bundle_sha256);
+        text += &changes(&one.audited, width);
         text += &powers(report, width);
         for finding in shown(report) {
             text += &self::finding(finding);
@@ -41,8 +42,8 @@ pub(super) fn text(looked: &[Looked], before: Option<&[Looked]>, width: Option<u
         text.push('\n');
     }
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    for verdict in ["BLOCK", "UNANALYZABLE", "REVIEW", "NOTE", "PASS"] {
-        let count = looked.iter().filter(|looked| looked.report.verdict == verdict).count();
+    for verdict in ["REVOKED", "BLOCK", "UNANALYZABLE", "REVIEW", "NOTE", "PASS"] {
+        let count = looked.iter().filter(|looked| looked.word() == verdict).count();
         if count > 0 {
             counts.push((verdict, count));
         }
@@ -117,13 +118,12 @@ fn powers(report: &ReportJson, width: Option<usize>) -> String {
 }
 
 /// What a version adds and takes away.
-fn changes(before: &ReportJson, now: &ReportJson, width: Option<usize>) -> String {
+fn changes(audited: &AuditedJson, width: Option<usize>) -> String {
+    let Some(before) = &audited.before else { return String::new() };
     let mut rows = Vec::new();
-    for diff in now.changes_since(before) {
-        for (word, items) in [("gained", diff.gained), ("lost", diff.lost)] {
-            if !items.is_empty() {
-                rows.push(vec![format!("  {word}"), diff.power.to_owned(), items.join(", ")]);
-            }
+    for (word, all) in [("gained", &audited.gained), ("lost", &audited.lost)] {
+        for used in all.iter().flatten() {
+            rows.push(vec![format!("  {word}"), used.power.clone(), used.items.join(", ")]);
         }
     }
     let mut text = format!("  before: {} {}\n", before.verdict, before.bundle_sha256);
@@ -133,30 +133,59 @@ fn changes(before: &ReportJson, now: &ReportJson, width: Option<usize>) -> Strin
     text + &table(&rows, width)
 }
 
-/// Returns a rule as text.
-pub(super) fn rule(rule: &Rule) -> String {
-    format!(
-        "{} {} ({})\n\n{}\n\nWhy:     {}\nExample: {}\nFix:     {}\n",
-        rule.id,
-        rule.name,
-        rule.severity.as_str(),
-        rule.what,
-        rule.why,
-        rule.example,
-        rule.fix
-    )
+/// Returns a rule as text, in lines that fit.
+pub(super) fn rule(rule: &Rule, width: Option<usize>) -> String {
+    let mut text =
+        wrapped("", &format!("{} {} ({})", rule.id, rule.name, rule.severity.as_str()), width);
+    text.push('\n');
+    text += &wrapped("", rule.what, width);
+    text.push('\n');
+    for (label, words) in
+        [("Why:     ", rule.why), ("Example: ", rule.example), ("Fix:     ", rule.fix)]
+    {
+        text += &wrapped(label, words, width);
+    }
+    text
 }
 
-/// Returns a rule as data.
-pub(super) fn rule_json(rule: &Rule) -> Value {
-    json!({
-        "version": 1,
-        "id": rule.id,
-        "name": rule.name,
-        "severity": rule.severity.as_str(),
-        "what": rule.what,
-        "why": rule.why,
-        "example": rule.example,
-        "fix": rule.fix,
-    })
+/// Returns words in lines of at most `width`, below each other after a label. A word that is longer stays whole.
+fn wrapped(label: &str, words: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return format!("{label}{words}\n") };
+    let indent = " ".repeat(label.len());
+    let (mut text, mut line) = (String::new(), label.to_owned());
+    for word in words.split(' ') {
+        let is_first = line.len() == label.len();
+        if !is_first && line.chars().count() + 1 + word.chars().count() > width {
+            text += line.trim_end();
+            text.push('\n');
+            line.clone_from(&indent);
+        } else if !is_first {
+            line.push(' ');
+        }
+        line += word;
+    }
+    text + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use csk_core::audit::rules::RULES;
+
+    #[test]
+    fn a_rule_fits_the_terminal() {
+        for one in RULES {
+            let plain = rule(one, None);
+            for width in [40, 60, 80] {
+                let text = rule(one, Some(width));
+                // Only a word that is longer than the line stands out, alone or after its label.
+                let is_long = |line: &&str| {
+                    line.chars().count() > width && line.split_whitespace().count() > 2
+                };
+                assert_eq!(text.lines().find(is_long), None, "{}", one.id);
+                let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert_eq!(words(&text), words(&plain));
+            }
+        }
+    }
 }

@@ -1,0 +1,152 @@
+//! `csk audit verify`: what is installed is audited again, and compared with what was installed and with what was found then.
+
+use csk_core::audit::rules::show::ReportJson;
+use csk_core::audit::state::{AuditPolicy, Verdicts};
+use skill::Marker;
+use term::{counted, safe_line};
+
+use super::look::{Looked, fails, look};
+use super::{AuditArgs, find, write};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// How many new findings are named.
+const MOST_NAMED: usize = 5;
+
+/// Verdicts, the best first.
+const ORDER: [&str; 5] = ["PASS", "NOTE", "REVIEW", "UNANALYZABLE", "BLOCK"];
+
+/// Audits what is installed again, and compares it with what was found before.
+pub(super) fn verify(
+    context: &mut Context,
+    args: &AuditArgs,
+    policy: &AuditPolicy,
+) -> Result<u8, Failure> {
+    let (found, missing) = find::all_installed(context)?;
+    let mut looked = look(context, found, policy)?;
+    let verdicts = Verdicts::new(&context.home, policy, context.timestamp());
+    let mut unknown = Vec::new();
+    for one in &mut looked {
+        let kept = kept(&verdicts, one);
+        if kept.is_none() {
+            unknown.push(one.report().name.clone());
+        }
+        one.audited.differs = Some(differences(one.report(), one.marker.as_ref(), kept.as_ref()));
+        if let Some(kept) = kept {
+            one.audited = one.audited.clone().since(&kept);
+        }
+    }
+    if args.json || args.sarif || args.html {
+        write(context, args, &looked)?;
+    } else {
+        context.ui.out(&text(&looked))?;
+    }
+    for name in &missing {
+        context.ui.error(&format!("note: {} is not installed\n", safe_line(name)))?;
+    }
+    for name in &unknown {
+        let name = safe_line(name);
+        context.ui.error(&format!(
+            "note: no verdict of {name} is kept to compare with; `csk audit` keeps one\n"
+        ))?;
+    }
+    tell_suppressions(context, policy, &looked)?;
+    let is_bad = |one: &Looked| {
+        fails(args, policy, one) || one.audited.differs.iter().flatten().next().is_some()
+    };
+    Ok(u8::from(looked.iter().any(is_bad)))
+}
+
+/// Returns what was found about the commit that was installed, or else about these very files.
+fn kept(verdicts: &Verdicts, looked: &Looked) -> Option<ReportJson> {
+    let commit = looked.marker.as_ref().and_then(|marker| marker.bundle_sha256);
+    let commit = commit.and_then(|bundle| verdicts.before(&bundle.to_string()));
+    commit.or_else(|| verdicts.before(&looked.report().bundle_sha256))
+}
+
+/// Says how a skill is not what was installed, or not what was found. An install may leave files of its commit out, so
+/// that less is found than was kept says nothing, unless the files are the same.
+fn differences(
+    now: &ReportJson,
+    marker: Option<&Marker>,
+    kept: Option<&ReportJson>,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    match marker.map(|marker| marker.context_sha256.or(marker.bundle_sha256)) {
+        None => all.push("it was not installed by csk, or its marker cannot be read".to_owned()),
+        Some(Some(digest)) if digest.to_string() != now.bundle_sha256 => {
+            all.push("its files are not those that csk installed".to_owned());
+        }
+        Some(_) => {}
+    }
+    let Some(kept) = kept else { return all };
+    let is_same = kept.bundle_sha256 == now.bundle_sha256;
+    // A word that is not known is the worst.
+    let rank = |word: &str| ORDER.iter().position(|known| *known == word).unwrap_or(ORDER.len());
+    let (old, new) = (rank(&kept.verdict), rank(&now.verdict));
+    if new > old || is_same && new != old {
+        all.push(format!("the verdict was {} and is {}", kept.verdict, now.verdict));
+    }
+    for diff in now.changes_since(kept) {
+        if !diff.gained.is_empty() {
+            all.push(format!("gained {} {}", diff.power, diff.gained.join(", ")));
+        }
+        if is_same && !diff.lost.is_empty() {
+            all.push(format!("lost {} {}", diff.power, diff.lost.join(", ")));
+        }
+    }
+    let known: Vec<&str> = kept
+        .findings
+        .iter()
+        .chain(&kept.suppressed)
+        .map(|finding| finding.fingerprint.as_str())
+        .collect();
+    let new: Vec<String> = now
+        .findings
+        .iter()
+        .filter(|finding| !known.contains(&finding.fingerprint.as_str()))
+        .map(|finding| format!("{} {}:{}", finding.rule, finding.file, finding.line))
+        .collect();
+    if !new.is_empty() {
+        let more = new.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = new[..new.len().min(MOST_NAMED)].join(", ");
+        all.push(format!("{} not found before: {named}{more}", counted(new.len(), "finding")));
+    }
+    all
+}
+
+fn text(looked: &[Looked]) -> String {
+    let mut text = String::new();
+    for one in looked {
+        text += &format!("{} {}\n", safe_line(&one.report().name), one.word());
+        if let Some(reason) = &one.audited.revoked {
+            text += &format!("  revoked: {}\n", safe_line(reason));
+        }
+        for difference in one.audited.differs.iter().flatten() {
+            text += &format!("  differs: {}\n", safe_line(difference));
+        }
+    }
+    text
+}
+
+/// Tells of suppressions that have ended, or are for nothing here.
+fn tell_suppressions(
+    context: &mut Context,
+    policy: &AuditPolicy,
+    looked: &[Looked],
+) -> Result<(), Failure> {
+    let now = context.timestamp();
+    let suppressed = looked.iter().flat_map(|one| &one.report().suppressed);
+    let used: Vec<&str> = suppressed.map(|finding| finding.fingerprint.as_str()).collect();
+    for one in &policy.suppressions {
+        let what = match (one.holds(now), used.contains(&one.evidence.as_str())) {
+            (false, _) => "has ended",
+            (true, false) => "suppresses nothing here",
+            (true, true) => continue,
+        };
+        let (rule, path) = (&one.rule, safe_line(&one.path));
+        context.ui.error(&format!("note: the suppression of {rule} in {path} {what}\n"))?;
+    }
+    Ok(())
+}
