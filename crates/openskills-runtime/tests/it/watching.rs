@@ -144,3 +144,18 @@ fn many_changes_at_once_are_told_together() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[1].len(), 50);
 }
+
+/// What git does in the repository of a skill is no other version of the skill.
+#[test]
+fn a_change_in_the_repository_of_a_skill_is_not_told() {
+    let world = World::new(&skill("home/.claude/skills/x", "x"));
+    world.add("//- /home/.claude/skills/x/.git/HEAD\nx\n");
+    let told = watch(
+        &world,
+        &[&|world| {
+            world.add("//- /home/.claude/skills/x/.git/FETCH_HEAD\nx\n");
+            world.add(&skill("home/.claude/skills/y", "y"));
+        }],
+    );
+    assert_eq!(told, [vec!["personal/x New"], vec!["personal/y New"]]);
+}
