@@ -82,6 +82,7 @@ pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> Resu
         found.in_lock(lock)?;
     }
     let known: BTreeSet<String> = found.candidates.iter().map(|one| one.name.clone()).collect();
+    let from_locks = found.candidates.len();
     for folder in folders.iter().filter(|folder| is_there(folder)) {
         found.in_folder(folder)?;
     }
@@ -89,7 +90,7 @@ pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> Resu
     let mut number = 0;
     found.candidates.retain(|one| {
         number += 1;
-        number <= known.len() || !known.contains(&one.name)
+        number <= from_locks || !known.contains(&one.name)
     });
     found.left.retain(|one| !known.contains(&one.name));
     Ok(found)
