@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, MapAccess};
 use serde_json::{Map, Value};
-use skill::{Identifier, RelPath};
+use skill::{Identifier, RefKind, RelPath};
 
 use crate::without_password;
 
@@ -30,6 +30,8 @@ pub struct ForeignOrigin {
     pub path: Option<RelPath>,
     /// What of it, if that was written down: a tag, a branch or a commit.
     pub reference: Option<String>,
+    /// Which of the three, if that is known.
+    pub kind: Option<RefKind>,
 }
 
 /// Reads `skills-lock.json` (version 1) or `.skill-lock.json` (version 3).
@@ -116,7 +118,8 @@ fn origin(entry: &Map<String, Value>) -> Result<ForeignOrigin, String> {
     };
     let source = source_name(&url)
         .ok_or_else(|| format!("no name for a repository can be made of {url}"))?;
-    Ok(ForeignOrigin { source, git: url, path, reference: text("ref")?.map(str::to_owned) })
+    let reference = text("ref")?.map(str::to_owned);
+    Ok(ForeignOrigin { source, git: url, path, reference, kind: None })
 }
 
 /// Returns the folder of a SKILL.md; none if that is the whole repository.

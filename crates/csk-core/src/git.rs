@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 
 use skill_fs::AbsPath;
 
-use crate::Running;
 use crate::url::{LocalSources, check_url};
+use crate::{Running, Silent};
 
 /// How long a clone or a fetch may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// How long git may take to tell a setting.
+const SETTING_LIMIT: Duration = Duration::from_secs(10);
 /// How often a running git is looked at.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How long the last words of a git that failed are waited for.
@@ -102,6 +104,8 @@ pub fn clone(
     let mut git = network(plain_git(), local);
     // Nothing is checked out: no hook, filter or attribute ever sees a file of a stranger.
     git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
+    // Whatever the user calls remotes.
+    git.args(["--origin", "origin"]);
     git.args(["--", url]).arg(target.as_path());
     git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
     run(git, running, TIME_LIMIT).map(|_| ())
@@ -142,24 +146,32 @@ pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
     let failed = |output: &Output| {
         GitError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())
     };
+    // Asked first, since reading a setting works in a folder that git refuses. What is no file may keep git waiting.
+    let mut git = git_at(repository);
+    git.args(["rev-parse", "--git-dir"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    run(git, &Silent, SETTING_LIMIT)?;
     let run = |arguments: &[&str]| {
         let output = git_at(repository).args(arguments).output();
         output.map_err(|error| GitError::NotRun(error.to_string()))
     };
-    // Asked first, since reading a setting works in a folder that git refuses.
-    let output = run(&["rev-parse", "--git-dir"])?;
-    if !output.status.success() {
-        return Err(failed(&output));
-    }
-    let output = run(&["config", "--get", "remote.origin.url"])?;
+    let output = run(&["config", "--get-all", "remote.origin.url"])?;
     match output.status.code() {
         Some(0) => {
-            let url = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            // Of several the first is fetched from; what comes after it is for pushing.
+            let urls = String::from_utf8_lossy(&output.stdout).into_owned();
+            let url = urls.lines().next().unwrap_or_default().trim().to_owned();
             Ok(Some(url).filter(|url| !url.is_empty()))
         }
         Some(1) => Ok(None),
         _ => Err(failed(&output)),
     }
+}
+
+/// Returns the URL that git makes of a repository's `origin`, by the rules of the user's for writing addresses shorter.
+pub(crate) fn expanded_origin(repository: &AbsPath) -> Option<String> {
+    let output = git_at(repository).args(["remote", "get-url", "origin"]).output().ok()?;
+    let url = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
+    Some(url).filter(|url| output.status.success() && !url.is_empty())
 }
 
 /// Fetches branches and tags from `origin`, which is at `url`. Tags move with it; those that only this
@@ -378,11 +390,11 @@ mod tests {
         let start = Instant::now();
         let mut slow = Command::new("sh");
         slow.args(["-c", "sleep 20 & echo 'fatal: x' >&2; sleep 20"]).stderr(Stdio::piped());
-        let ended = run(slow, &crate::Silent, Duration::from_millis(200));
+        let ended = run(slow, &Silent, Duration::from_millis(200));
         assert_eq!(ended, Err(GitError::TimedOut(0)));
         let mut failing = Command::new("sh");
         failing.args(["-c", "sleep 20 & echo 'fatal: x' >&2; exit 1"]).stderr(Stdio::piped());
-        let ended = run(failing, &crate::Silent, Duration::from_secs(10));
+        let ended = run(failing, &Silent, Duration::from_secs(10));
         assert_eq!(ended, Err(GitError::Failed("fatal: x".to_owned())));
         assert!(start.elapsed() < Duration::from_secs(10));
     }

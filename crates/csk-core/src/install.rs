@@ -50,7 +50,7 @@ pub use plan::{Adapter, Group, Label, Plan, Reason, Tags, plan};
 pub use prepare::{MissingCommand, PrepareError, Prepared, Sources, prepare};
 pub use relock::{LockChange, LockReport, Upgrade, lock};
 pub use report::{Outcome, ProjectError, ProjectReport, SkillReport};
-pub use resolve::{Resolution, Resolved, SkillError, resolve};
+pub use resolve::{Resolution, Resolved, SkillError, check_origin, resolve};
 pub use run::{Environment, Ignore, Mode, Network, Options, RunError, install, status};
 pub use seen::Seen;
 pub use skill_state::Receipts;

@@ -98,8 +98,10 @@ impl Object {
         kind: Kind,
         zlib: &mut Decompress,
     ) -> Result<Option<Loose>, SourceError> {
-        let Ok(mut file) = fs::File::open(&self.loose) else { return Ok(None) };
-        let packed = file.metadata().map_err(|error| self.broken(&error))?.len();
+        // Looked at first: what is no file may keep whoever opens it waiting.
+        let found = fs::metadata(&self.loose).ok().filter(fs::Metadata::is_file);
+        let Some(packed) = found.map(|found| found.len()) else { return Ok(None) };
+        let mut file = fs::File::open(&self.loose).map_err(|error| self.broken(&error))?;
         if packed > LARGE {
             return Ok(Some(Loose::Large(self.header(file, kind)?.0)));
         }
@@ -152,6 +154,8 @@ impl Object {
         {
             git.args(["-c", setting]);
         }
+        // The object itself, whatever stands in for it here, and nothing from elsewhere.
+        git.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1");
         git.args(["cat-file", "blob", &self.id]);
         git.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = git.spawn().map_err(|error| self.broken(&error))?;

@@ -52,12 +52,19 @@ fn plain(repository: &AbsPath) -> Option<PathBuf> {
     is_plain.then_some(git)
 }
 
+/// Returns the text of a repository's settings.
+fn settings(git: &Path) -> Option<String> {
+    let path = git.join("config");
+    // What is no file may keep whoever opens it waiting.
+    fs::metadata(&path).is_ok_and(|found| found.is_file()).then(|| fs::read_to_string(path).ok())?
+}
+
 /// Returns the folder of the objects of a repository that is plain, and is of no kind that is not read.
 pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
     let git = plain(repository)?;
-    let config = fs::read_to_string(git.join("config")).ok()?.to_ascii_lowercase();
-    // What other kinds of repositories say of themselves stands under `extensions`.
-    let is_usual = !config.contains("extensions") && !config.contains("include");
+    let config = settings(&git)?.to_ascii_lowercase();
+    // What other kinds of repositories say of themselves stands under `extensions`, or is a promise.
+    let is_usual = !["extensions", "include", "promisor"].iter().any(|word| config.contains(word));
     let has_folder =
         |name: &str| fs::symlink_metadata(git.join(name)).is_ok_and(|found| found.is_dir());
     (is_usual && has_folder("refs") && has_folder("objects")).then(|| git.join("objects"))
@@ -65,18 +72,22 @@ pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
 
 /// Returns where a plain repository is fetched from, if git's own file says it plainly; none if it must be asked.
 pub(crate) fn plain_origin(repository: &AbsPath) -> Option<Option<String>> {
-    let config = fs::read_to_string(plain(repository)?.join("config")).ok()?;
+    let config = settings(&plain(repository)?)?;
+    let lower = config.to_ascii_lowercase();
+    if lower.contains("[include") || lower.contains("insteadof") {
+        return None;
+    }
     let mut is_origin = false;
     let mut found = None;
     for line in config.lines().map(str::trim) {
-        let lower = line.to_ascii_lowercase();
-        if lower.starts_with("[include") || lower.starts_with("[remote.") {
-            return None;
-        }
         if line.starts_with('[') {
             is_origin = line == r#"[remote "origin"]"#;
-            // A setting may stand behind the name of its section.
-            if !line.ends_with(']') {
+            let is_remote = line.to_ascii_lowercase().starts_with("[remote");
+            let is_usual =
+                line.strip_prefix("[remote \"").and_then(|name| name.strip_suffix("\"]"));
+            let is_usual = is_usual.is_some_and(|name| !name.contains(['"', ']', '\\']));
+            // A setting may stand behind the name of its section, and a section be written otherwise: git is asked then.
+            if line.find(']') != Some(line.len() - 1) || (is_remote && !is_usual) {
                 return None;
             }
         } else if let Some((key, url)) = line.split_once('=').filter(|_| is_origin)

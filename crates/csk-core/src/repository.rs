@@ -241,6 +241,11 @@ impl Repository {
         remote.or_else(|| Some(target("HEAD")?.strip_prefix("refs/heads/")?.to_owned()))
     }
 
+    /// Returns the commit that is checked out.
+    pub fn head_commit(&self) -> Option<Commit> {
+        Commit::new(&self.git().ok()?.head_id().ok()?.to_string())
+    }
+
     /// Returns what is checked out: a branch, or else a commit.
     pub fn head(&self) -> Option<Reference> {
         let git = self.git().ok()?;
@@ -351,7 +356,9 @@ fn whole(path: &AbsPath) -> Result<gix::Repository, SourceError> {
         Ok(git) if git.object_hash() == gix::hash::Kind::Sha1 => {
             let has = |key: &str| git.config_snapshot().string(key);
             let reftable = has("extensions.refStorage").filter(|kind| *kind != "files");
-            let what = match (reftable, has("extensions.partialClone")) {
+            let is_partial =
+                has("extensions.partialClone").is_some() || has("remote.origin.promisor").is_some();
+            let what = match (reftable, is_partial.then_some(())) {
                 (Some(_), _) => "it keeps its references in a reftable",
                 (None, Some(_)) => "it is a partial clone, which lacks files",
                 (None, None) => return Ok(git),

@@ -11,7 +11,7 @@ use crate::config::agent_ids;
 pub const SKILLFILE: &str = "Skillfile.json";
 
 /// The whole file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skillfile {
     /// The logical project.
     pub project_alias: Option<Identifier>,

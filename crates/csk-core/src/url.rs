@@ -1,5 +1,7 @@
 //! Addresses of repositories: which are allowed, which mean the same place, and how they are shown.
 
+use skill_state::origin_key;
+
 use crate::GitError;
 
 /// Whether repositories on this machine may be cloned.
@@ -95,28 +97,68 @@ fn user(rest: &str) -> Option<(&str, &str)> {
 
 /// Returns true if two URLs mean the same repository, however it is reached.
 pub fn is_same_place(one: &str, other: &str) -> bool {
-    place(one) == place(other)
+    if let (Some(one), Some(other)) = (local_path(one), local_path(other)) {
+        return one == other;
+    }
+    // A way that anybody can listen to is not the same as one that nobody can.
+    if one.starts_with("http://") != other.starts_with("http://") || port(one) != port(other) {
+        return false;
+    }
+    if let (Some(one), Some(other)) = (login(one), login(other))
+        && one != other
+    {
+        return false;
+    }
+    let (one, other) = (origin_key(one), origin_key(other));
+    let is_any_case = FOLDING.iter().any(|host| one.starts_with(host));
+    one == other || (is_any_case && one.eq_ignore_ascii_case(&other))
 }
 
-/// Returns host and path of a URL: the way there and the user do not matter.
-fn place(url: &str) -> String {
-    let (host, path) = match url.split_once("://") {
-        Some(("file", path)) => ("", path),
-        Some((_, rest)) => {
-            let rest = user(rest).map_or(rest, |(_, rest)| rest);
-            rest.split_once('/').unwrap_or((rest, ""))
+/// Hosts that take capitals of a path for small letters.
+const FOLDING: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
+
+/// Returns a path on this machine, in one spelling.
+fn local_path(url: &str) -> Option<String> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    if !path.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
         }
-        None if is_scp(url) => {
-            let rest = url.split_once('@').map_or(url, |(_, rest)| rest);
-            rest.split_once(':').unwrap_or((rest, ""))
-        }
-        None => ("", url),
+    }
+    let path = parts.join("/");
+    Some(
+        path.strip_suffix(".git")
+            .map_or(path.as_str(), |path| path.trim_end_matches('/'))
+            .to_owned(),
+    )
+}
+
+/// Returns the port of a URL, unless it is the usual one.
+fn port(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let (_, port) = host.rsplit_once(':').filter(|(_, port)| !port.contains(']'))?;
+    Some(port).filter(|port| !["", "22", "80", "443"].contains(port))
+}
+
+/// Returns whose home a path of ssh is in, where that is somebody's own.
+fn login(url: &str) -> Option<&str> {
+    let rest = match url.split_once("://") {
+        Some(("ssh", rest)) => rest,
+        Some(_) => return None,
+        None => url,
     };
-    let path = path.trim_end_matches('/');
-    let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
-    // A path on this machine keeps its beginning.
-    let path = if host.is_empty() { path } else { path.trim_start_matches('/') };
-    format!("{} {path}", host.to_ascii_lowercase())
+    let (user, _) = rest.split('/').next()?.split_once('@')?;
+    Some(user).filter(|user| *user != "git")
 }
 
 #[cfg(test)]
@@ -156,11 +198,16 @@ mod tests {
             assert!(is_same_place("https://git.test/acme/skills", other), "{other}");
         }
         assert!(is_same_place("file:///a/b", "/a/b/"));
+        assert!(is_same_place("/w/p/../up//a", "/w/up/a"));
+        assert!(is_same_place("https://github.com:443/Acme/x", "git@ssh.github.com:acme/x.git"));
         for (one, other) in [
             ("https://a.test/acme/skills", "https://b.test/acme/skills"),
             ("https://a.test/acme/skills", "https://a.test/other/skills"),
             ("https://a.test/a/b", "/a/b"),
             ("https://a.test:8443/a", "https://a.test/a"),
+            ("http://a.test/a", "https://a.test/a"),
+            ("bob@a.test:a", "alice@a.test:a"),
+            ("https://a.test/Acme/skills", "https://a.test/acme/skills"),
         ] {
             assert!(!is_same_place(one, other), "{one} {other}");
         }

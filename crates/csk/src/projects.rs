@@ -217,7 +217,7 @@ pub(crate) fn places(
 }
 
 /// Returns the place of a project that was named by a path; its entry in the config counts if it has one.
-fn at(config: &Config, root: AbsPath) -> Place {
+pub(crate) fn at(config: &Config, root: AbsPath) -> Place {
     let real = |path: &AbsPath| {
         fs::canonicalize(path.as_path()).unwrap_or_else(|_| path.as_path().to_owned())
     };

@@ -6,7 +6,7 @@
 //! part of the skill like any other.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 
 use skill::RelPath;
 
@@ -20,10 +20,33 @@ pub const REPOSITORY: &str = ".git";
 const MOST_LINKS: usize = 40;
 
 impl Root {
-    /// Takes the folder for that of a skill: the repository at its top, if there is one, is not seen through this.
+    /// Takes the folder for that of a skill: the repository at its top, if there is one, is not seen through this. What is
+    /// called so and is no repository is a part of the skill.
     #[must_use]
     pub fn as_skill(self) -> Self {
-        Self { is_skill: true, ..self }
+        let is_skill = self.may_have_repository();
+        Self { is_skill, ..self }
+    }
+
+    /// Returns false if something at the place of the repository is none.
+    fn may_have_repository(&self) -> bool {
+        let kind = |name: &str| self.folder.stat(name).map(|stat| stat.kind).ok();
+        match kind(REPOSITORY) {
+            Some(Type::Folder) => {
+                kind(".git/HEAD") == Some(Type::File)
+                    && kind(".git/objects") == Some(Type::Folder)
+                    && kind(".git/refs") == Some(Type::Folder)
+            }
+            // A worktree has a file that leads to its repository.
+            Some(Type::File) => {
+                let path = RelPath::new(REPOSITORY).expect("it is a plain name");
+                let mut head = [0; 7];
+                let read = sys::open_plain(&self.folder, &path)
+                    .and_then(|mut file| file.read_exact(&mut head));
+                read.is_ok() && head == *b"gitdir:"
+            }
+            Some(Type::Link | Type::Other(_)) | None => true,
+        }
     }
 
     /// Returns true if a path of a skill leads to its repository, by whatever name.

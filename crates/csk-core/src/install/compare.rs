@@ -9,6 +9,7 @@ use skill::{
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
 use skill_state::RUNTIME_LIST;
 
+use super::resolve::check_origin;
 use super::{
     AdapterState, Cache, ContextState, Environment, Keep, Observed, Prepared, SkillError, Sources,
     Store, Target, prepare,
@@ -117,6 +118,7 @@ pub fn compare(
         None => (None, None),
     };
     let reference = to.unwrap_or(&skill.reference);
+    check_origin(&environment.skills_root, skill)?;
     let repository = Repository::open(&environment.skills_root.join(skill.source.as_str()))
         .map_err(SkillError::from)?;
     let commit = repository.resolve(reference).map_err(SkillError::from)?;

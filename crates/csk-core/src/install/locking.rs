@@ -47,6 +47,10 @@ pub(super) fn choose(
     let resolved = resolution.get(skill).commit;
     let locked = target.lock.as_ref().and_then(|lock| lock.get(skill));
     let free = |commit| Choice { commit, warning: None, is_locked: false };
+    // What is there may have the commit, and is not what was declared.
+    if matches!(resolved, Err(SkillError::OtherOrigin { .. })) {
+        return free(resolved);
+    }
     let locked = match (locked, usage) {
         (_, LockUse::Refresh) | (None, LockUse::Follow) => return free(resolved),
         (None, LockUse::Require) => {

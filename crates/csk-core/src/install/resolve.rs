@@ -9,6 +9,7 @@ use skill_fs::AbsPath;
 
 use super::locking::Finding;
 use super::{PrepareError, Target};
+use crate::git::expanded_origin;
 use crate::quick_ref::{plain_origin, quick_ref};
 use crate::url::is_same_place;
 use crate::{
@@ -142,8 +143,8 @@ impl SkillError {
             Self::Prepare(error) => error.hint(),
             Self::NotCloned { .. } => None,
             Self::OtherOrigin { .. } => Some(
-                "give the skill another `source`, so that both repositories have a place; or take `git` out of its \
-                 declaration, to use the repository that is there"
+                "give the skill another `source`, so that both repositories have a place; if the repository moved, say so: \
+                 git -C PATH remote set-url origin URL; or take `git` out of its declaration, to use what is there"
                     .to_owned(),
             ),
             Self::Audit { hint, .. } => Some(hint.clone()),
@@ -184,7 +185,7 @@ pub struct Resolution {
     commits: BTreeMap<(Identifier, Reference), Result<Commit, SkillError>>,
     findings: BTreeMap<(Identifier, Reference, Commit, String), Finding>,
     /// Where the repositories are, and where they come from.
-    origins: BTreeMap<Identifier, (AbsPath, String)>,
+    origins: BTreeMap<Identifier, (AbsPath, Result<String, SkillError>)>,
 }
 
 impl Resolution {
@@ -196,11 +197,12 @@ impl Resolution {
             Err(SkillError::Source(SourceError::Missing { path, nearest: None }))
         };
         let mut commit = self.commits.get(&key).cloned().unwrap_or_else(missing);
-        if let (Some(found), Some(declared)) =
+        if let (Some((path, found)), Some(declared)) =
             (self.origins.get(&declaration.source), &declaration.git)
-            && let Some(error) = other_origin(found, declared)
         {
-            commit = Err(error);
+            let checked = found.as_ref().map_err(Clone::clone);
+            let checked = checked.and_then(|found| is_declared(path, found, declared));
+            commit = checked.and(commit);
         }
         if let (Err(SkillError::Source(SourceError::Missing { .. })), Some(url)) =
             (&commit, &declaration.git)
@@ -252,7 +254,8 @@ pub fn resolve(
         });
         let mut resolution = Resolution::default();
         if with_url.contains(&source)
-            && let Some(url) = origin_of(&path)
+            && path.as_path().exists()
+            && let Some(url) = origin_of(&path).transpose()
         {
             resolution.origins.insert(source.clone(), (path.clone(), url));
         }
@@ -286,15 +289,31 @@ pub fn resolve(
     wanted.into_par_iter().map(resolve_source).reduce(Resolution::default, merge)
 }
 
-/// Returns where a repository comes from; none if it was made here, or cannot be read.
-fn origin_of(repository: &AbsPath) -> Option<String> {
-    plain_origin(repository).unwrap_or_else(|| origin(repository).ok().flatten())
+/// Returns where a repository comes from; none if it was made here.
+fn origin_of(repository: &AbsPath) -> Result<Option<String>, SkillError> {
+    if let Some(plain) = plain_origin(repository) {
+        return Ok(plain);
+    }
+    // What is no repository at all is told by whoever opens it.
+    if Repository::open(repository).is_err() {
+        return Ok(None);
+    }
+    origin(repository).map_err(|error| {
+        let path = repository.to_string();
+        SourceError::Broken { path, reason: error.to_string() }.into()
+    })
 }
 
 /// Refuses a repository that is another one than the declared one: names under `skills_root` are given to whoever
 /// comes first.
-fn other_origin((path, found): &(AbsPath, String), declared: &str) -> Option<SkillError> {
-    (!is_same_place(found, declared)).then(|| SkillError::OtherOrigin {
+fn is_declared(path: &AbsPath, found: &str, declared: &str) -> Result<(), SkillError> {
+    // What is meant by a path depends on where somebody stood.
+    let is_relative = declared.starts_with("./") || declared.starts_with("../");
+    let is_expanded = || expanded_origin(path).is_some_and(|found| is_same_place(&found, declared));
+    if is_relative || is_same_place(found, declared) || is_expanded() {
+        return Ok(());
+    }
+    Err(SkillError::OtherOrigin {
         path: path.to_string(),
         found: redacted(found),
         declared: redacted(declared),
@@ -302,16 +321,15 @@ fn other_origin((path, found): &(AbsPath, String), declared: &str) -> Option<Ski
 }
 
 /// Checks that the repository of a declaration is the one that it names.
-pub(super) fn check_origin(
-    skills_root: &AbsPath,
-    declaration: &Declaration,
-) -> Result<(), SkillError> {
+pub fn check_origin(skills_root: &AbsPath, declaration: &Declaration) -> Result<(), SkillError> {
     let path = skills_root.join(declaration.source.as_str());
     let Some(declared) = declaration.git.as_ref().filter(|_| path.as_path().exists()) else {
         return Ok(());
     };
-    let other = origin_of(&path).and_then(|found| other_origin(&(path, found), declared));
-    other.map_or(Ok(()), Err)
+    match origin_of(&path)? {
+        Some(found) => is_declared(&path, &found, declared),
+        None => Ok(()),
+    }
 }
 
 /// The references of a repository that are wanted, each with the commits and trees that are locked for it.

@@ -52,7 +52,7 @@ impl Target {
     }
 
     /// Returns where a folder of entries is: csk's own are in the project, the agents' where they look.
-    pub(super) fn folder(&self, folder: &str) -> AbsPath {
+    pub fn folder(&self, folder: &str) -> AbsPath {
         match (folder, folder.strip_prefix("~/")) {
             (SKILLS | BIN, _) => self.root.join(folder),
             (_, Some(below)) => self.adapter_base.join(below),

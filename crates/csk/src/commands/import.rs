@@ -6,18 +6,22 @@ mod find;
 
 use std::collections::BTreeSet;
 
+use csk_core::install::{SKILLS, Target};
 use csk_core::output::{ImportJson, ImportedJson, LeftJson, VERSION};
 use csk_core::{
     AbsPath, Config, Declaration, SKILLFILE, Skillfile, read_text, redacted, set_skill, write_file,
 };
+use skill::Identifier;
 use term::safe_line;
 
 use crate::commands::add::{good_file, project_root};
+use crate::commands::global;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::projects::{at, target};
 use adopt::{in_the_way, put_away};
 use declare::Declarer;
-use find::{Found, find};
+use find::{Candidate, Found, find, refuse_link};
 
 const AFTER: &str = "\
 Purpose: declares in Skillfile.json what another manager installed, or what lies in the folder of an agent.
@@ -85,15 +89,21 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Fai
             Err(failure) => return Err(failure),
         }
     };
+    if args.adopt && !args.global {
+        // A checkout may bring links that lead anywhere: nothing is moved through one.
+        refuse_link(&root, &[".agents", ".agents/backups", SKILLS, ".claude", ".claude/skills"])?;
+    }
     let Found { candidates, mut left } = find(context, args, &root)?;
     let path = root.join(SKILLFILE);
     let (_, declared) = skillfile(&root, &config)?;
     let mut imported = Vec::new();
+    let mut known = Vec::new();
     let mut seen = declared.clone();
     let mut declarer = Declarer::new(context, &config, args);
     for candidate in candidates {
         let name = candidate.name.clone();
         if declared.contains(&name) {
+            known.push(name.clone());
             left.push(LeftJson { name, why: DECLARED.to_owned() });
         } else if !seen.insert(name.clone()) {
             left.push(LeftJson { name, why: "it was imported from elsewhere".to_owned() });
@@ -122,11 +132,24 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Fai
     if !imported.is_empty() && !args.dry_run {
         // Somebody may have changed the file while repositories were cloned.
         let _lock = context.lock()?;
-        write(&root, &config, imported.iter().map(|(_, declaration)| declaration))?;
+        let written = write(&root, &config, &imported)?;
+        told.imported.retain(|one| written.contains(&one.name));
+        imported.retain(|(candidate, _)| {
+            let is_written = written.contains(&candidate.name);
+            if !is_written {
+                let (name, why) = (candidate.name.clone(), MEANWHILE.to_owned());
+                told.left.push(LeftJson { name, why });
+            }
+            is_written
+        });
         told.written = true;
     }
-    for (candidate, declaration) in &imported {
-        for folder in in_the_way(&root, &declaration.name, candidate) {
+    let target = scope(context, &config, args, &root)?;
+    // What was declared before may still be in the way.
+    let names = imported.iter().map(|(_, declaration)| declaration.name.clone());
+    let names = names.chain(known.iter().filter_map(|name| Identifier::new(name.as_str()).ok()));
+    for name in names.collect::<Vec<_>>() {
+        for folder in in_the_way(&target, &name) {
             if !args.adopt || args.dry_run {
                 let would = if args.adopt {
                     "would be moved"
@@ -134,9 +157,8 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Fai
                     "is in the way of `csk install`; --adopt moves it"
                 };
                 told.notes.push(format!("{folder} {would} to .agents/backups"));
-            } else if let Err(why) = put_away(&root, &declaration.name, &folder) {
-                let name = candidate.name.clone();
-                told.left.push(LeftJson { name, why });
+            } else if let Err(why) = put_away(&root, &name, &folder) {
+                told.left.push(LeftJson { name: name.to_string(), why });
             }
         }
     }
@@ -147,6 +169,24 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Fai
 
 /// What is said of a skill that is declared.
 const DECLARED: &str = "it is declared already";
+/// What is said of a skill that somebody declared while its repository was cloned.
+const MEANWHILE: &str = "somebody has declared it meanwhile";
+
+/// Returns the scope that is imported into, as it is now.
+fn scope(
+    context: &Context,
+    config: &Config,
+    args: &ImportArgs,
+    root: &AbsPath,
+) -> Result<Target, Failure> {
+    let is_there = root.join(SKILLFILE).as_path().is_file();
+    if args.global && is_there {
+        let found = global::selected(context, config)?.targets.pop();
+        return found.ok_or_else(|| Failure::usage("the global scope cannot be read"));
+    }
+    let file = if is_there { good_file(root, config)?.1 } else { Skillfile::default() };
+    Ok(target(&at(config, root.clone()), file, config))
+}
 
 /// Reads the Skillfile, or makes an empty one; returns the names in it as well.
 fn skillfile(root: &AbsPath, config: &Config) -> Result<(String, BTreeSet<String>), Failure> {
@@ -158,18 +198,29 @@ fn skillfile(root: &AbsPath, config: &Config) -> Result<(String, BTreeSet<String
     Ok((text, file.skills.iter().map(|skill| skill.name.to_string()).collect()))
 }
 
-/// Writes declarations into the Skillfile.
+/// Writes declarations into the Skillfile; returns the names of those that nobody else has written meanwhile.
 #[expect(clippy::disallowed_methods, reason = "the edge: makes the folder of the global scope")]
-fn write<'a>(
+fn write(
     root: &AbsPath,
     config: &Config,
-    declarations: impl Iterator<Item = &'a Declaration>,
-) -> Result<(), Failure> {
+    imported: &[(Candidate, Declaration)],
+) -> Result<BTreeSet<String>, Failure> {
     let path = root.join(SKILLFILE);
     let (mut text, declared) = skillfile(root, config)?;
-    for declaration in declarations.filter(|new| !declared.contains(new.name.as_str())) {
+    let mut written = BTreeSet::new();
+    for (_, declaration) in imported {
+        if declared.contains(declaration.name.as_str()) {
+            continue;
+        }
         text = set_skill(&text, declaration)
             .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
+        written.insert(declaration.name.to_string());
+    }
+    // Who had skills in the folder of an agent goes on to have them there.
+    let of_claude =
+        |(candidate, _): &(Candidate, Declaration)| candidate.from.contains("/.claude/skills/");
+    if config.default_agents.is_empty() && imported.iter().any(of_claude) {
+        text = text.replace(r#""agents": []"#, r#""agents": ["claude_code"]"#);
     }
     if let (None, problems) = Skillfile::parse(path.as_str(), &text, &config.agents) {
         return Err(Failure::File { text, problems });
@@ -177,7 +228,7 @@ fn write<'a>(
     std::fs::create_dir_all(root.as_path())
         .map_err(|error| Failure::usage(format!("cannot make {root}: {error}")))?;
     write_file(&path, text.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(())
+    Ok(written)
 }
 
 fn tell(context: &mut Context, args: &ImportArgs, told: &ImportJson) -> Result<(), Failure> {

@@ -199,9 +199,92 @@ fn links_are_not_followed_to_what_is_the_users() {
     fs::create_dir_all(world.app(".agents")).unwrap();
     std::os::unix::fs::symlink(world.env.path("outside"), world.app(".agents/backups")).unwrap();
     let run = world.csk("import --project app --adopt");
-    assert!(run.code == Some(1) && run.stderr.contains("cannot be moved"), "{}", run.stderr);
+    assert!(run.code == Some(2) && run.stderr.contains("is a link"), "{}", run.stderr);
     assert!(world.app(".claude/skills/lone/SKILL.md").is_file());
     assert_eq!(fs::read_dir(world.env.path("outside")).unwrap().count(), 1);
+    // Nor where a lock is named, and a link stands where skills go.
+    fs::remove_file(world.app(".agents/backups")).unwrap();
+    std::os::unix::fs::symlink(world.env.path("outside"), world.app(".agents/skills")).unwrap();
+    fs::write(world.app("skills-lock.json"), lock(&world, 1).replace("\"pdf\"", "\"victim\""))
+        .unwrap();
+    let run = world.csk("import app/skills-lock.json --project app --adopt");
+    assert!(run.code == Some(2) && run.stderr.contains("is a link"), "{}", run.stderr);
+    assert!(world.env.path("outside/victim/SKILL.md").is_file());
+}
+
+/// Only what is in the way is moved, also on a second run; and the agent keeps its skills.
+#[test]
+fn what_is_in_nobodys_way_stays() {
+    let world = world();
+    world.skillfile("");
+    testkit::write_tree(&world.env.path("lib/mine"), &SKILL.replace("name: pdf", "name: mine"));
+    let run = world.csk("import lib --project app --adopt");
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    assert!(world.env.path("lib/mine/SKILL.md").is_file());
+    // A folder that is one skill is that skill.
+    world.skillfile("");
+    let run = world.csk("import lib/mine --project app --adopt");
+    assert!(run.code == Some(0) && run.stdout.contains("mine declared"), "{}", run.stderr);
+    fs::create_dir_all(world.env.path("empty")).unwrap();
+    let run = world.csk("import empty --project app");
+    assert!(
+        run.code == Some(2) && run.stderr.contains("there is no skill in empty"),
+        "{}",
+        run.stderr
+    );
+    // Declared before, and still in the way.
+    testkit::write_tree(
+        &world.app(".claude/skills/mine"),
+        &SKILL.replace("name: pdf", "name: mine"),
+    );
+    let run = world.csk("import --project app --adopt");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    world.install();
+    assert!(world.app(".agents/backups/mine-imported-0/SKILL.md").is_file());
+    // Where no agent is chosen, the one whose folder it was is.
+    let text = world.read(world.home().join(".cocoaskills/config.json"));
+    let text = text.replace("[\"claude_code\", \"codex_cli\"]", "[]");
+    fs::write(world.home().join(".cocoaskills/config.json"), text).unwrap();
+    fs::remove_file(world.app("Skillfile.json")).unwrap();
+    fs::remove_dir_all(world.app(".claude")).unwrap();
+    testkit::write_tree(&world.app(".claude/skills/own"), &SKILL.replace("name: pdf", "name: own"));
+    let env = std::mem::take(&mut World { env: world.env }.env);
+    let world = World { env };
+    let run = world.env.run_args(
+        "sh",
+        &["-c", &format!("cd app && {} import --adopt", env!("CARGO_BIN_EXE_csk"))],
+    );
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    assert_eq!(world.csk("install app").code, Some(0));
+    assert!(world.app(".claude/skills/own/SKILL.md").is_file());
+}
+
+/// A repository of one's own is not taken for somebody else's, and a branch not for a tag.
+#[test]
+fn repositories_and_references_are_not_mistaken() {
+    let world = world();
+    world.skillfile("");
+    world.repo("upstream-many", SKILL).git("tag v1");
+    fs::write(world.app("skills-lock.json"), lock(&world, 1)).unwrap();
+    world.csk("import --project app");
+    let text = world.read(world.app("Skillfile.json"));
+    assert!(!text.contains("\"source\": \"upstream-many\""), "{text}");
+    // A clone on a branch that is called as a tag, with work that nobody else has.
+    world.git("upstream/many", "checkout --quiet -b v1");
+    fs::create_dir_all(world.app(".claude/skills")).unwrap();
+    fs::remove_file(world.app("skills-lock.json")).unwrap();
+    let one = testkit::GitRepo::new(&world.env, "upstream/one", SKILL);
+    one.git("tag v1");
+    one.git("checkout --quiet -b v1");
+    let url = world.env.path("upstream/one").display().to_string();
+    let place = world.app(".claude/skills/pdf").display().to_string();
+    assert_eq!(world.env.run_args("git", &["clone", "--quiet", &url, &place]).code, Some(0));
+    fs::write(world.app(".claude/skills/pdf/SKILL.md"), SKILL).unwrap();
+    world.git("app/.claude/skills/pdf", "commit --quiet --all -m mine");
+    world.skillfile("");
+    let run = world.csk("import --project app");
+    assert!(run.stdout.contains("branch v1"), "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("has commits that its origin does not have"), "{}", run.stderr);
 }
 
 /// What is adopted is looked at as what is cloned, and is byte by byte what it was.

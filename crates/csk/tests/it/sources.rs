@@ -539,9 +539,40 @@ fn a_repository_from_elsewhere_is_refused() {
         run.stderr
     );
     assert!(world.read(world.installed("one/SKILL.md")).contains("from a"));
-    for arguments in ["lock --project app", "outdated app"] {
+    for arguments in ["lock --project app", "outdated app", "diff --project app"] {
         assert_eq!(world.csk(arguments).code, Some(1), "{arguments}");
     }
+    // A lock does not make it the declared one, and however the settings are written they are read.
+    world.skillfile(&declared(&urls[0]));
+    assert_eq!(world.csk("lock --project app").code, Some(0));
+    let config = world.env.path("skills/skills/.git/config");
+    let settings = world.read(&config);
+    for (old, new) in [
+        ("[remote \"origin\"]", "[Remote \"origin\"]"),
+        ("[remote \"origin\"]", "[remote  \"origin\"]"),
+        ("[remote \"origin\"]", "[remote \"origin\"] # ]"),
+    ] {
+        let other = settings.replace(&urls[0], &urls[1]).replace(old, new);
+        assert!(other.contains(new), "{other}");
+        std::fs::write(&config, other).unwrap();
+        let run = world.csk("install app --locked");
+        assert!(
+            run.code == Some(1) && run.stderr.contains("is cloned from"),
+            "{new}: {}",
+            run.stderr
+        );
+    }
+    // What is added for pushing changes nothing, and neither does a short name of the user's.
+    std::fs::write(&config, &settings).unwrap();
+    world.git("skills/skills", "remote set-url --add origin https://mirror.invalid/x");
+    assert_eq!(world.csk("install app --locked").code, Some(0));
+    std::fs::write(&config, settings.replace(&urls[0], "short:skills")).unwrap();
+    let base = urls[0].trim_end_matches("skills");
+    world.git("skills/skills", &format!("config url.{base}.insteadOf short:"));
+    assert_eq!(world.csk("install app --locked").code, Some(0));
+    std::fs::write(&config, &settings).unwrap();
+    std::fs::remove_file(world.app("Skillfile.lock")).unwrap();
+    world.skillfile(&declared(&urls[1]));
     let url = &urls[1];
     let run = world.csk(&format!("add two --source skills --git {url} --tag v1 --project app"));
     assert!(run.code == Some(2) && run.stderr.contains("is cloned from"), "{}", run.stderr);
@@ -561,6 +592,34 @@ fn what_git_replaces_counts_for_nothing() {
     world.git("skills/pdf", &format!("replace {tagged} {other}"));
     world.install();
     assert!(world.read(world.installed("pdf/SKILL.md")).contains("Body."));
+    // A large file in a pack is git's to read.
+    world.env.write("skills/pdf/assets/data", "0123456789".repeat(300_000).as_bytes());
+    world.commit("pdf", "");
+    let blob = world.git("skills/pdf", "rev-parse HEAD:assets/data").trim().to_owned();
+    let small = world.git("skills/pdf", "rev-parse HEAD:SKILL.md").trim().to_owned();
+    world.git("skills/pdf", "gc --quiet --prune=now");
+    world.git("skills/pdf", &format!("replace {blob} {small}"));
+    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
+    world.install();
+    assert_eq!(std::fs::metadata(world.installed("pdf/assets/data")).unwrap().len(), 3_000_000);
+}
+
+/// What is no file is not waited for, and a clone that lacks files says so.
+#[test]
+fn odd_repositories_are_told_and_not_waited_for() {
+    let world = World::new();
+    let config = world.env.path("skills/pdf/.git/config");
+    let settings = world.read(&config);
+    std::fs::write(&config, format!("{settings}[remote \"origin\"]\n\tpromisor = true\n")).unwrap();
+    let run = world.csk("install app");
+    assert!(run.code == Some(1) && run.stderr.contains("partial clone"), "{}", run.stderr);
+    std::fs::write(&config, &settings).unwrap();
+    let id = world.git("skills/pdf", "rev-parse v1:SKILL.md").trim().to_owned();
+    let object = world.env.path(&format!("skills/pdf/.git/objects/{}/{}", &id[..2], &id[2..]));
+    std::fs::remove_file(&object).unwrap();
+    assert_eq!(world.env.run_args("mkfifo", &[object.to_str().unwrap()]).code, Some(0));
+    let run = world.env.run_args("timeout", &["60", env!("CARGO_BIN_EXE_csk"), "install", "app"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
 }
 
 /// Objects stand in files of their own, in packs, or with a neighbour.

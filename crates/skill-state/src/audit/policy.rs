@@ -148,9 +148,9 @@ impl AuditPolicy {
     pub fn revocation(&self, bundle: &str, sources: &[String]) -> Option<&Revocation> {
         self.revoked.iter().find(|one| match &one.what {
             Revoked::Bundle(known) => known == bundle,
-            Revoked::Source(known) => {
-                sources.iter().any(|source| origin_key(source) == origin_key(known))
-            }
+            Revoked::Source(known) => sources
+                .iter()
+                .any(|source| origin_key(source).eq_ignore_ascii_case(&origin_key(known))),
         })
     }
 

@@ -5,6 +5,7 @@
 use std::fs;
 
 use csk_core::audit::{Bundle, of_folder, of_snapshot};
+use csk_core::install::check_origin;
 use csk_core::{
     AbsPath, Config, Declaration, Reference, Repository, SKILLFILE, SourceError, read_text,
 };
@@ -160,6 +161,13 @@ fn marker(folder: &AbsPath) -> Option<Marker> {
 }
 
 fn declared(config: &Config, skill: &Declaration) -> Result<Found, Failure> {
+    check_origin(&config.skills_root, skill).map_err(|error| {
+        let failure = Failure::usage(error.to_string());
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })?;
     let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))
         .map_err(|error| told(&error))?;
     let place = (&skill.reference, skill.path.as_ref());

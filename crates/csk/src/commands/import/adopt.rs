@@ -5,14 +5,12 @@
 use std::fs;
 use std::path::Path;
 
-use csk_core::install::{Environment, Inspection, Network, SKILLS, inspect};
+use csk_core::install::{Environment, Inspection, Network, Target, inspect};
 use csk_core::{
     AbsPath, Declaration, LEDGER_FILE, Ledger, Repository, Silent, make_repository, origin,
     read_text,
 };
-use skill::Identifier;
-
-use super::find::{Candidate, Origin, refuse_link};
+use skill::{Identifier, SKILL_FILE};
 
 /// Makes a repository of a plain folder, looks at it, and moves it to its place: it is there whole or not at all.
 pub(super) fn adopt(
@@ -22,7 +20,7 @@ pub(super) fn adopt(
 ) -> Result<Inspection, String> {
     let name = &declaration.source;
     let place = environment.skills_root.join(name.as_str());
-    // Called as a clone that is not done, so that what a killed csk leaves is swept away.
+    // Called as a clone that is not done: `csk doctor` tells of what a killed csk leaves.
     let stage = environment.skills_root.join(format!(".csk-clone-{}-{name}", std::process::id()));
     let made = make(&stage.join(name.as_str()), name, folder).and_then(|()| {
         let staged = Environment { skills_root: stage.clone(), ..environment.clone() };
@@ -65,7 +63,15 @@ fn put(staged: &AbsPath, place: &AbsPath) -> Result<(), String> {
 }
 
 /// Checks that a folder can be made a repository: there are only files and folders in it, and no other repository.
-pub(super) fn check_folder(folder: &Path) -> Result<(), String> {
+pub(super) fn check_skill(folder: &Path) -> Result<(), String> {
+    let has_file = folder.join(SKILL_FILE).symlink_metadata().is_ok_and(|found| found.is_file());
+    if !has_file {
+        return Err(format!("it has no {SKILL_FILE}; call its file so"));
+    }
+    check_folder(folder)
+}
+
+fn check_folder(folder: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{} cannot be read: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -100,23 +106,18 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Returns what stands where csk would put a skill, and is not csk's.
-pub(super) fn in_the_way(root: &AbsPath, name: &Identifier, candidate: &Candidate) -> Vec<AbsPath> {
-    let own = match &candidate.origin {
-        Origin::Clone(folder, _) | Origin::Folder(folder) => Some(folder.clone()),
-        Origin::Git(_) => None,
-    };
-    let usual = [SKILLS, ".claude/skills"].into_iter().filter_map(|folder| {
-        let folder = root.join(folder);
+pub(super) fn in_the_way(target: &Target, name: &Identifier) -> Vec<AbsPath> {
+    let folders = target.adapters().into_iter().map(|folder| target.folder(&folder));
+    let place = |folder: AbsPath| {
         let text = read_text(&folder.join(LEDGER_FILE)).ok()?;
         let ledger = match text {
             None => Ledger::default(),
             Some(text) => Ledger::parse(LEDGER_FILE, &text).0?,
         };
         (!ledger.entries.contains(name)).then(|| folder.join(name.as_str()))
-    });
-    let mut all: Vec<AbsPath> = usual.chain(own).collect();
-    all.sort();
-    all.dedup();
+    };
+    let mut all: Vec<AbsPath> =
+        [target.skills_folder()].into_iter().chain(folders).filter_map(place).collect();
     all.retain(|path| fs::symlink_metadata(path.as_path()).is_ok());
     all
 }
@@ -128,8 +129,6 @@ pub(super) fn put_away(root: &AbsPath, name: &Identifier, folder: &AbsPath) -> R
             "it is declared, but {folder} cannot be moved to .agents/backups: {why}; move it away yourself, then run `csk install`"
         )
     };
-    refuse_link(root, &[".agents", ".agents/backups"])
-        .map_err(|_| failed(&".agents or .agents/backups is a link"))?;
     let backups = root.join(".agents/backups");
     fs::create_dir_all(backups.as_path()).map_err(|error| failed(&error))?;
     let place = (0..1000)

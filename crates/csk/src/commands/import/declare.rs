@@ -10,7 +10,7 @@ use csk_core::{
 use skill::{Identifier, RefKind, is_commit_id};
 
 use super::ImportArgs;
-use super::adopt::{adopt, check_folder};
+use super::adopt::{adopt, check_skill};
 use super::find::{Candidate, Origin};
 use crate::commands::install::network;
 use crate::context::Context;
@@ -45,8 +45,9 @@ impl<'a> Declarer<'a> {
 
     pub(super) fn declaration(&mut self, candidate: &Candidate) -> Result<Declaration, String> {
         let name = Identifier::new(candidate.name.as_str()).map_err(|error| error.to_string())?;
+        self.notes.extend(candidate.note.clone());
         match &candidate.origin {
-            Origin::Git(origin) | Origin::Clone(_, origin) => self.of_git(&name, origin),
+            Origin::Git(origin) => self.of_git(&name, origin),
             Origin::Folder(folder) if self.args.adopt => self.of_folder(name, folder),
             Origin::Folder(_) => {
                 Err("it is a plain folder; --adopt makes a repository of it".to_owned())
@@ -73,17 +74,18 @@ impl<'a> Declarer<'a> {
         if self.args.dry_run && !is_there {
             // Nothing is cloned, so nobody knows what the reference is.
             let reference = origin.reference.as_deref();
-            if reference.is_none_or(|name| !is_commit_id(name)) {
+            if origin.kind.is_none() && reference.is_none_or(|name| !is_commit_id(name)) {
                 let word = reference.unwrap_or("main");
                 self.notes.push(format!(
                     "{name}: whether `{word}` is a tag or a branch is not known before it is cloned"
                 ));
             }
-            return Ok(made(guessed(reference)));
+            return Ok(made(guessed(reference, origin.kind)));
         }
         // The first look clones it; then it is known what it has.
         let mut first = None;
-        for reference in references(&place, origin.reference.as_deref()) {
+        let named = origin.reference.as_deref().map(|name| (name, origin.kind));
+        for reference in references(&place, named) {
             let declaration = made(reference);
             match self.inspect(&declaration) {
                 Ok(_) => return Ok(declaration),
@@ -120,14 +122,15 @@ impl<'a> Declarer<'a> {
         let long = long_source_name(&wanted.git);
         for source in [Some(wanted.source.clone()), long].into_iter().flatten() {
             let place = self.config.skills_root.join(source.as_str());
-            let there = match self.taken.get(&source) {
-                Some(url) => Some(url.clone()),
-                None if place.as_path().exists() => {
-                    origin(&place).map_err(|error| error.to_string())?
-                }
-                None => None,
+            let is_it = match self.taken.get(&source) {
+                Some(url) => is_same_place(url, &wanted.git),
+                // One that somebody made here is not the one that is wanted.
+                None if place.as_path().exists() => origin(&place)
+                    .map_err(|error| error.to_string())?
+                    .is_some_and(|url| is_same_place(&url, &wanted.git)),
+                None => true,
             };
-            if there.as_ref().is_none_or(|url| is_same_place(url, &wanted.git)) {
+            if is_it {
                 self.taken.insert(source.clone(), wanted.git.clone());
                 return Ok(source);
             }
@@ -139,11 +142,17 @@ impl<'a> Declarer<'a> {
     }
 
     fn of_folder(&mut self, name: Identifier, folder: &AbsPath) -> Result<Declaration, String> {
-        check_folder(folder.as_path())?;
+        check_skill(folder.as_path())?;
         let reference = Reference { kind: RefKind::Branch, name: "main".to_owned() };
         let declaration =
             Declaration { source: name.clone(), name, git: None, path: None, reference };
         if self.args.dry_run {
+            let place = self.config.skills_root.join(declaration.source.as_str());
+            if place.as_path().symlink_metadata().is_ok() {
+                return Err(format!(
+                    "{place} is there already; whether it holds the same is seen when it is imported"
+                ));
+            }
             return Ok(declaration);
         }
         let inspected = adopt(&self.environment, &declaration, folder)?;
@@ -167,20 +176,21 @@ impl<'a> Declarer<'a> {
     }
 }
 
-fn guessed(name: Option<&str>) -> Reference {
-    let kind = match name {
+fn guessed(name: Option<&str>, kind: Option<RefKind>) -> Reference {
+    let kind = kind.unwrap_or(match name {
         Some(name) if is_commit_id(name) => RefKind::Revision,
         _ => RefKind::Branch,
-    };
+    });
     Reference { kind, name: name.unwrap_or("main").to_owned() }
 }
 
 /// Returns what a name may mean, or what a repository follows where there is none.
-fn references(place: &AbsPath, name: Option<&str>) -> Vec<Reference> {
+fn references(place: &AbsPath, named: Option<(&str, Option<RefKind>)>) -> Vec<Reference> {
     let of = |kind: RefKind, name: &str| Reference { kind, name: name.to_owned() };
-    match name {
-        Some(name) if is_commit_id(name) => vec![of(RefKind::Revision, name)],
-        Some(name) => vec![of(RefKind::Tag, name), of(RefKind::Branch, name)],
+    match named {
+        Some((name, Some(kind))) => vec![of(kind, name)],
+        Some((name, None)) if is_commit_id(name) => vec![of(RefKind::Revision, name)],
+        Some((name, None)) => vec![of(RefKind::Tag, name), of(RefKind::Branch, name)],
         None => {
             let usual = ["main", "master"].map(|name| of(RefKind::Branch, name));
             default_branch(place).into_iter().chain(usual).collect()

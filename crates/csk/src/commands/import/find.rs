@@ -11,7 +11,7 @@ use csk_core::{
     AbsPath, ForeignOrigin, LEDGER_FILE, Ledger, Repository, origin, read_foreign_lock, read_text,
     redacted, source_name, without_password,
 };
-use skill::{SKILL_FILE, SKILL_FILE_FALLBACK};
+use skill::{RefKind, SKILL_FILE, SKILL_FILE_FALLBACK};
 
 use super::ImportArgs;
 use crate::context::Context;
@@ -23,14 +23,14 @@ pub(super) struct Candidate {
     /// The file or the folder that told of it.
     pub(super) from: String,
     pub(super) origin: Origin,
+    /// What to know of it.
+    pub(super) note: Option<String>,
 }
 
 /// Where a skill can be had.
 pub(super) enum Origin {
     /// From a repository.
     Git(ForeignOrigin),
-    /// From a repository that this folder is a clone of.
-    Clone(AbsPath, ForeignOrigin),
     /// It is this plain folder.
     Folder(AbsPath),
 }
@@ -52,10 +52,19 @@ pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> Resu
             Failure::usage(format!("cannot read {from}: {error}"))
                 .with_hint("name a lock file, or a folder of skills")
         })?;
-        if kind.is_dir() {
+        let is_skill = [SKILL_FILE, SKILL_FILE_FALLBACK]
+            .iter()
+            .any(|file| path.join(file).as_path().symlink_metadata().is_ok());
+        if is_skill {
+            found.entry(&path, path.file_name().unwrap_or_default().to_owned());
+        } else if kind.is_dir() {
             found.in_folder(&path)?;
         } else {
             found.in_lock(&path)?;
+        }
+        if found.candidates.is_empty() && found.left.is_empty() {
+            return Err(Failure::usage(format!("there is no skill in {from}"))
+                .with_hint("name a lock file, a skill, or a folder of skills"));
         }
         return Ok(found);
     }
@@ -129,6 +138,7 @@ impl Found {
                     name: skill.name,
                     from: path.file_name().unwrap_or_default().to_owned(),
                     origin: Origin::Git(origin),
+                    note: None,
                 }),
                 Err(why) => self.leave(skill.name, why),
             }
@@ -176,25 +186,33 @@ impl Found {
         if !skill_file.is_file() {
             return self.leave(name, "its SKILL.md is no regular file");
         }
-        let origin = match kind(&place.join(".git")) {
-            None => Origin::Folder(place.clone()),
+        let (origin, note) = match kind(&place.join(".git")) {
+            None => (Origin::Folder(place.clone()), None),
             Some(_) => match of_repository(place) {
-                Ok(origin) => Origin::Clone(place.clone(), origin),
+                Ok((origin, is_pushed)) => {
+                    let note = (!is_pushed).then(|| {
+                        format!("{name}: {place} has commits that its origin does not have; what is declared is the origin's")
+                    });
+                    (Origin::Git(origin), note)
+                }
                 Err(why) => return self.leave(name, why),
             },
         };
-        self.candidates.push(Candidate { name, from: place.to_string(), origin });
+        self.candidates.push(Candidate { name, from: place.to_string(), origin, note });
     }
 }
 
-/// Says where the repository that a folder is comes from.
-fn of_repository(folder: &AbsPath) -> Result<ForeignOrigin, String> {
+/// Says where the repository that a folder is comes from, and whether its origin has what is checked out.
+fn of_repository(folder: &AbsPath) -> Result<(ForeignOrigin, bool), String> {
     let git = folder.join(".git");
     let is_file =
         |path: AbsPath| fs::symlink_metadata(path.as_path()).is_ok_and(|found| found.is_file());
     // Git waits for ever for what is no file.
-    let is_usual =
-        git.as_path().is_dir() && is_file(git.join("HEAD")) && is_file(git.join("config"));
+    let packed = git.join("packed-refs");
+    let is_usual = git.as_path().is_dir()
+        && is_file(git.join("HEAD"))
+        && is_file(git.join("config"))
+        && (!is_there(&packed) || is_file(packed));
     if !is_usual && !is_file(git.clone()) {
         return Err("its .git is no git repository".to_owned());
     }
@@ -203,7 +221,12 @@ fn of_repository(folder: &AbsPath) -> Result<ForeignOrigin, String> {
     let git = without_password(&url);
     let source = source_name(&git)
         .ok_or_else(|| format!("no name for a repository can be made of {}", redacted(&git)))?;
-    let head = Repository::open(folder).ok().and_then(|repository| repository.head());
-    let head = head.ok_or_else(|| "it has nothing checked out".to_owned())?;
-    Ok(ForeignOrigin { source, git, path: None, reference: Some(head.name) })
+    let repository = Repository::open(folder).map_err(|error| error.to_string())?;
+    let head = repository.head().ok_or_else(|| "it has nothing checked out".to_owned())?;
+    let is_pushed = match head.kind {
+        RefKind::Branch => repository.resolve(&head).ok() == repository.head_commit(),
+        RefKind::Tag | RefKind::Revision => true,
+    };
+    let (reference, kind) = (Some(head.name), Some(head.kind));
+    Ok((ForeignOrigin { source, git, path: None, reference, kind }, is_pushed))
 }
