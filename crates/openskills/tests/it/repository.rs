@@ -16,6 +16,11 @@ description: d
 Body.
 //- /s/pdf/scripts/look.sh
 cd \"$(dirname \"$0\")/..\"; ls -a; cat .git/config .GIT/config 2>&1; echo done
+//- /s/pdf/.git/HEAD
+ref: refs/heads/main
+//- /s/pdf/.git/objects/info/packs
+//- /s/pdf/.git/refs/heads/main
+x
 //- /s/pdf/.git/config
 url = https://user:canary@example.com/pdf.git
 //- /s/pdf/.git/hooks/pre-commit.sample

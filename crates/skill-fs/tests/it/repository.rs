@@ -18,9 +18,27 @@ fn checkout() -> TestEnv {
     let env = TestEnv::with(
         "//- /skill/SKILL.md\nhello\n//- /skill/.github/a.yml\nA\n//- /skill/deep/.git/config\ndeep\n//- /skill/.GIT/config\nnearly\n//- /skill/.gitignore\nx\n",
     );
+    env.write("skill/.git/HEAD", b"ref: refs/heads/main\n");
+    env.write("skill/.git/objects/info/packs", b"");
+    env.write("skill/.git/refs/heads/main", b"x\n");
     env.write("skill/.git/config", SECRET.as_bytes());
     env.write("skill/.git/hooks/pre-commit.sample", b"\x00\x01");
     env
+}
+
+/// A folder or a file that is only called so would be a place to hide in.
+#[test]
+fn what_is_called_so_and_is_no_repository_is_a_part_of_the_skill() {
+    let env = TestEnv::with(
+        "//- /skill/SKILL.md\nhello\n//- /skill/.git/x.sh\necho\n//- /skill/.git/HEAD\nx\n",
+    );
+    let before = both(&skill(&env)).unwrap();
+    assert!(list_files(&skill(&env), &WalkLimits::SKILL).unwrap().contains(&rel(".git/x.sh")));
+    env.write("skill/.git/x.sh", b"echo other\n");
+    assert_ne!(both(&skill(&env)).unwrap(), before);
+    fs::remove_dir_all(env.path("skill/.git")).unwrap();
+    env.write("skill/.git", b"echo evil\n");
+    assert_eq!(skill(&env).read(&rel(".git"), 100).unwrap(), b"echo evil\n");
 }
 
 fn skill(env: &TestEnv) -> Root {
