@@ -1,6 +1,6 @@
 //! Addresses of repositories: which are allowed, which mean the same place, and how they are shown.
 
-use skill_state::origin_key;
+use skill_state::{origin_key, plain_path};
 
 use crate::GitError;
 
@@ -123,22 +123,9 @@ fn local_path(url: &str) -> Option<String> {
     if !path.starts_with('/') {
         return None;
     }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    let path = parts.join("/");
-    Some(
-        path.strip_suffix(".git")
-            .map_or(path.as_str(), |path| path.trim_end_matches('/'))
-            .to_owned(),
-    )
+    let path = plain_path(path);
+    let plain = path.strip_suffix(".git").unwrap_or(&path).trim_end_matches('/');
+    Some(plain.to_owned())
 }
 
 /// Returns the port of a URL, unless it is the usual one.

@@ -36,6 +36,15 @@ pub fn origin_key(origin: &str) -> String {
     };
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
+    let path = plain_path(path);
+    let host = host.trim_end_matches('.').to_lowercase();
+    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, host)| host);
+    if path.is_empty() { host.to_owned() } else { format!("{host}/{path}") }
+}
+
+/// Returns a path without `.`, `..` and empty parts, and without a slash at either end.
+pub fn plain_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -46,10 +55,7 @@ pub fn origin_key(origin: &str) -> String {
             part => parts.push(part),
         }
     }
-    let host = host.trim_end_matches('.').to_lowercase();
-    let host = host.strip_prefix("www.").unwrap_or(&host);
-    let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, host)| host);
-    if parts.is_empty() { host.to_owned() } else { format!("{host}/{}", parts.join("/")) }
+    parts.join("/")
 }
 
 /// Resolves `%41` and the like.
