@@ -55,6 +55,8 @@ pub(crate) struct Context {
     pub(crate) shell: Option<String>,
     /// Whether the shell puts commands on PATH by itself.
     pub(crate) has_hook: bool,
+    /// Whether nothing may be fetched or locked anew, whatever is called.
+    pub(crate) is_frozen: bool,
     /// How long to wait for another csk, if the user says so.
     lock_timeout: Option<Duration>,
     allow_file: bool,
@@ -189,6 +191,9 @@ impl Context {
         let system_config = absolute("CSK_SYSTEM_CONFIG")?;
         let shell = variable("SHELL").and_then(|shell| shell.into_string().ok());
         let has_hook = variable("CSK_SHELL_HOOK").is_some();
+        let is_frozen = text("CSK_FROZEN").is_some_and(|word| {
+            !["0", "n", "no", "f", "false", "off"].contains(&word.to_lowercase().as_str())
+        });
         Ok(Self {
             ui,
             cwd,
@@ -200,6 +205,7 @@ impl Context {
             zdotdir,
             shell,
             has_hook,
+            is_frozen,
             lock_timeout,
             allow_file,
             overrides,

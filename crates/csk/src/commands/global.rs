@@ -10,7 +10,7 @@ use term::safe_line;
 use crate::commands::add::{SkillFlags, add_to, remove_from};
 use crate::commands::install::{InstallFlags, install_into, network};
 use crate::commands::status::{StatusFlags, show_status};
-use crate::commands::update::{UpdateArgs, refuse_offline, update_all, update_for};
+use crate::commands::update::{UpdateArgs, no_network, update_all, update_for};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::projects::{Place, Read, Selected, read_skillfile, target};
@@ -113,7 +113,9 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
             install_into(context, &config, &selected, flags, usage)
         }
         GlobalCommand::Update(args) => {
-            refuse_offline(args)?;
+            if args.offline {
+                return Err(no_network());
+            }
             update_all(context, &config)
         }
         GlobalCommand::Upgrade { flags } => {

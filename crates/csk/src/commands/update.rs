@@ -29,22 +29,21 @@ Examples:
 pub(crate) struct UpdateArgs {
     /// Use no network: an error, since that is all that this command is for
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
-    offline: bool,
+    pub(crate) offline: bool,
 }
 
 pub(crate) fn update(context: &mut Context, args: &UpdateArgs) -> Result<u8, Failure> {
     let config = context.config()?;
-    refuse_offline(args)?;
+    if args.offline {
+        return Err(no_network());
+    }
     update_all(context, &config)
 }
 
-/// Refuses to fetch where no network may be used.
-pub(crate) fn refuse_offline(args: &UpdateArgs) -> Result<(), Failure> {
-    if !args.offline {
-        return Ok(());
-    }
-    Err(Failure::usage("nothing can be fetched without the network")
-        .with_hint("take --offline away, and unset CSK_OFFLINE and CSK_FROZEN"))
+/// Returns the refusal to fetch where no network may be used.
+pub(crate) fn no_network() -> Failure {
+    Failure::usage("nothing can be fetched without the network")
+        .with_hint("take --offline away, and unset CSK_OFFLINE and CSK_FROZEN")
 }
 
 /// As [`update_all`], where data is asked for of what comes next: only what goes wrong is told.
@@ -61,6 +60,9 @@ pub(crate) fn update_for(
 }
 
 pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {
+    if context.is_frozen {
+        return Err(no_network());
+    }
     let fetched = fetch_all(&context.environment(config), &context.progress())?;
     let mut failed = false;
     for (name, result) in fetched {

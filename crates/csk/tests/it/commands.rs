@@ -378,4 +378,14 @@ fn offline_is_offline_for_a_fetch_as_well() {
         );
     }
     assert_eq!(world.csk("upgrade app").code, Some(0));
+    // Frozen is offline as well, and an upgrade is a fetch.
+    let world = World { env: world.env.var("CSK_OFFLINE", "").var("CSK_FROZEN", "1") };
+    for arguments in ["update", "upgrade app"] {
+        let run = world.csk(arguments);
+        assert!(
+            run.code == Some(2) && run.stderr.contains("unset CSK_OFFLINE and CSK_FROZEN"),
+            "{arguments}: {}",
+            run.stderr
+        );
+    }
 }
