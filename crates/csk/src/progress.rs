@@ -1,7 +1,6 @@
 //! Shows what csk's library is at.
 
 use csk_core::{Running, Work};
-use term::Elsewhere;
 
 /// The lines of what is running.
 #[derive(Debug, Default)]
@@ -21,17 +20,11 @@ impl csk_core::Progress for Progress {
         let line = match work {
             Work::Clone { source, url } => {
                 let (what, detail) = (format!("cloning {source}"), format!("from {url}"));
-                self.0.begin(&what, &detail, Elsewhere::Nothing)
+                self.0.begin(&what, &detail)
             }
-            Work::Fetch { source } => {
-                self.0.begin(&format!("fetching {source}"), "", Elsewhere::Nothing)
-            }
-            Work::Ask { source } => {
-                self.0.begin(&format!("asking the origin of {source}"), "", Elsewhere::Nothing)
-            }
-            Work::Project { alias } => {
-                self.0.begin(&format!("installing into {alias}"), "", Elsewhere::Nothing)
-            }
+            Work::Fetch { source } => self.0.begin(&format!("fetching {source}"), ""),
+            Work::Ask { source } => self.0.begin(&format!("asking the origin of {source}"), ""),
+            Work::Project { alias } => self.0.begin(&format!("installing into {alias}"), ""),
         };
         Box::new(Line(line))
     }

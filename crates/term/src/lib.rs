@@ -21,7 +21,7 @@ pub use count::counted;
 pub use environment::with_environment;
 pub use json::{DiagnosticJson, ErrorJson, FailureJson};
 pub use manual::{ManualArgs, ManualFormat, manual};
-pub use progress::{Elsewhere, Progress, Running};
+pub use progress::{Progress, Running};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use table::{headed_table, table, whole_table};

@@ -1,8 +1,8 @@
-//! What is running, for people: live lines on a terminal, plain lines elsewhere. Always on standard error.
+//! What is running, for people: live lines on a terminal, nothing elsewhere. Always on standard error.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the terminal")]
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,16 +14,6 @@ use crate::safe_line;
 pub struct Progress {
     /// The live lines; none where standard error is not a terminal.
     lines: Option<MultiProgress>,
-    is_quiet: bool,
-}
-
-/// How a thing that runs is shown where there are no live lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elsewhere {
-    /// As a line when it begins.
-    Line,
-    /// Not at all: what it has done is told anyway.
-    Nothing,
 }
 
 /// A thing that runs. Its line goes away with it.
@@ -31,30 +21,23 @@ pub enum Elsewhere {
 pub struct Running(Option<ProgressBar>);
 
 impl Progress {
-    /// Opens it. A terminal that cannot move its cursor gets plain lines.
+    /// Opens it. A terminal that cannot move its cursor gets nothing.
     pub fn new() -> Self {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let lines = (io::stderr().is_terminal() && !is_dumb)
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
-        Self { lines, is_quiet: false }
+        Self { lines }
     }
 
     /// Returns one that shows nothing.
     pub fn quiet() -> Self {
-        Self { lines: None, is_quiet: true }
+        Self { lines: None }
     }
 
     /// Shows that `what` runs, until the result is dropped. `detail` stands after it until there is a note.
-    pub fn begin(&self, what: &str, detail: &str, elsewhere: Elsewhere) -> Running {
+    pub fn begin(&self, what: &str, detail: &str) -> Running {
+        let Some(lines) = &self.lines else { return Running(None) };
         let (what, detail) = (safe_line(what), safe_line(detail));
-        let Some(lines) = &self.lines else {
-            if elsewhere == Elsewhere::Line && !self.is_quiet {
-                // It is told as it happens; the report at the end does not depend on it.
-                let _ = io::stderr()
-                    .write_all(format!("{}\n", format!("{what} {detail}").trim_end()).as_bytes());
-            }
-            return Running(None);
-        };
         // No color at all, so that NO_COLOR needs no rule here.
         let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
