@@ -1,7 +1,7 @@
 //! Names that can be typed, for shells that complete. What cannot be read completes nothing.
 
 use csk_core::project::find_root;
-use csk_core::{Config, SKILLFILE, Skillfile, read_text};
+use csk_core::{AbsPath, Config, SKILLFILE, Skillfile, read_text};
 use skill::Identifier;
 use term::{ColorChoice, Ui};
 
@@ -27,18 +27,17 @@ pub(crate) fn projects() -> Vec<String> {
 
 /// Returns the skills that the project here declares.
 pub(crate) fn skills() -> Vec<String> {
-    let found = read().and_then(|(context, config)| {
-        let path = find_root(&context.cwd)?.join(SKILLFILE);
-        let text = read_text(&path).ok()??;
-        Skillfile::parse(path.as_str(), &text, &config.agents).0
-    });
-    found.into_iter().flat_map(|file| file.skills).map(|skill| skill.name.to_string()).collect()
+    declared(|context| find_root(&context.cwd))
 }
 
 /// Returns the skills of the global scope.
 pub(crate) fn global_skills() -> Vec<String> {
+    declared(|context| Some(context.home.join("global")))
+}
+
+fn declared(root: fn(&Context) -> Option<AbsPath>) -> Vec<String> {
     let found = read().and_then(|(context, config)| {
-        let path = context.home.join("global").join(SKILLFILE);
+        let path = root(&context)?.join(SKILLFILE);
         let text = read_text(&path).ok()??;
         Skillfile::parse(path.as_str(), &text, &config.agents).0
     });

@@ -84,7 +84,10 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
         match observe_project(&environment, target) {
             Ok(observed) => projects.push((target, observed)),
             // One project that cannot be read stops no other.
-            Err(error) => told.problem(context, args, format!("{}: {error}", target.alias))?,
+            Err(error) => {
+                let words = format!("{}: {error}", target.alias);
+                problem(context, &mut told, args, words)?;
+            }
         }
     }
     if let Some(name) = args.skill.as_ref().filter(|_| told.problems.is_empty()) {
@@ -115,8 +118,8 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
                 Err(CompareError::NotInstalled(_)) if args.skill.is_none() => {}
                 Err(error) => {
                     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                    let problem = format!("{}: {name}: {error}{hint}", target.alias);
-                    told.problem(context, args, problem)?;
+                    let words = format!("{}: {name}: {error}{hint}", target.alias);
+                    problem(context, &mut told, args, words)?;
                 }
             }
         }
@@ -151,28 +154,17 @@ fn check_known(projects: &[(&Target, Observed)], name: &str) -> Result<(), Failu
 }
 
 /// Tells what cannot be compared, and keeps it.
-trait Problems {
-    fn problem(
-        &mut self,
-        context: &mut Context,
-        args: &DiffArgs,
-        problem: String,
-    ) -> Result<(), Failure>;
-}
-
-impl Problems for DiffJson {
-    fn problem(
-        &mut self,
-        context: &mut Context,
-        args: &DiffArgs,
-        problem: String,
-    ) -> Result<(), Failure> {
-        if !args.json {
-            context.ui.error(&format!("{}\n", safe_line(&problem)))?;
-        }
-        self.problems.push(problem);
-        Ok(())
+fn problem(
+    context: &mut Context,
+    told: &mut DiffJson,
+    args: &DiffArgs,
+    words: String,
+) -> Result<(), Failure> {
+    if !args.json {
+        context.ui.error(&format!("{}\n", safe_line(&words)))?;
     }
+    told.problems.push(words);
+    Ok(())
 }
 
 fn compared(
