@@ -6,6 +6,7 @@ mod copy;
 mod diff;
 mod interpreter;
 pub(crate) mod module_cache;
+mod outside;
 mod spec;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,8 @@ pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub(crate) use interpreter::interpreter;
 pub(crate) use module_cache::ModuleCache;
+pub use outside::OutsidePlaces;
+pub(crate) use outside::{own_places, real_home, touches};
 pub(crate) use spec::{Around, is_reached, spec};
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
@@ -197,6 +200,10 @@ pub struct Execution {
     pub timings: Vec<(&'static str, Duration)>,
     /// What it asked the proxy for, and whether it was let.
     pub reached: Vec<sandbox::proxy::Reached>,
+    /// What the skill declares and was not granted, one line each.
+    pub left_out: Vec<String>,
+    /// What the audit wants reviewed, if no stored approval was made in view of it.
+    pub review: Option<String>,
 }
 
 /// What the user says to a request.

@@ -149,6 +149,7 @@ pub use search::SearchHit;
 pub use served::{
     Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange, Wanted,
 };
+pub use skill_audit::show::ReportJson;
 pub use skill_fs::Kind as FileKind;
 pub use skill_pack;
 pub use skill_state::audit as audit_state;

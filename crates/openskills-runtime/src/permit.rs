@@ -3,11 +3,21 @@
 //!
 //! Nothing runs without a [`Permit`], and only [`authorize`] makes one.
 
+mod wanted;
+
+use std::path::PathBuf;
+
 use jiff::{SignedDuration, Timestamp};
 use skill::Digest;
-use skill::capabilities::{Capabilities, Declared, Host, PowerChange, Powers, Reach};
+use skill::capabilities::{
+    Anchor, Capabilities, Declared, Host, Place, PowerChange, Powers, Reach,
+};
+use skill_audit::show::ReportJson;
+use skill_state::audit::Clearance;
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
+use self::wanted::{Wanted, is_covered, narrowed, wanted};
+use crate::exec::OutsidePlaces;
 use crate::policy::Decision;
 use crate::quote::shell_word;
 use crate::{RuntimeError, SkillSource};
@@ -46,16 +56,20 @@ pub struct Subject {
 /// Which hosts are asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AskedNetwork {
-    /// Those that the skill declares. Of a stranger's skill that is none: there the user names each.
+    /// Those that the skill declares, after the user confirmed them. Of a third-party skill that is none: there the user names each.
     #[default]
     AsDeclared,
     /// These and no others.
     Named(Vec<Host>),
+    /// Any host, which the user said in so many words.
+    Any,
 }
 
 /// What is asked for beyond running in the sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
+    /// Files and folders to read beyond the skill and the workspace.
+    pub read: Vec<PathBuf>,
     /// Hosts.
     pub network: AskedNetwork,
     /// Variables of the environment.
@@ -77,10 +91,23 @@ pub struct Plan {
     pub version: String,
     /// What the skill declares.
     pub declared: Declared,
-    /// What is asked for.
+    /// What the user asks for by name.
     pub asked: Asked,
+    /// The places of this machine that both mean.
+    pub outside: OutsidePlaces,
+    /// What the audit found, and what follows.
+    pub inspected: Inspected,
     /// What it says that it changes; nothing where it says nothing.
     pub side_effects: Option<Vec<&'static str>>,
+}
+
+/// What the audit found about everything that would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspected {
+    /// One report for each folder that something of would run; none of a skill that is part of the program or not here yet.
+    pub reports: Vec<ReportJson>,
+    /// What follows.
+    pub clearance: Clearance,
 }
 
 /// The moment, and what the user says just now.
@@ -112,6 +139,8 @@ pub struct Permit {
     powers: Capabilities,
     grant: Grant,
     because: String,
+    left_out: Vec<String>,
+    review: Option<String>,
 }
 
 impl Permit {
@@ -139,6 +168,16 @@ impl Permit {
     pub fn because(&self) -> &str {
         &self.because
     }
+
+    /// Returns what the skill declares and was not granted, one line each.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Returns what the audit wants reviewed, if no stored approval was made in view of it.
+    pub fn review(&self) -> Option<&str> {
+        self.review.as_deref()
+    }
 }
 
 /// A question to the user.
@@ -146,8 +185,18 @@ impl Permit {
 pub struct Request {
     /// The skill.
     pub subject: Subject,
-    /// What is granted if the user agrees.
+    /// What is granted if the user agrees to everything that is shown.
     pub grant: Grant,
+    /// The part of it that the user named: all that a flag such as `--yes` confirms.
+    pub named: Grant,
+    /// The part of it that the skill declares.
+    pub declared: Grant,
+    /// Declared places that the user must name; no answer grants them.
+    pub protected: Vec<Place>,
+    /// Hosts that the skill declares and the user must name.
+    pub unnamed_hosts: Reach<Host>,
+    /// What the audit found.
+    pub inspected: Inspected,
     /// What the skill declares.
     pub powers: Powers,
     /// What it says that it changes; nothing where it says nothing.
@@ -181,7 +230,10 @@ impl Authorization {
     /// Returns the decision and its reason, for the log.
     pub fn decision(&self) -> (Decision, String) {
         match self {
-            Self::Permit(permit) => (Decision::Allow, permit.because.clone()),
+            Self::Permit(permit) => {
+                let review = permit.review.iter().map(|review| format!("; {review}"));
+                (Decision::Allow, [permit.because.clone()].into_iter().chain(review).collect())
+            }
             Self::Ask(request) => (Decision::Ask, request.reasons.join("; ")),
             Self::Refusal(refusal) => (Decision::Deny, refusal.reasons.join("; ")),
         }
@@ -189,14 +241,36 @@ impl Authorization {
 }
 
 impl Request {
+    /// Returns the request that a flag answers, where nobody reads what is declared: it grants what is named and no more.
+    #[must_use]
+    pub fn by_flags(self) -> Self {
+        Self { grant: self.named.clone(), ..self }
+    }
+
+    /// Returns what the skill declares and `granted` does not have, one line each.
+    pub fn left_out(&self, granted: &Grant) -> Vec<String> {
+        let protected = self.protected.iter().filter(|place| !granted.read.contains(place));
+        let protected = protected.map(|place| format!("read: {place} (protected)"));
+        let hosts = Grant { network: self.unnamed_hosts.clone(), ..Grant::default() };
+        let given = granted.lines();
+        let all = self.declared.lines().into_iter().chain(hosts.lines());
+        all.filter(|line| !given.contains(line)).chain(protected).collect()
+    }
+
     /// Returns the command that approves it; `look` says where the skill is looked for.
     pub fn command(&self, look: &str) -> String {
-        let Grant { network, env, direct_writes, deletions } = &self.grant;
+        let Grant { read, network, env, direct_writes, deletions } = &self.grant;
         let mut command =
             format!("openskills approve {}{look}", shell_word(&self.subject.skill_id));
-        if let Reach::Only(hosts) = network {
-            for host in hosts {
-                command += &format!(" --net {}", shell_word(&host.to_string()));
+        for place in read {
+            command += &format!(" --read {}", shell_word(&place.to_string()));
+        }
+        match network {
+            Reach::Everything => command += " --net '*'",
+            Reach::Only(hosts) => {
+                for host in hosts {
+                    command += &format!(" --net {}", shell_word(&host.to_string()));
+                }
             }
         }
         for name in env {
@@ -214,7 +288,7 @@ impl Request {
     }
 }
 
-/// Decides about a plan.
+/// Decides about a plan. What the audit or the organisation refuses is refused before anything else counts.
 pub fn authorize(
     plan: Plan,
     policy: &OrgPolicy,
@@ -225,24 +299,30 @@ pub fn authorize(
         Ok(request) => request,
         Err(refusal) => return Authorization::Refusal(refusal),
     };
-    let wanted = &request.grant;
     let approval = approval(&plan.subject, policy, approvals, context);
     if plan.subject.is_drifted && approval.is_none() {
         return Authorization::Refusal(drift(&plan.subject));
     }
-    if let Some(approval) = approval.filter(|approval| is_covered(&plan, wanted, &approval.grant)) {
-        let grant = narrowed(&plan, wanted, &approval.grant);
+    if let Some(approval) = approval.filter(|approval| is_covered(&request.named, &approval.grant))
+    {
         let because = format!("approved as {}", approval.id());
-        return permit(plan, grant, policy, because);
+        let granted = Granted { by: &approval.grant, because, is_reviewed: Reviewed::Before };
+        return permit(plan, &request, &granted, policy);
     }
     let once = context.once.as_ref().filter(|_| policy.may_approve_once);
-    if let Some(once) = once.filter(|once| is_covered(&plan, wanted, once)) {
-        let grant = narrowed(&plan, wanted, once);
-        return permit(plan, grant, policy, "approved for this once".to_owned());
+    if let Some(by) = once.filter(|once| is_covered(&request.named, once)) {
+        let because = "approved for this once".to_owned();
+        return permit(
+            plan,
+            &request,
+            &Granted { by, because, is_reviewed: Reviewed::Now },
+            policy,
+        );
     }
     if request.reasons.is_empty() {
         let because = format!("skills of the tier `{}` run in the sandbox", plan.subject.source);
-        return permit(plan, request.grant, policy, because);
+        let granted = Granted { by: &request.grant, because, is_reviewed: Reviewed::Now };
+        return permit(plan, &request, &granted, policy);
     }
     if context.once.is_some() && !policy.may_approve_once {
         request.reasons.push("the organisation does not allow approvals for once".to_owned());
@@ -253,18 +333,27 @@ pub fn authorize(
 /// Returns the question that a plan puts to the user, without a reason where none needs to be put.
 pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result<Request, Refusal> {
     let subject = &plan.subject;
-    let grant = wanted(plan, policy)?;
-    if let Some(refusal) = refusal(subject, policy) {
+    let Wanted { grant, named, declared } = wanted(plan, policy)?;
+    if let Some(refusal) = refusal(plan, policy) {
         return Err(refusal);
     }
     let before = approvals.last_of(&subject.origin, &subject.name).cloned();
     let powers = plan.declared.powers();
     let changes = before.as_ref().map(|before| powers.changes_since(&before.powers));
+    let is_third_party = subject.source == SkillSource::ThirdParty;
     Ok(Request {
         reasons: reasons(plan, &grant),
         subject: subject.clone(),
         side_effects: plan.side_effects.clone(),
         grant,
+        named,
+        declared,
+        protected: plan.outside.protected.iter().cloned().collect(),
+        unnamed_hosts: match &plan.declared.network {
+            Some(hosts) if is_third_party => hosts.clone(),
+            Some(_) | None => Reach::nothing(),
+        },
+        inspected: plan.inspected.clone(),
         powers,
         changes: changes.unwrap_or_else(Vec::new),
         before,
@@ -288,61 +377,17 @@ fn approval<'a>(
     (is_young && is_for_session).then_some(found)
 }
 
-/// Returns what a yes of the user would grant. What no yes can grant is refused.
-fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Grant, Refusal> {
-    let Plan { subject, declared, asked, .. } = plan;
+/// Returns what stands against it, whatever is asked for and whoever approves it.
+fn refusal(plan: &Plan, policy: &OrgPolicy) -> Option<Refusal> {
+    let subject = &plan.subject;
     let mut refusal = Refusal::default();
-    let network = match &asked.network {
-        AskedNetwork::AsDeclared if subject.source == SkillSource::ThirdParty => Reach::nothing(),
-        AskedNetwork::AsDeclared => declared.network.clone().unwrap_or_else(Reach::nothing),
-        AskedNetwork::Named(hosts) => {
-            let named = Reach::only(hosts.iter().cloned());
-            if declared.network.as_ref().is_some_and(|declared| !declared.covers(&named)) {
-                let said = plan.declared.powers();
-                let said = said.iter().find(|(kind, _)| kind.as_str() == "network");
-                let said = said.map_or_else(String::new, |(_, extent)| extent.to_string());
-                refusal.reasons.push(format!(
-                    "`{}` declares its network as `{said}`; nobody can grant it more",
-                    subject.skill_id
-                ));
-            }
-            named
-        }
-    };
-    let is_named = matches!(asked.network, AskedNetwork::Named(_));
-    let allowed = policy.hosts(&network);
-    match &allowed {
-        Ok(allowed) if is_named && *allowed != network => {
-            refusal.reasons.push("the organisation does not let these hosts be reached".to_owned());
-        }
-        Ok(_) => {}
-        Err(reason) => {
-            refusal.reasons.push(reason.clone());
-            let command =
-                format!("openskills approve {} --net HOST", shell_word(&subject.skill_id));
-            refusal.how_to_allow.push(format!("name the hosts: {command}"));
+    match &plan.inspected.clearance {
+        Clearance::Clear | Clearance::Review(_) => {}
+        Clearance::Refused { reason, hint } => {
+            refusal.reasons.push(format!("`{}` is not run: {reason}", subject.skill_id));
+            refusal.how_to_allow.push(hint.clone());
         }
     }
-    for name in &asked.env {
-        if declared.env.as_ref().is_some_and(|declared| !declared.has(name)) {
-            let id = &subject.skill_id;
-            refusal.reasons.push(format!("`{id}` does not declare the variable `{name}`"));
-        }
-    }
-    match (allowed, refusal.reasons.is_empty()) {
-        (Ok(network), true) => Ok(Grant {
-            network,
-            env: asked.env.iter().cloned().collect(),
-            direct_writes: asked.direct_writes,
-            deletions: asked.deletions,
-        }),
-        _ => Err(refusal),
-    }
-}
-
-/// Returns what stands against it, whatever is asked for.
-fn refusal(subject: &Subject, policy: &OrgPolicy) -> Option<Refusal> {
-    let mut refusal = Refusal::default();
     if subject.is_off {
         refusal.reasons.push(format!("`{}` says that nobody may start it", subject.skill_id));
     }
@@ -362,29 +407,6 @@ fn drift(subject: &Subject) -> Refusal {
             format!("or approve it as it is: openskills approve {id}"),
         ],
     }
-}
-
-/// Returns true if what was granted is enough. Hosts that the skill only declares may have been left out by the user;
-/// those that are asked for by name may not.
-fn is_covered(plan: &Plan, wanted: &Grant, granted: &Grant) -> bool {
-    let is_named = matches!(plan.asked.network, AskedNetwork::Named(_));
-    (!is_named || granted.network.covers(&wanted.network))
-        && wanted.env.is_subset(&granted.env)
-        && (granted.direct_writes || !wanted.direct_writes)
-        && (granted.deletions || !wanted.deletions)
-}
-
-/// Returns what is asked for and granted. What the user named for a skill that declares nothing holds without being asked
-/// for again.
-fn narrowed(plan: &Plan, wanted: &Grant, granted: &Grant) -> Grant {
-    let network = match &plan.asked.network {
-        AskedNetwork::Named(_) => wanted.network.meet(&granted.network),
-        AskedNetwork::AsDeclared => match &plan.declared.network {
-            Some(declared) => declared.meet(&granted.network),
-            None => granted.network.clone(),
-        },
-    };
-    Grant { network, env: granted.env.clone(), ..wanted.clone() }
 }
 
 /// Returns why the user must be asked.
@@ -408,24 +430,68 @@ fn reasons(plan: &Plan, wanted: &Grant) -> Vec<String> {
     reasons
 }
 
-fn permit(plan: Plan, grant: Grant, policy: &OrgPolicy, because: String) -> Authorization {
-    let network = match &plan.declared.network {
-        Some(declared) => declared.meet(&grant.network),
-        None => grant.network.clone(),
-    };
-    // What was approved before the organisation wrote its policy is held to it all the same.
-    let network = match policy.hosts(&network) {
+/// What a permit is made from: how far the user's approval goes, and why it is one.
+struct Granted<'a> {
+    by: &'a Grant,
+    because: String,
+    is_reviewed: Reviewed,
+}
+
+/// When the user saw what the audit wants reviewed.
+#[derive(PartialEq, Eq)]
+enum Reviewed {
+    /// When the approval was stored.
+    Before,
+    /// Now, if at all.
+    Now,
+}
+
+fn permit(
+    plan: Plan,
+    request: &Request,
+    granted: &Granted<'_>,
+    policy: &OrgPolicy,
+) -> Authorization {
+    let grant = narrowed(&plan, &request.grant, granted.by);
+    // What was approved before the organisation wrote its policy is restricted by it all the same.
+    let network = match policy.hosts(&grant.network) {
         Ok(network) => network,
         Err(reason) => {
             let refusal = Refusal { reasons: vec![reason], how_to_allow: Vec::new() };
             return Authorization::Refusal(refusal);
         }
     };
-    let mut powers = Capabilities { network, ..plan.declared.ceiling() };
-    if plan.declared.env.is_none() {
-        powers.env = Reach::only(grant.env.iter().cloned());
+    let review = match &plan.inspected.clearance {
+        Clearance::Review(text) if granted.is_reviewed == Reviewed::Now => Some(text.clone()),
+        Clearance::Review(_) | Clearance::Clear | Clearance::Refused { .. } => None,
+    };
+    let left_out = request.left_out(&grant);
+    let powers = powers(&plan.declared, &grant, network);
+    let because = granted.because.clone();
+    Authorization::Permit(Box::new(Permit { plan, powers, grant, because, left_out, review }))
+}
+
+/// Returns how far a run may go: in the skill's folder and the workspace as far as is declared, beyond them as far as was granted.
+/// Services hold no secrets that could be handed out, so none are.
+fn powers(declared: &Declared, grant: &Grant, network: Reach<Host>) -> Capabilities {
+    let ceiling = declared.ceiling();
+    let inside = |reach: Reach<Place>| {
+        let own = [Anchor::Skill, Anchor::Workspace];
+        match reach {
+            Reach::Everything => own.map(Place::at).to_vec(),
+            Reach::Only(places) => {
+                places.into_iter().filter(|place| own.contains(&place.anchor())).collect()
+            }
+        }
+    };
+    Capabilities {
+        read: Reach::only(inside(ceiling.read).into_iter().chain(grant.read.iter().cloned())),
+        write: Reach::only(inside(ceiling.write)),
+        network,
+        env: Reach::only(grant.env.iter().cloned()),
+        secrets: Reach::nothing(),
+        ..ceiling
     }
-    Authorization::Permit(Box::new(Permit { plan, powers, grant, because }))
 }
 
 #[cfg(test)]

@@ -358,6 +358,7 @@ impl OpenSkillRuntime {
             repeated: false,
         };
         self.check_policy(&skill, frontmatter)?;
+        self.check_clearance(&skill, &loaded)?;
         let resources = resources(&skill, loaded.root.as_ref())?;
         // The digest is of what was read only if nothing changed meanwhile.
         crate::load::open(&skill)?;

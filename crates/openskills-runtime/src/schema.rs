@@ -121,6 +121,7 @@ fn approvals() -> Value {
             "skill": { "type": "string" },
             "skill_id": { "type": "string" },
             "bundle_sha256": digest,
+            "read": texts,
             "network": any_or,
             "env": texts,
             "direct_writes": { "type": "boolean" },

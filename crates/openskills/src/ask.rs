@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 
 use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::Request;
-use openskills_runtime::{Answer, Audited, RuntimeError, change_lines, rfc3339};
+use openskills_runtime::{Answer, Audited, ReportJson, RuntimeError, change_lines, rfc3339};
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.
@@ -114,17 +114,18 @@ pub(crate) fn effects(side_effects: Option<&[&str]>) -> String {
 /// Shows what an audit found. What it stands against is no mere note.
 pub(crate) fn tell_found(ui: &mut Ui, consent: Consent, audited: &Audited) -> io::Result<()> {
     match audited.decision {
-        Decision::Go => consent.show(ui, &found(audited)),
-        Decision::Warn(_) | Decision::Ask(_) | Decision::Refuse { .. } => ui.error(&found(audited)),
+        Decision::Go => consent.show(ui, &found(&audited.report)),
+        Decision::Warn(_) | Decision::Ask(_) | Decision::Refuse { .. } => {
+            ui.error(&found(&audited.report))
+        }
     }
 }
 
 /// Returns what an audit found, as people read it.
-fn found(audited: &Audited) -> String {
+fn found(report: &ReportJson) -> String {
     const MOST: usize = 5;
     // More of one kind would push what else there is to see out of sight.
     const SHOWN: usize = 12;
-    let report = &audited.report;
     let mut text = format!("The audit says {}", report.verdict);
     let rows: Vec<Vec<String>> = report
         .used()
@@ -174,13 +175,24 @@ pub(crate) fn shown(request: &Request) -> String {
         .collect();
     text += &table(&rows, None);
     text += &effects(request.side_effects.as_deref());
+    for report in &request.inspected.reports {
+        text += &found(report);
+    }
     text += "You would grant:\n";
     if subject.is_served {
         text += "  to show its text and its files to a model, as the server listed them; they are fetched later\n";
     }
-    text += "  to run its scripts in the sandbox, with what it declares and no more\n";
+    text += "  to run its scripts in the sandbox: they read the skill and work in the workspace\n";
     for line in request.grant.lines() {
         writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
+    }
+    let left_out = request.left_out(&request.grant);
+    if !left_out.is_empty() {
+        text +=
+            "It declares this as well, which you grant only by naming it (--read, --net, --env):\n";
+        for line in left_out {
+            writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
+        }
     }
     if let Some(before) = &request.before {
         let when = rfc3339(before.approved_at);

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod context;
 mod failure;
+mod grants;
 mod http;
 mod known;
 mod load;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
-use skill::capabilities::{Extent, Host, Kind, Powers, Reach};
+use skill::capabilities::{Anchor, Extent, Host, Kind, Place, Powers, Reach};
 use skill::json::{self as reader, Object, Text, Unknown};
 use skill::{Code, Diagnostic, Digest};
 use skill_fs::{AbsPath, FsError, read_text, write_file};
@@ -28,12 +28,14 @@ pub enum StateError {
     },
 }
 
-/// What the user grants beyond what the sandbox allows by itself.
+/// What the user grants beyond what the sandbox allows by itself. Nothing in it follows from a declaration alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
+    /// Files and folders beyond the skill and the workspace that may be read: absolute, or below the home.
+    pub read: BTreeSet<Place>,
     /// Hosts that may be reached.
     pub network: Reach<Host>,
-    /// Variables that may be read although the skill does not declare any.
+    /// Variables of the environment that may be read.
     pub env: BTreeSet<String>,
     /// Whether files of the workspace may be written directly, without a look at the changes first.
     pub direct_writes: bool,
@@ -44,6 +46,7 @@ pub struct Grant {
 impl Default for Grant {
     fn default() -> Self {
         Self {
+            read: BTreeSet::new(),
             network: Reach::nothing(),
             env: BTreeSet::new(),
             direct_writes: false,
@@ -60,6 +63,7 @@ impl Grant {
 
     /// Returns what is granted, one line each.
     pub fn lines(&self) -> Vec<String> {
+        let read = self.read.iter().map(|place| format!("read: {place}"));
         let network = match &self.network {
             Reach::Everything => vec!["network: any host".to_owned()],
             Reach::Only(hosts) => hosts.iter().map(|host| format!("network: {host}")).collect(),
@@ -70,7 +74,7 @@ impl Grant {
             (self.deletions, "deletions in the workspace"),
         ];
         let switches = switches.into_iter().filter(|(is_on, _)| *is_on);
-        network.into_iter().chain(env).chain(switches.map(|(_, text)| text.to_owned())).collect()
+        read.chain(network).chain(env).chain(switches.map(|(_, text)| text.to_owned())).collect()
     }
 }
 
@@ -195,7 +199,8 @@ impl Approvals {
 }
 
 fn to_json(approval: &Approval) -> Value {
-    let Grant { network, env, direct_writes, deletions } = &approval.grant;
+    let Grant { read, network, env, direct_writes, deletions } = &approval.grant;
+    let read: Vec<String> = read.iter().map(ToString::to_string).collect();
     let network = match network {
         Reach::Everything => json!("any"),
         Reach::Only(hosts) => json!(hosts.iter().map(ToString::to_string).collect::<Vec<_>>()),
@@ -218,6 +223,7 @@ fn to_json(approval: &Approval) -> Value {
         "skill": approval.skill,
         "skill_id": approval.skill_id,
         "bundle_sha256": approval.bundle.to_string(),
+        "read": read,
         "network": network,
         "env": env,
         "direct_writes": direct_writes,
@@ -243,6 +249,7 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     let skill_id = object.required("skill_id");
     let bundle = object.required("bundle_sha256");
     let bundle = bundle.and_then(|text| parsed(object, text, |text| text.parse().ok(), "a digest"));
+    let read = read(object);
     let network = network(object);
     let env = object.texts("env").into_iter().map(|text| text.value).collect();
     let direct_writes = object.boolean("direct_writes");
@@ -256,6 +263,7 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     };
     let session = object.text("session").map(|text| text.value);
     let grant = Grant {
+        read: read?,
         network: network?,
         env,
         direct_writes: direct_writes == Some(true),
@@ -272,6 +280,15 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
         expires_at,
         session,
     })
+}
+
+/// Reads granted places. One in the workspace or without an anchor was not written by this program.
+fn read(object: &mut Object<'_, '_, '_>) -> Option<BTreeSet<Place>> {
+    let outside = |text: &str| {
+        Place::parse(text).filter(|place| matches!(place.anchor(), Anchor::Home | Anchor::Root))
+    };
+    let texts = object.texts("read");
+    texts.into_iter().map(|text| parsed(object, text, outside, "an absolute path")).collect()
 }
 
 fn network(object: &mut Object<'_, '_, '_>) -> Option<Reach<Host>> {

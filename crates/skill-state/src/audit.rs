@@ -8,7 +8,7 @@ mod policy;
 mod verdicts;
 
 pub use bundle::{Bundle, MOST_OF_A_FILE};
-pub use gate::{Asked, AuditMode, Decision, Subject, decide};
+pub use gate::{Asked, AuditMode, Clearance, Decision, Known, Subject, clear, decide};
 pub use policy::{AuditPolicy, Pin, Revocation, Revoked, Suppression};
 pub use verdicts::Verdicts;
 

@@ -10,6 +10,7 @@ use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
 use super::ExecutionOptions;
 use super::choose::Runs;
 use super::interpreter::Interpreter;
+use super::outside::path_of;
 use crate::SkillSource;
 use crate::permit::Permit;
 
@@ -76,7 +77,7 @@ pub(crate) fn spec(
     read.extend(
         around.interpreter.iter().flat_map(|interpreter| interpreter.folders.iter().cloned()),
     );
-    read.extend(declared_places(&powers.read, around));
+    read.extend(granted_places(&powers.read, around)?);
     // What is sent cannot be taken back, so a dry run sends nothing.
     let is_cut = powers.network.is_nothing() || options.dry_run;
     let network = if is_cut { Network::None } else { Network::Proxy };
@@ -128,23 +129,26 @@ pub(crate) fn required(
     all.into_iter().chain(more).filter(|guarantee| !without.contains(guarantee)).collect()
 }
 
-/// Places beyond the skill and the workspace that a skill declares one by one. To declare everything declares nothing in particular.
-fn declared_places(read: &Reach<Place>, around: &Around<'_>) -> Vec<PathBuf> {
-    let Reach::Only(places) = read else { return Vec::new() };
-    let base = |anchor: Anchor| match anchor {
-        Anchor::Skill | Anchor::Workspace => None,
-        Anchor::HomeConfig => around.home.map(|home| home.join(".config")),
-        Anchor::Home => around.home.map(Path::to_owned),
-        Anchor::Root => Some(PathBuf::from("/")),
-    };
-    let path = |place: &Place| {
-        let path = place.parts().iter().fold(base(place.anchor())?, |path, part| path.join(part));
-        // Everything of somebody is never one place.
-        let is_whole =
-            around.home.is_some_and(|home| home.starts_with(&path)) || path.parent().is_none();
-        (!is_whole && path.exists()).then_some(path)
-    };
-    places.iter().filter_map(path).collect()
+/// Returns the paths of granted places. Each was granted by its real path; one that leads elsewhere by now was not.
+fn granted_places(read: &Reach<Place>, around: &Around<'_>) -> Result<Vec<PathBuf>, String> {
+    let Reach::Only(places) = read else { return Ok(Vec::new()) };
+    let mut paths = Vec::new();
+    for (place, path) in
+        places.iter().filter_map(|place| Some((place, path_of(place, around.home)?)))
+    {
+        match path.canonicalize() {
+            Ok(real) if real == path => paths.push(path),
+            Ok(real) => {
+                return Err(format!(
+                    "`{place}` leads to {} now, which was not approved",
+                    real.display()
+                ));
+            }
+            // What is gone cannot be read, whoever granted it.
+            Err(_) => {}
+        }
+    }
+    Ok(paths)
 }
 
 fn environment(

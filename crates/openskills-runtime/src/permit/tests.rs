@@ -36,6 +36,8 @@ fn plan(source: SkillSource) -> Plan {
         declared: Declared::default(),
         side_effects: None,
         asked: Asked::default(),
+        outside: OutsidePlaces::default(),
+        inspected: Inspected { reports: Vec::new(), clearance: Clearance::Clear },
     }
 }
 
@@ -179,7 +181,7 @@ fn a_grant_stands_in_for_no_declaration_and_never_over_one() {
     let told = check(closed.clone(), &none, &approved(&closed, grant.clone()), &context());
     assert_eq!(
         told,
-        "refusal: `personal/pdf` declares its network as `nothing`; nobody can grant it more"
+        "refusal: `personal/pdf` declares its network as `nothing`; a grant cannot go beyond that"
     );
     // Not even an approval that says otherwise widens what is declared.
     let closed = Plan { asked: Asked::default(), ..closed };
@@ -360,4 +362,167 @@ fn a_question_shows_what_is_new_since_the_last_approval() {
         request.grant.lines().into_iter().collect::<BTreeSet<_>>(),
         BTreeSet::from(["network: b.test".to_owned()])
     );
+}
+
+fn place(text: &str) -> Place {
+    Place::parse(text).unwrap()
+}
+
+/// A skill that asks for files, a variable and a host.
+fn greedy(source: SkillSource) -> Plan {
+    let listed = [place("~/data"), place("~/.ssh")];
+    Plan {
+        declared: Declared {
+            read: Some(Reach::only(listed.clone())),
+            env: Some(Reach::only(["TOKEN".to_owned()])),
+            network: Some(hosts(&["a.test"])),
+            secrets: Some(Reach::only(["vault".to_owned()])),
+            ..Declared::default()
+        },
+        outside: OutsidePlaces {
+            declared: BTreeSet::from([place("~/data")]),
+            protected: BTreeSet::from([place("~/.ssh")]),
+            listed: Some(BTreeSet::from(listed)),
+            ..OutsidePlaces::default()
+        },
+        ..plan(source)
+    }
+}
+
+/// Shows what a permit reaches beyond the skill and the workspace.
+fn reached(authorization: Authorization) -> String {
+    let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
+    let Capabilities { read, network, env, secrets, .. } = permit.powers();
+    let shown = |all: Vec<String>| all.join(" ");
+    let places = match read {
+        Reach::Everything => vec!["everything".to_owned()],
+        Reach::Only(places) => {
+            let outside = |place: &&Place| matches!(place.anchor(), Anchor::Home | Anchor::Root);
+            places.iter().filter(outside).map(ToString::to_string).collect()
+        }
+    };
+    let hosts = match network {
+        Reach::Everything => vec!["any".to_owned()],
+        Reach::Only(hosts) => hosts.iter().map(ToString::to_string).collect(),
+    };
+    let names = |reach: &Reach<String>| match reach {
+        Reach::Everything => vec!["any".to_owned()],
+        Reach::Only(names) => names.iter().cloned().collect(),
+    };
+    let parts = [places, hosts, names(env), names(secrets)].map(shown);
+    format!("[{}] {}", parts.join("|"), permit.left_out().join(", "))
+}
+
+#[test]
+fn a_declaration_is_a_request_in_every_tier() {
+    let (policy, none) = (OrgPolicy::default(), Approvals::default());
+    for source in
+        [SkillSource::Builtin, SkillSource::Org, SkillSource::User, SkillSource::ThirdParty]
+    {
+        let plan = greedy(source);
+        assert!(plainly(plan.clone()).starts_with("ask"), "{source}: nobody confirmed anything");
+        // A flag confirms nothing of what is only declared.
+        let request = request(&plan, &policy, &none).unwrap();
+        let once = AuthorizeContext { once: Some(request.named.clone()), ..context() };
+        let by_flag = reached(authorize(plan.clone(), &policy, &none, &once));
+        assert!(by_flag.starts_with("[|||] "), "{source}: {by_flag}");
+        for line in ["read: ~/data", "read: ~/.ssh (protected)", "network: a.test", "env: TOKEN"] {
+            assert!(by_flag.contains(line), "{source}: {line} of {by_flag}");
+        }
+        assert_eq!(request.clone().by_flags().grant, Grant::default());
+        // An answer confirms what was shown, never what is protected.
+        let once = AuthorizeContext { once: Some(request.grant.clone()), ..context() };
+        let answered = reached(authorize(plan.clone(), &policy, &none, &once));
+        let network = if source == SkillSource::ThirdParty { "" } else { "a.test" };
+        assert!(answered.starts_with(&format!("[~/data|{network}|TOKEN|]")), "{answered}");
+        assert!(answered.contains("~/.ssh (protected)"), "{answered}");
+        // What is named is granted, the protected place too.
+        let network = AskedNetwork::Named(vec![host("a.test")]);
+        let asked = Asked { network, env: vec!["TOKEN".to_owned()], ..Asked::default() };
+        let outside = OutsidePlaces {
+            named: BTreeSet::from([place("~/.ssh/known_hosts")]),
+            ..plan.outside.clone()
+        };
+        let plan = Plan { asked, outside, ..plan };
+        let named = super::request(&plan, &policy, &none).unwrap().named;
+        let once = AuthorizeContext { once: Some(named), ..context() };
+        let named = reached(authorize(plan, &policy, &none, &once));
+        assert!(named.starts_with("[~/.ssh/known_hosts|a.test|TOKEN|]"), "{named}");
+    }
+    // Nor does an approval of another time widen what is declared.
+    let plan = greedy(SkillSource::User);
+    let wide = Grant {
+        read: BTreeSet::from([place("/srv/other"), place("~/data/2026")]),
+        env: BTreeSet::from(["TOKEN".to_owned(), "OTHER".to_owned()]),
+        network: Reach::Everything,
+        ..Grant::default()
+    };
+    let approvals = approved(&plan, wide);
+    let told = reached(authorize(plan, &policy, &approvals, &context()));
+    assert!(told.starts_with("[~/data/2026|a.test|TOKEN|]"), "{told}");
+}
+
+#[test]
+fn what_is_named_beyond_a_declaration_is_refused() {
+    let plan = greedy(SkillSource::User);
+    let outside =
+        OutsidePlaces { named: BTreeSet::from([place("/srv/other")]), ..plan.outside.clone() };
+    let told = plainly(Plan { outside, ..plan });
+    assert_eq!(told, "refusal: `personal/pdf` does not declare that it reads `/srv/other`");
+}
+
+#[test]
+fn any_host_is_asked_for_and_shown_as_such() {
+    let none = OrgPolicy::default();
+    let open = declaring(plan(SkillSource::User), Reach::Everything);
+    let asked = plainly(open.clone());
+    assert!(asked.ends_with("it wants network: any host"), "{asked}");
+    let named = request(&open, &none, &Approvals::default()).unwrap().named;
+    let once = AuthorizeContext { once: Some(named), ..context() };
+    let told = check(open.clone(), &none, &Approvals::default(), &once);
+    assert_eq!(told, "permit []", "--approve-once names no host");
+    let any = Asked { network: AskedNetwork::Any, ..Asked::default() };
+    let open = Plan { asked: any.clone(), ..open };
+    let named = request(&open, &none, &Approvals::default()).unwrap().named;
+    let once = AuthorizeContext { once: Some(named), ..context() };
+    assert_eq!(check(open, &none, &Approvals::default(), &once), "permit [any]");
+    let theirs = declaring(plan(SkillSource::ThirdParty), Reach::Everything);
+    let told = plainly(Plan { asked: any, ..theirs });
+    assert_eq!(told, "refusal: a third-party skill reaches only hosts that you name");
+}
+
+#[test]
+fn what_the_audit_refuses_nobody_permits() {
+    let refused = Clearance::Refused { reason: "it is revoked: x".to_owned(), hint: String::new() };
+    let refused = Inspected { reports: Vec::new(), clearance: refused };
+    for source in
+        [SkillSource::Builtin, SkillSource::Org, SkillSource::User, SkillSource::ThirdParty]
+    {
+        let plan = Plan { inspected: refused.clone(), ..plan(source) };
+        let approvals = approved(&plan, Grant::default());
+        let once = AuthorizeContext { once: Some(Grant::default()), ..context() };
+        for (approvals, context) in [
+            (&Approvals::default(), &context()),
+            (&approvals, &context()),
+            (&Approvals::default(), &once),
+            (&approvals, &once),
+        ] {
+            let told = check(plan.clone(), &OrgPolicy::default(), approvals, context);
+            assert_eq!(told, "refusal: `personal/pdf` is not run: it is revoked: x", "{source}");
+        }
+        assert!(request(&plan, &OrgPolicy::default(), &approvals).is_err(), "nor is it approved");
+    }
+    // What needs review is part of the permit unless the stored approval was made in view of it.
+    let review = Clearance::Review("the audit says REVIEW: x".to_owned());
+    let plan = Plan {
+        inspected: Inspected { reports: Vec::new(), clearance: review },
+        ..plan(SkillSource::User)
+    };
+    let once = AuthorizeContext { once: Some(Grant::default()), ..context() };
+    let (policy, none) = (OrgPolicy::default(), Approvals::default());
+    let permit = authorize(plan.clone(), &policy, &none, &once);
+    assert!(permit.decision().1.ends_with("; the audit says REVIEW: x"), "{permit:?}");
+    let approvals = approved(&plan, Grant::default());
+    let permit = authorize(plan, &policy, &approvals, &context());
+    assert!(!permit.decision().1.contains("REVIEW"), "{permit:?}");
 }

@@ -10,6 +10,7 @@ use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
 use super::OpenSkillRuntime;
 use crate::activate::side_effects;
+use crate::exec::OutsidePlaces;
 use crate::index::Place;
 use crate::load::{Loaded, load, open};
 use crate::log::redact;
@@ -37,12 +38,14 @@ impl OpenSkillRuntime {
         let loaded = load(skill, self.config.strictness())?;
         let subject = subject(skill, &loaded)?;
         let declared = declared(skill, &loaded)?;
+        let outside = OutsidePlaces::find(&declared, &asked.read, self.places()?)?;
+        let inspected = self.inspect(skill, &subject)?;
         // What was read is the skill that the digest is of only if nothing changed meanwhile.
         open(skill)?;
         let version = loaded.document.frontmatter.metadata_text("version");
         let side_effects = side_effects(&loaded.document.frontmatter);
         let script = script.map(str::to_owned);
-        Ok(Plan { subject, script, version, declared, asked, side_effects })
+        Ok(Plan { subject, script, version, declared, asked, outside, inspected, side_effects })
     }
 
     /// Decides whether a plan may be carried out. The decision is in the log before it is returned.

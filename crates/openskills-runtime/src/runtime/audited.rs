@@ -1,11 +1,21 @@
-//! A skill is looked at before it is approved: what it can do, what is bad about it, and what follows.
+//! The audit of a skill: what it can do, what looks malicious, and what follows.
+//!
+//! Whatever runs or is activated passes [`OpenSkillRuntime::inspect`]; what is installed passes [`OpenSkillRuntime::audit_files`].
 
 use jiff::Timestamp;
+use skill::Digest;
 use skill_audit::show::ReportJson;
-use skill_fs::Root;
-use skill_state::audit::{AuditPolicy, Bundle, Decision, Subject, decide};
+use skill_fs::{FsError, Root, WalkLimits, digests, walk};
+use skill_state::audit::{
+    AuditMode, AuditPolicy, Bundle, Clearance, Decision, Known, Subject as Found, Verdicts, clear,
+    decide,
+};
+use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
+use super::approvals::{claimed, origin, subject};
+use crate::load::Loaded;
+use crate::permit::{Inspected, Subject};
 use crate::settings::Settings;
 use crate::{RuntimeError, Skill};
 
@@ -18,26 +28,138 @@ pub struct Audited {
     pub decision: Decision,
 }
 
-impl OpenSkillRuntime {
-    /// Audits a skill as it is now, by the words of the user that `csk audit` keeps. A builtin skill is part of the program, and of one that an MCP
-    /// server serves nothing is here before it is read: `None`.
-    pub fn audit(&self, name: &str, now: Timestamp) -> Result<Option<Audited>, RuntimeError> {
-        let skill = self.skill(name)?;
-        let Some(root) = crate::load::open(skill)? else { return Ok(None) };
-        self.audit_folder(skill, &root, now).map(Some)
+/// How audits are judged here: the user's setting, and what the user said about findings.
+struct Auditor {
+    mode: AuditMode,
+    policy: AuditPolicy,
+    verdicts: Option<Verdicts>,
+    now: Timestamp,
+}
+
+impl Auditor {
+    /// Audits a folder, unless exactly this content was audited before by the same rules.
+    fn report(&self, name: &str, root: &Root, digest: Digest) -> Result<ReportJson, RuntimeError> {
+        let key = digest.to_string();
+        let verdicts = match Bundle::has_forged_marker(root) {
+            true => None,
+            false => self.verdicts.as_ref(),
+        };
+        let known = verdicts.and_then(|verdicts| verdicts.get(&key));
+        if let Some(known) = known.filter(|known| known.name == name) {
+            return Ok(known);
+        }
+        let bundle = Bundle::read(name, root)?;
+        if bundle.digest != digest {
+            let what = "its files changed while they were read".to_owned();
+            return Err(RuntimeError::SkillChanged { skill: name.to_owned(), what });
+        }
+        let report = self.fresh(&bundle);
+        if let Some(verdicts) = verdicts {
+            // A verdict that cannot be kept is found again next time.
+            let _ = verdicts.put(&report);
+        }
+        Ok(report)
     }
 
-    /// Audits the files of a skill in a folder.
-    pub(super) fn audit_folder(
+    /// Audits files that nobody audited before.
+    fn fresh(&self, bundle: &Bundle) -> ReportJson {
+        ReportJson::new(&bundle.audit(&self.policy, self.now), &bundle.digest.to_string())
+    }
+}
+
+impl OpenSkillRuntime {
+    fn auditor(&self) -> Result<Auditor, RuntimeError> {
+        let (places, now) = (self.places()?, Timestamp::now());
+        let policy = match &places.csk_home {
+            Some(home) => AuditPolicy::load(home)?,
+            None => AuditPolicy::default(),
+        };
+        let verdicts =
+            places.state.as_ref().map(|state| Verdicts::at(state.join("verdicts"), &policy, now));
+        Ok(Auditor { mode: Settings::load(places)?.audit, policy, verdicts, now })
+    }
+
+    /// Audits everything that a run of a skill could start: its folder, and the commands that csk installed from it. A builtin skill is
+    /// part of the program, and one that an MCP server serves is audited when its files are fetched; revocations hold for both.
+    pub(super) fn inspect(
         &self,
         skill: &Skill,
-        root: &Root,
-        now: Timestamp,
-    ) -> Result<Audited, RuntimeError> {
-        let from = skill.provenance.as_deref().and_then(|from| from.origin_url.clone());
-        let from = from.or_else(|| skill.served_by().map(|_| skill.path().to_owned()));
-        let sources: Vec<String> = from.into_iter().collect();
-        self.audit_files(&skill.name, root, &sources, now)
+        subject: &Subject,
+    ) -> Result<Inspected, RuntimeError> {
+        let auditor = self.auditor()?;
+        let mut reports = Vec::new();
+        if let Some(root) = crate::load::open(skill)? {
+            reports.push(auditor.report(&subject.name, &root, subject.folder)?);
+        }
+        if let Some(root) = self.commands_of(skill, subject)? {
+            let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
+            reports.push(auditor.report(&subject.name, &root, digest)?);
+        }
+        let bundles = [subject.bundle, subject.folder, subject.content];
+        let bundles: Vec<String> = bundles
+            .iter()
+            .map(Digest::to_string)
+            .chain(reports.iter().map(|report| report.bundle_sha256.clone()))
+            .collect();
+        let sources: Vec<String> = [origin(skill)].into_iter().chain(claimed(skill)).collect();
+        let known = Known { reports: &reports, bundles: &bundles, sources: &sources };
+        let clearance = clear(auditor.mode, &auditor.policy, &known);
+        Ok(Inspected { reports, clearance })
+    }
+
+    /// Opens the folder of the commands that csk installed from a skill.
+    fn commands_of(&self, skill: &Skill, subject: &Subject) -> Result<Option<Root>, RuntimeError> {
+        let from = skill.provenance.as_deref().filter(|from| from.has_receipt);
+        let runtime = from.filter(|_| !subject.is_drifted).and_then(|from| from.runtime.as_ref());
+        let Some(((name, id, _), home)) = runtime.zip(self.places()?.csk_home.as_ref()) else {
+            return Ok(None);
+        };
+        match Root::open(&runtime_place(home, name, id)) {
+            Ok(root) => Ok(Some(root)),
+            // A command that is not there cannot be started.
+            Err(FsError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Refuses to show a skill to a model that the audit blocks or that is revoked.
+    pub(super) fn check_clearance(
+        &self,
+        skill: &Skill,
+        loaded: &Loaded,
+    ) -> Result<(), RuntimeError> {
+        let clearance = match (subject(skill, loaded), loaded.root.as_ref()) {
+            (Ok(subject), _) => self.inspect(skill, &subject)?.clearance,
+            // It has no digest that trust could bind to and never runs; its text is audited all the same.
+            (Err(RuntimeError::Files(_)), Some(root)) => {
+                let auditor = self.auditor()?;
+                let bundle =
+                    Bundle::read_part(&skill.name, root, Digest::of(skill.path().as_bytes()))?;
+                let report = auditor.fresh(&bundle);
+                let sources: Vec<String> =
+                    [origin(skill)].into_iter().chain(claimed(skill)).collect();
+                let known = Known { reports: &[report], bundles: &[], sources: &sources };
+                clear(auditor.mode, &auditor.policy, &known)
+            }
+            (Err(error), _) => return Err(error),
+        };
+        match clearance {
+            Clearance::Clear | Clearance::Review(_) => Ok(()),
+            Clearance::Refused { reason, hint } => Err(refused(skill, &reason, hint)),
+        }
+    }
+
+    /// Refuses fetched files of a skill that the audit blocks: when the skill was approved, they were not here yet.
+    pub(super) fn check_fetched(&self, skill: &Skill, root: &Root) -> Result<(), RuntimeError> {
+        let auditor = self.auditor()?;
+        let digest = digests(root, &walk(root, &WalkLimits::SKILL)?)?.bundle;
+        let reports = [auditor.report(&skill.name, root, digest)?];
+        let (bundles, sources) = ([digest.to_string()], [skill.path().to_owned()]);
+        let known = Known { reports: &reports, bundles: &bundles, sources: &sources };
+        match clear(auditor.mode, &auditor.policy, &known) {
+            Clearance::Clear | Clearance::Review(_) => Ok(()),
+            Clearance::Refused { reason, hint } => Err(refused(skill, &reason, hint)),
+        }
     }
 
     /// Audits files that are to be a skill; `sources` is where they come from.
@@ -46,18 +168,17 @@ impl OpenSkillRuntime {
         name: &str,
         root: &Root,
         sources: &[String],
-        now: Timestamp,
     ) -> Result<Audited, RuntimeError> {
-        let places = self.places()?;
-        let mode = Settings::load(places)?.audit;
-        let policy = match &places.csk_home {
-            Some(home) => AuditPolicy::load(home)?,
-            None => AuditPolicy::default(),
-        };
+        let auditor = self.auditor()?;
         let bundle = Bundle::read(name, root)?;
-        let report = ReportJson::new(&bundle.audit(&policy, now), &bundle.digest.to_string());
-        let subject = Subject { report: &report, sources, before: None };
-        let decision = decide(mode, &policy, &subject);
+        let report = auditor.fresh(&bundle);
+        let subject = Found { report: &report, sources, before: None };
+        let decision = decide(auditor.mode, &auditor.policy, &subject);
         Ok(Audited { report, decision })
     }
+}
+
+fn refused(skill: &Skill, reason: &str, hint: String) -> RuntimeError {
+    let message = format!("`{}` is not used: {reason}", skill.id);
+    RuntimeError::PermissionDenied { message, hint: Some(hint) }
 }

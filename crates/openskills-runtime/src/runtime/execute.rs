@@ -26,23 +26,21 @@ use crate::{Event, ExecutionRecord, ExitStatus, RuntimeError, ScriptExecution, S
 const LOGGED: usize = 4096;
 
 impl OpenSkillRuntime {
-    /// Runs a script of a skill in the sandbox, if that is permitted. It is in the log before its result is returned, and before what it
-    /// wrote is committed to the workspace.
+    /// Runs a script of a skill in the sandbox, if that is permitted.
     pub fn execute_skill(
         &mut self,
         name: &str,
         options: ExecutionOptions,
     ) -> Result<Execution, RuntimeError> {
-        let (name, options) = self.by_command(name, options);
-        let permit = self.permit(&name, &options)?;
+        let permit = self.permit(name, &options)?;
         self.carry_out(&permit, &options)
     }
 
-    /// A name that is no skill's may be that of a command which csk installed from one.
-    fn by_command(&self, name: &str, options: ExecutionOptions) -> (String, ExecutionOptions) {
+    /// Returns the skill and the script that a name means: one that is no skill's may be that of a command which csk installed.
+    fn by_command(&self, name: &str, script: Option<&str>) -> (String, Option<String>) {
         let is_skill = self.skill(name).is_ok() || !self.candidates(name).is_empty();
-        if is_skill || options.script.is_some() {
-            return (name.to_owned(), options);
+        if is_skill || script.is_some() {
+            return (name.to_owned(), script.map(str::to_owned));
         }
         let brings = |skill: &&Arc<Skill>| {
             skill.provenance.as_ref().is_some_and(|from| from.commands.contains_key(name))
@@ -50,11 +48,9 @@ impl OpenSkillRuntime {
         let skills = self.list_skills();
         let mut found = skills.iter().filter(brings);
         match (found.next(), found.next()) {
-            (Some(skill), None) => {
-                (skill.id.clone(), ExecutionOptions { script: Some(name.to_owned()), ..options })
-            }
+            (Some(skill), None) => (skill.id.clone(), Some(name.to_owned())),
             // None, or one of several: then the skill has to be named.
-            _ => (name.to_owned(), options),
+            _ => (name.to_owned(), None),
         }
     }
 
@@ -64,9 +60,11 @@ impl OpenSkillRuntime {
         name: &str,
         options: &ExecutionOptions,
     ) -> Result<Permit, RuntimeError> {
-        let plan = self.plan_run(name, options.script.as_deref(), options.asked.clone())?;
+        let (name, script) = self.by_command(name, options.script.as_deref());
+        let plan = self.plan_run(&name, script.as_deref(), options.asked.clone())?;
         let once = if options.once {
-            Some(self.request(&plan)?.map_err(|refusal| refusal.error())?.grant)
+            // A flag confirms what the user named, and nothing that the skill only declares.
+            Some(self.request(&plan)?.map_err(|refusal| refusal.error())?.named)
         } else {
             None
         };
@@ -76,7 +74,7 @@ impl OpenSkillRuntime {
             Authorization::Ask(request) => request,
         };
         // A slip in a name is told before anybody is asked for anything.
-        self.check_script(&plan.subject, options.script.as_deref())?;
+        self.check_script(&plan.subject, plan.script.as_deref())?;
         let Some(approver) = self.config.approver.clone() else {
             return Err(needs_approval(&request));
         };
@@ -95,8 +93,9 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Runs what a permit lets run.
-    fn carry_out(
+    /// Runs what a permit lets run. It is in the log before its result is returned, and before what it wrote is applied to the
+    /// workspace.
+    pub fn carry_out(
         &mut self,
         permit: &Permit,
         options: &ExecutionOptions,
@@ -123,6 +122,8 @@ impl OpenSkillRuntime {
         };
         let record = record(permit, options, spec, &ran.outcome, started);
         let mut done = Execution::new(ran, spec, record, changes);
+        done.left_out = permit.left_out().to_vec();
+        done.review = permit.review().map(str::to_owned);
         if let Some((layer, workspace)) =
             layer.as_ref().zip(spec.workspace.as_ref()).filter(|_| options.dry_run)
         {
@@ -283,6 +284,8 @@ impl Execution {
             limits: spec.limits,
             timings,
             reached,
+            left_out: Vec::new(),
+            review: None,
         }
     }
 }

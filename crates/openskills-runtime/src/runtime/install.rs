@@ -148,7 +148,7 @@ impl OpenSkillRuntime {
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
         let sources = [Some(origin.source.clone()), origin.origin_url.clone()];
         let sources: Vec<String> = sources.into_iter().flatten().collect();
-        let audited = self.audit_files(&package.name, &root, &sources, Timestamp::now())?;
+        let audited = self.audit_files(&package.name, &root, &sources)?;
         let target = self.target(place, &package.name)?;
         if let Some(skills) = target.parent() {
             Installed::beside(&skills, &package.name)?;

@@ -12,14 +12,14 @@ use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
 use crate::exec::{
-    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, Runs, choose, interpreter, spec,
-    with_types,
+    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, Runs, choose, interpreter,
+    own_places, real_home, spec, touches, with_types,
 };
 use crate::index::Place;
 use crate::permit::{Permit, Subject};
 use crate::quote::shell_word;
 use crate::state::nowhere;
-use crate::{Places, RuntimeError, Skill};
+use crate::{RuntimeError, Skill};
 
 /// How much of a file is read to know how it is run.
 const START: u64 = 256;
@@ -57,9 +57,9 @@ impl OpenSkillRuntime {
             Some(unpacked) => {
                 let root = unpacked.root()?;
                 let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
-                (root, Expected::Bundle(digest), options.script.clone())
+                (root, Expected::Bundle(digest), permit.plan().script.clone())
             }
-            None => self.what_runs(skill, subject, options.script.as_deref())?,
+            None => self.what_runs(skill, subject, permit.plan().script.as_deref())?,
         };
         let base =
             places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
@@ -74,7 +74,8 @@ impl OpenSkillRuntime {
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch =
             tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
-        let home = places.home.as_ref().map(AbsPath::as_path);
+        let home = real_home(places.home.as_ref());
+        let home = home.as_deref();
         let own = own_places(places);
         let workspace = match &options.workspace {
             Some(path) => real_workspace(&places.cwd.as_path().join(path), home, &own)?,
@@ -222,26 +223,6 @@ fn sweep(base: &AbsPath) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-}
-
-/// Returns the folders in which openskills and csk keep what no script may touch.
-fn own_places(places: &Places) -> Vec<PathBuf> {
-    let all = [
-        &places.config,
-        &places.state,
-        &places.cache,
-        &places.data,
-        &places.csk_home,
-        &places.claude,
-    ];
-    let all = all.into_iter().flatten().map(|place| place.as_path().to_owned());
-    all.flat_map(|place| [std::fs::canonicalize(&place).unwrap_or_else(|_| place.clone()), place])
-        .collect()
-}
-
-/// Returns true if a folder is one of those, or in one, or holds one.
-fn touches(folder: &Path, own: &[PathBuf]) -> bool {
-    own.iter().any(|own| own.starts_with(folder) || folder.starts_with(own))
 }
 
 /// Returns the real path of a workspace, unless it is more than anybody means.

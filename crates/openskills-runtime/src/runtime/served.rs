@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skill::{Digest, Document, SKILL_FILE};
-use skill_fs::{AbsPath, Kind, Root};
+use skill_fs::{AbsPath, Kind};
 use skill_state::Approvals;
-use skill_state::audit::Decision;
 
 use super::OpenSkillRuntime;
 use super::unpacked::Unpacked;
@@ -94,7 +93,7 @@ impl OpenSkillRuntime {
         let bytes = self.served_bytes(skill, served, SKILL_FILE)?;
         let folder = Unpacked::new(self.places()?)?;
         folder.write(SKILL_FILE, &bytes)?;
-        self.check_audit(skill, &folder.root()?)?;
+        self.check_fetched(skill, &folder.root()?)?;
         served.parsed(&bytes).map_err(|diagnostics| RuntimeError::InvalidManifest {
             file: served.origin.clone(),
             diagnostics,
@@ -130,7 +129,7 @@ impl OpenSkillRuntime {
         // A text that is given to a model is looked at when it comes.
         let folder = Unpacked::new(self.places()?)?;
         folder.write(path, &bytes)?;
-        self.check_audit(skill, &folder.root()?)?;
+        self.check_fetched(skill, &folder.root()?)?;
         let sha256 = Digest::of(&bytes).to_string();
         Ok(Resource { path: path.to_owned(), bytes, sha256 })
     }
@@ -157,23 +156,8 @@ impl OpenSkillRuntime {
         for (file, bytes) in files.iter().zip(self.fetch(skill, served, &files)?) {
             folder.write(&file.path, &bytes)?;
         }
-        self.check_audit(skill, &folder.root()?)?;
+        self.check_fetched(skill, &folder.root()?)?;
         Ok(folder)
-    }
-
-    /// Refuses files that an audit stands against: when the skill was approved, they were not here yet.
-    fn check_audit(&self, skill: &Skill, root: &Root) -> Result<(), RuntimeError> {
-        let audited = self.audit_folder(skill, root, Timestamp::now())?;
-        let (reason, hint) = match audited.decision {
-            Decision::Go | Decision::Warn(_) => return Ok(()),
-            Decision::Ask(asked) => (
-                format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
-                "if you know better, `audit` in config.json can be `off`".to_owned(),
-            ),
-            Decision::Refuse { reason, hint } => (reason, hint),
-        };
-        let message = format!("`{}` is not used: {reason}", skill.id);
-        Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
     }
 
     fn check_nested(

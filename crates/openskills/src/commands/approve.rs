@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
-use openskills_runtime::permit::{Asked, AskedNetwork, Request};
+use openskills_runtime::audit_state::Clearance;
+use openskills_runtime::permit::{AskedNetwork, Request};
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
-use skill::capabilities::Host;
 use term::{counted, safe_line};
 
-use crate::ask::{Consent, shown, tell_found};
+use crate::ask::{Consent, shown};
 use crate::cli::REFUSED;
 use crate::context::Context;
+use crate::grants::GrantArgs;
 use crate::look::{Look, discover};
 use crate::output::{ApprovalJson, ApproveJson, VERSION};
 use crate::when::span;
@@ -18,15 +19,18 @@ use crate::when::span;
 const AFTER: &str = "\
 An approval is bound to where the skill comes from, its name, and the digest of everything it is:
 when any of that changes, the skill asks again and shows what is new. It lets its scripts run in the
-sandbox with what the skill declares. Hosts of a stranger's skill are granted only by --net; a skill
-that declares nothing gets what you name; nothing goes beyond what a skill declares, or beyond the
-policy in /etc/openskills/policy.json.
+sandbox, where they read the skill and work in the workspace.
 
-What an audit finds is shown, with what the skill is seen to do: what is bad is asked about on a
-terminal and refused elsewhere; `audit` in config.json makes that stricter, and `csk audit` says
-more.
+What a skill declares beyond that (files elsewhere, hosts, variables) is a request. On a terminal
+you see it under \"You would grant\" and confirm it; --yes confirms only what you name by --read,
+--net and --env. Some things are granted only by name, on a terminal too: keys, credentials,
+settings of agents and other hidden files; and hosts of a third-party skill. Nothing goes beyond
+what a skill declares, or beyond the policy in /etc/openskills/policy.json.
 
-On a terminal it shows what it grants and asks. Elsewhere, and with --json, it needs --yes.
+The audit is shown first. A skill that it blocks, or that is revoked, cannot be approved: `csk
+audit` shows why, and `csk audit --suppress` accepts a finding that is wrong.
+
+Where stdin is not a terminal, and with --json, --yes is required.
 
 Reads:  the whole skill, approvals.json, the policy of the organisation
 Writes: approvals.json, the log
@@ -43,6 +47,7 @@ Exit codes:
 Examples:
   openskills approve pdf
   openskills approve project/deploy --net api.example.com --expires 30d
+  openskills approve pdf --read ~/data --env PDF_LICENSE
   openskills approve pdf --no-net --yes
   openskills approve pdf --direct-writes --deletions --yes --json";
 
@@ -53,21 +58,11 @@ pub(crate) struct ApproveArgs {
     /// A name or an id
     #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
     skill: String,
-    /// A host that it may reach, such as api.example.com or *.example.com; may be given several times
-    #[arg(long, value_name = "HOST", value_parser = host, conflicts_with = "no_net")]
-    net: Vec<Host>,
+    #[command(flatten)]
+    grants: GrantArgs,
     /// It may reach no host, whatever it declares
-    #[arg(long)]
+    #[arg(long, conflicts_with = "net")]
     no_net: bool,
-    /// A variable that it may read; may be given several times
-    #[arg(long, value_name = "NAME")]
-    env: Vec<String>,
-    /// It may write files of the workspace directly, without a look at the changes first
-    #[arg(long)]
-    direct_writes: bool,
-    /// It may delete files of the workspace
-    #[arg(long)]
-    deletions: bool,
     /// How long the approval lasts, such as 12h, 30d or 2w
     #[arg(long, value_name = "TIME", value_parser = span)]
     expires: Option<SignedDuration>,
@@ -97,34 +92,26 @@ fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, Runti
     Ok(format!("{}\n", safe_line(&told)))
 }
 
-/// Reads a host.
-pub(crate) fn host(text: &str) -> Result<Host, String> {
-    let hint = "write it as api.example.com or *.example.com, without a scheme, a port or a path";
-    Host::parse(text).ok_or_else(|| format!("`{text}` is no host; {hint}"))
-}
-
 pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
-    let network = if args.no_net || !args.net.is_empty() {
-        AskedNetwork::Named(args.net.clone())
-    } else {
-        AskedNetwork::AsDeclared
-    };
-    let (direct_writes, deletions) = (args.direct_writes, args.deletions);
-    let asked = Asked { network, env: args.env.clone(), direct_writes, deletions };
+    let mut asked = args.grants.asked();
+    if args.no_net {
+        asked.network = AskedNetwork::Named(Vec::new());
+    }
     let plan = runtime.plan_run(&args.skill, None, asked)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
-    let audited = runtime.audit(&plan.subject.skill_id, Timestamp::now())?;
     let consent = Consent::of((args.yes, args.json));
+    // A flag is given without reading what the skill declares, so it confirms none of that.
+    let request = if consent == Consent::Given { request.by_flags() } else { request };
     if !args.json {
-        consent.show(&mut context.ui, &shown(&request))?;
-        consent.show(&mut context.ui, &listed(runtime, &request)?)?;
-        if let Some(audited) = &audited {
-            tell_found(&mut context.ui, consent, audited)?;
+        let is_plain = matches!(request.inspected.clearance, Clearance::Clear);
+        match (is_plain, shown(&request)) {
+            (true, text) => consent.show(&mut context.ui, &text)?,
+            (false, text) => context.ui.error(&text)?,
         }
+        consent.show(&mut context.ui, &listed(runtime, &request)?)?;
     }
-    audited.as_ref().map_or(Ok(()), |audited| consent.check(audited))?;
     if !consent.agreed(&mut context.ui, "Approve?", "nothing was approved")? {
         return Ok(ExitCode::from(REFUSED));
     }

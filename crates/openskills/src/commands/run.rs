@@ -9,19 +9,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use openskills_runtime::permit::{Asked, AskedNetwork};
 use openskills_runtime::sandbox::{Ended, Guarantee, Tier};
 use openskills_runtime::{
     Answer, Approver, Cancel, Execution, ExecutionOptions, RuntimeConfig, RuntimeError, Stage,
 };
 use serde_json::Value;
-use skill::capabilities::Host;
 use term::{Ui, safe_line, safe_text, table};
 
 use crate::ask::{ask_for_run, is_somebody_there};
-use crate::commands::approve::host;
 use crate::context::Context;
 use crate::failure::{Form, tell as tell_failure};
+use crate::grants::GrantArgs;
 use crate::look::{Look, discover};
 use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson, WasmJson};
 use crate::when::span;
@@ -38,8 +36,12 @@ scripts/. The interpreter of a script follows from its `#!` line or its ending. 
 WASI: it is given the skill as /skill, the workspace as /workspace and as `.`, and nothing
 else. With --seed it writes the same bytes for the same input; `openskills replay --execute`
 then runs it again from the log. A command that csk installed from a skill runs by its own
-name, or as the script of its skill. What needs your word is asked on a terminal; elsewhere it
-is refused with the command that approves it.
+name, or as the script of its skill.
+
+What needs approval is asked on a terminal; elsewhere it is refused with the command that
+approves it. What a skill declares beyond its folder and the workspace is a request: you confirm
+it on the terminal, or name it by --read, --net and --env. --approve-once confirms none of it. A
+skill that the audit blocks, or that is revoked, does not run.
 
 Reads:  the skill, approvals.json, the policy of the organisation
 Writes: the workspace, the log
@@ -97,22 +99,12 @@ pub(crate) struct RunArgs {
     /// Tell how long each step took
     #[arg(long)]
     timings: bool,
-    /// A host that it may reach; may be given several times
-    #[arg(long, value_name = "HOST", value_parser = host)]
-    net: Vec<Host>,
-    /// A variable that it may read; may be given several times
-    #[arg(long, value_name = "NAME")]
-    env: Vec<String>,
+    #[command(flatten)]
+    grants: GrantArgs,
     /// Show what it would change in the workspace, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Write straight to the workspace, protected names apart
-    #[arg(long)]
-    direct_writes: bool,
-    /// Let it delete files of the workspace
-    #[arg(long)]
-    deletions: bool,
-    /// Approve it for this once
+    /// Approve it for this once, with what --read, --net and --env name and no more
     #[arg(long)]
     approve_once: bool,
     /// A guarantee to do without, such as mem; may be given several times
@@ -186,9 +178,14 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         RuntimeConfig { session_id: args.session.clone(), approver, ..args.look.config(context)? };
     let options = options(args)?;
     let runtime = discover(config)?;
-    let done = runtime
-        .execute_skill(&args.skill, options)
+    let permit = runtime
+        .permit(&args.skill, &options)
         .map_err(|error| with_look(error, &args.look.words()))?;
+    // Whoever approved by a flag has not seen it yet.
+    if let Some(review) = permit.review().filter(|_| !args.json) {
+        context.ui.error(&format!("warning: {}\n", safe_line(review)))?;
+    }
+    let done = runtime.carry_out(&permit, &options)?;
     if args.json {
         context.ui.json(&RunJson::new(&done))?;
     } else {
@@ -210,11 +207,6 @@ pub(crate) fn with_look(error: RuntimeError, words: &str) -> RuntimeError {
 }
 
 fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
-    let network = if args.net.is_empty() {
-        AskedNetwork::AsDeclared
-    } else {
-        AskedNetwork::Named(args.net.clone())
-    };
     Ok(ExecutionOptions {
         script: args.script.clone(),
         args: args.args.clone(),
@@ -228,12 +220,7 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
             WasmStage::Always => Stage::Always,
             WasmStage::Never => Stage::Never,
         },
-        asked: Asked {
-            network,
-            env: args.env.clone(),
-            direct_writes: args.direct_writes,
-            deletions: args.deletions,
-        },
+        asked: args.grants.asked(),
         once: args.approve_once,
         dry_run: args.dry_run,
         allow_degraded: args.allow_degraded.iter().copied().collect::<BTreeSet<_>>(),
@@ -343,6 +330,13 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     if !denied.is_empty() {
         notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
     }
+    if !done.left_out.is_empty() {
+        let left_out = done.left_out.join(", ");
+        let note = format!(
+            "the skill declares this, and it was not granted: {left_out}; grant it by --read, --net or --env"
+        );
+        context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
+    }
     if let Some(note) = held_back(done) {
         context.ui.note(&format!("note: {}\n", safe_line(&note)))?;
     }
@@ -419,6 +413,8 @@ impl RunJson {
             committed: done.committed,
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
             reached: done.reached.iter().map(|one| (one.host.clone(), one.allowed)).collect(),
+            not_granted: done.left_out.clone(),
+            review: done.review.clone(),
             wasm: done.wasm.as_ref().map(|wasm| WasmJson {
                 module_sha256: wasm.module.to_string(),
                 fuel: wasm.fuel,

@@ -341,11 +341,13 @@ fn executed(done: &Execution) -> CallToolResult {
         "changes": changes,
         "committed": done.committed,
         "tried": tried,
+        "notGranted": done.left_out,
     });
     for (key, value) in [
         ("output", done.json.clone()),
         ("note", done.note.clone().map(Value::from)),
         ("diff", done.diff.clone().map(Value::from)),
+        ("review", done.review.clone().map(Value::from)),
     ] {
         if let Some(value) = value {
             data[key] = value;

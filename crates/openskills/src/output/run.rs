@@ -34,6 +34,11 @@ pub struct RunJson {
     pub enforced: Vec<String>,
     /// Hosts that it asked for, and whether it was let.
     pub reached: BTreeMap<String, bool>,
+    /// What the skill declares and the user did not grant, such as `env: TOKEN`.
+    pub not_granted: Vec<String>,
+    /// What the audit wants reviewed, unless a stored approval was made in view of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
     /// More of it, if it was WebAssembly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wasm: Option<WasmJson>,

@@ -83,7 +83,7 @@ fn a_script_approves_lists_and_revokes() {
         ("approve closed --dir s --net a.test", 4, "declares its network as `nothing`"),
         ("approve pdf --dir s", 5, "add --yes"),
         ("approve nope --dir s", 3, "there is no skill `nope`"),
-        ("approve pdf --dir s --net a/b", 2, "is no host"),
+        ("approve pdf --dir s --net a/b", 2, "is not a host"),
         ("approve pdf --dir s --expires soon", 2, "is no span of time"),
         ("approve pdf --dir s --net a.test --no-net", 2, "cannot be used with"),
         ("approvals revoke nope", 3, "there is no approval `nope`"),
@@ -105,7 +105,7 @@ fn a_script_approves_lists_and_revokes() {
     assert!(run.stderr.contains("approvals.json"), "{}", run.stderr);
 }
 
-/// What an audit finds is part of the question, and what is bad is approved by nobody who is not asked.
+/// What an audit finds is part of the question, and what it blocks cannot be approved.
 #[test]
 fn an_approval_shows_what_the_audit_finds() {
     let skills = "\
@@ -139,7 +139,7 @@ requests.get('https://api.github.com/zen')
     let bad = openskills(&env, "approve bad --dir s --yes");
     assert_eq!(bad.code, Some(4), "{}", bad.stderr);
     assert!(
-        bad.stderr.contains("the audit says BLOCK") && bad.stderr.contains("BAD_API_KEY"),
+        bad.stderr.contains("the audit says BLOCK") && bad.stderr.contains("csk audit --suppress"),
         "{}",
         bad.stderr
     );

@@ -6,8 +6,10 @@
 mod approvals;
 mod check_tool;
 mod corteza;
+mod declared;
 mod failures;
 mod fuzz;
+mod gate;
 mod general;
 mod hostile;
 mod log;

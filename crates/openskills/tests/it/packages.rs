@@ -301,13 +301,16 @@ fn what_trust_does_not_bind_to_is_not_in_a_package_nor_in_a_run() {
     // Somebody puts one there afterwards.
     good(&env, "approve pdf --yes");
     env.write(".keep-up/skills/pdf/.csk-install.json", bad);
-    refused(&env, "run pdf .csk-install.json", 125, "it has no file");
+    refused(&env, "run pdf scripts/a.sh", 125, "the audit says BLOCK");
     refused(&env, "approve pdf --yes", 4, "the audit says BLOCK");
+    let harmless = b"#!/bin/sh\necho forged\n";
+    env.write(".keep-up/skills/pdf/.csk-install.json", harmless);
+    refused(&env, "run pdf .csk-install.json", 125, "it has no file");
     std::fs::remove_file(env.path(".keep-up/skills/pdf/.csk-install.json")).unwrap();
     env.write("src/pdf/scripts/b.sh", b"ls -a \"$(dirname \"$0\")/..\"\n");
     good(&env, "install src/pdf --yes");
     good(&env, "approve pdf --yes");
-    env.write(".keep-up/skills/pdf/.csk-install.json", bad);
+    env.write(".keep-up/skills/pdf/.csk-install.json", harmless);
     let listed = openskills(&env, "run pdf scripts/b.sh");
     assert!(listed.stdout.contains("SKILL.md"), "{}{}", listed.stdout, listed.stderr);
     assert!(!listed.stdout.contains("csk-install"), "{}", listed.stdout);

@@ -163,7 +163,7 @@ fn codes_limits_and_bad_input() {
         ("many code.sh --workspace nowhere", 125, "nowhere"),
         ("many code.sh --input {", 125, "--input is not JSON"),
         ("many code.sh --env LD_PRELOAD", 125, "LD_PRELOAD"),
-        ("many code.sh --net a/b", 2, "is no host"),
+        ("many code.sh --net a/b", 2, "is not a host"),
         ("many code.sh --allow-degraded all", 2, "is no guarantee"),
         ("nobody", 125, "there is no skill `nobody`"),
     ] {

@@ -501,7 +501,7 @@ fn a_single_file_that_is_declared_cannot_be_given_and_is_named() {
     let manifest = r#"{"schema_version": 3, "runtime_roots": ["wasm"], "commands": {},
       "capabilities": {"filesystem": ["~/note.txt"]}}"#;
     env.write("s/mod/csk-skill.json", manifest.as_bytes());
-    approve(&env, "s/mod", "--dir s");
+    approve(&env, "s/mod", "--dir s --read ~/note.txt");
     let done = run(&env, "--seed 1");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stderr.contains("only folders can be given to a module"), "{}", done.stderr);

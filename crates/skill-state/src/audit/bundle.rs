@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use skill::{Digest, Marker};
+use skill::{Digest, Marker, RelPath};
 use skill_audit::{File, Report, audit};
-use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
+use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, digests, walk};
 
 use super::AuditPolicy;
 
@@ -19,7 +19,7 @@ pub struct Bundle {
     /// What it is called where it comes from.
     pub name: String,
     /// Path, bytes, and whether it may be run.
-    pub files: Vec<(String, Arc<[u8]>, bool)>,
+    pub files: Files,
     /// What trust binds to.
     pub digest: Digest,
 }
@@ -32,26 +32,27 @@ fn is_marker(bytes: &[u8]) -> bool {
 }
 
 impl Bundle {
-    /// Reads a folder.
+    /// Reads a folder. One with a link that leads out of it is refused: its digest would not be of what runs.
     pub fn read(name: &str, root: &Root) -> Result<Self, FsError> {
         let entries = walk(root, &WalkLimits::SKILL)?;
-        let mut files = Vec::new();
-        for entry in &entries {
-            // A link counts as what it leads to, under its own name: that is how it is run. One that leads out is refused below.
-            let executable = match &entry.kind {
-                Kind::File { executable, .. } => *executable,
-                Kind::Link(_) if root.file(&entry.path).is_ok() => false,
-                _ => continue,
-            };
-            let mut bytes = Vec::new();
-            let file = root.file(&entry.path)?;
-            io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)
-                .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
-            if entry.path.as_str() != skill::MARKER_FILE || !is_marker(&bytes) {
-                files.push((entry.path.to_string(), Arc::from(bytes), executable));
-            }
-        }
+        let files = files(root, &entries)?;
         let digest = digests(root, &entries)?.bundle;
+        Ok(Self { name: name.to_owned(), files, digest })
+    }
+
+    /// Returns true if a folder has something in place of a marker that csk did not write. No digest covers it, so no verdict does.
+    pub fn has_forged_marker(root: &Root) -> bool {
+        let path = RelPath::new(skill::MARKER_FILE).expect("it is a plain name");
+        match root.read(&path, MOST_OF_A_FILE as u64) {
+            Ok(bytes) => !is_marker(&bytes),
+            Err(FsError::NotFound { .. }) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Reads what of a folder can be read, where something in it leads out; `digest` is what it goes by.
+    pub fn read_part(name: &str, root: &Root, digest: Digest) -> Result<Self, FsError> {
+        let files = files(root, &walk(root, &WalkLimits::SKILL)?)?;
         Ok(Self { name: name.to_owned(), files, digest })
     }
 
@@ -66,4 +67,27 @@ impl Bundle {
         report.suppress(|finding| policy.suppression(finding, now));
         report
     }
+}
+
+/// Path, bytes, and whether it may be run.
+type Files = Vec<(String, Arc<[u8]>, bool)>;
+
+fn files(root: &Root, entries: &[Entry]) -> Result<Files, FsError> {
+    let mut files = Vec::new();
+    for entry in entries {
+        // A link counts as what it leads to, under its own name: that is how it is run. One that leads out is refused below.
+        let executable = match &entry.kind {
+            Kind::File { executable, .. } => *executable,
+            Kind::Link(_) if root.file(&entry.path).is_ok() => false,
+            _ => continue,
+        };
+        let mut bytes = Vec::new();
+        let file = root.file(&entry.path)?;
+        io::Read::read_to_end(&mut io::Read::take(file, MOST_OF_A_FILE as u64), &mut bytes)
+            .map_err(|source| FsError::Io { path: entry.path.to_string(), source })?;
+        if entry.path.as_str() != skill::MARKER_FILE || !is_marker(&bytes) {
+            files.push((entry.path.to_string(), Arc::from(bytes), executable));
+        }
+    }
+    Ok(files)
 }

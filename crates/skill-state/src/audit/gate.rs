@@ -77,6 +77,80 @@ pub enum Decision {
     },
 }
 
+/// What is known about a skill that is to be run or activated.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// What was found in everything that would run or be read.
+    pub reports: &'a [ReportJson],
+    /// Every digest that it may be revoked or pinned by.
+    pub bundles: &'a [String],
+    /// Where it comes from, and where it says that it comes from.
+    pub sources: &'a [String],
+}
+
+/// What an audit means for a skill that is to be run or activated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clearance {
+    /// Nothing speaks against it.
+    Clear,
+    /// Whoever is asked must see this first.
+    Review(String),
+    /// It is not used, whatever anybody answers.
+    Refused {
+        /// Why.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// Decides whether a skill may be used at all. It asks nobody: a finding that blocks goes away when the user accepts that very finding
+/// (`csk audit --suppress`), and a revocation when it is taken back.
+pub fn clear(mode: AuditMode, policy: &AuditPolicy, known: &Known<'_>) -> Clearance {
+    let revoked = policy.revocation("", known.sources).or_else(|| {
+        known.bundles.iter().find_map(|bundle| policy.revocation(bundle, known.sources))
+    });
+    if let Some(revoked) = revoked {
+        return Clearance::Refused {
+            reason: format!("it is revoked: {}", revoked.reason),
+            hint: "choose another version; `csk audit list` shows what is revoked".to_owned(),
+        };
+    }
+    let is_pinned = known.bundles.iter().any(|bundle| policy.pin(bundle).is_some());
+    let mut review = None;
+    for report in known.reports {
+        let verdict = verdict_of(report);
+        match (verdict, mode) {
+            (Verdict::Block, _) => {
+                return Clearance::Refused {
+                    reason: format!("the audit says BLOCK: {}", blocking(report).join("; ")),
+                    hint: BLOCKED.to_owned(),
+                };
+            }
+            (_, AuditMode::Strict) => {
+                let subject = Subject { report, sources: known.sources, before: None };
+                if let (false, Decision::Refuse { reason, hint }) =
+                    (is_pinned, strict(policy, &subject, verdict))
+                {
+                    return Clearance::Refused { reason, hint };
+                }
+            }
+            (Verdict::Review | Verdict::Unanalyzable, AuditMode::Advisory) if !is_pinned => {
+                review =
+                    review.or_else(|| Some(format!("the audit says {verdict}: {}", worst(report))));
+            }
+            (
+                Verdict::Pass | Verdict::Note | Verdict::Review | Verdict::Unanalyzable,
+                AuditMode::Off | AuditMode::Advisory,
+            ) => {}
+        }
+    }
+    review.map_or(Clearance::Clear, Clearance::Review)
+}
+
+/// What helps against a finding that blocks.
+const BLOCKED: &str = "run `csk audit` on its folder to see every finding; if a finding is wrong, accept it: csk audit --suppress";
+
 /// Powers that an update may not gain in silence, where audits are strict.
 const WATCHED: [&str; 4] = ["network", "secrets", "persistence", "opaque"];
 
@@ -231,6 +305,50 @@ mod tests {
         ] {
             assert_eq!(word(mode, policy, report), expected, "{mode:?} {}", report.verdict);
         }
+    }
+
+    #[test]
+    fn what_is_used_is_cleared_by_nobody_who_is_merely_asked() {
+        let (good, odd, bad) = (
+            report(&[("SKILL.md", GOOD)]),
+            report(&[("SKILL.md", ODD)]),
+            report(&[("SKILL.md", BAD)]),
+        );
+        let none = AuditPolicy::default();
+        let (bundle, other) = ("a".repeat(64), "b".repeat(64));
+        let pinned = none.clone().with_pin(&bundle, "looked at", "2026-01-01T00:00:00Z");
+        let revoked = |what| none.clone().with_revocation(what, "bad", "2026-01-01T00:00:00Z");
+        let by_digest = revoked(Revoked::Bundle(other.clone()));
+        let by_source = revoked(Revoked::Source("https://h/x.git".to_owned()));
+        let word = |mode, policy: &AuditPolicy, reports: &[ReportJson]| {
+            let (bundles, sources) =
+                ([bundle.clone(), other.clone()], ["https://h/x.git".to_owned()]);
+            match clear(mode, policy, &Known { reports, bundles: &bundles, sources: &sources }) {
+                Clearance::Clear => "clear",
+                Clearance::Review(_) => "review",
+                Clearance::Refused { .. } => "refused",
+            }
+        };
+        for (mode, policy, reports, expected) in [
+            (AuditMode::Advisory, &none, [&good, &good], "clear"),
+            (AuditMode::Off, &none, [&good, &odd], "clear"),
+            (AuditMode::Advisory, &none, [&good, &odd], "review"),
+            (AuditMode::Advisory, &pinned, [&good, &odd], "clear"),
+            (AuditMode::Strict, &none, [&good, &odd], "refused"),
+            (AuditMode::Strict, &pinned, [&good, &odd], "clear"),
+            // In no mode, by no pin, and in no part of it.
+            (AuditMode::Off, &pinned, [&good, &bad], "refused"),
+            (AuditMode::Advisory, &pinned, [&bad, &good], "refused"),
+            (AuditMode::Strict, &pinned, [&odd, &bad], "refused"),
+            (AuditMode::Off, &by_digest, [&good, &good], "refused"),
+            (AuditMode::Off, &by_source, [&good, &good], "refused"),
+        ] {
+            let reports = reports.map(Clone::clone);
+            assert_eq!(word(mode, policy, &reports), expected, "{mode:?}");
+        }
+        // Nothing was found where nothing is here yet; a revocation holds all the same.
+        assert_eq!(word(AuditMode::Advisory, &none, &[]), "clear");
+        assert_eq!(word(AuditMode::Advisory, &by_source, &[]), "refused");
     }
 
     #[test]

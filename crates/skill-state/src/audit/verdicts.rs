@@ -29,7 +29,12 @@ pub struct Verdicts {
 impl Verdicts {
     /// Returns the verdicts that hold under a policy.
     pub fn new(home: &AbsPath, policy: &AuditPolicy, now: Timestamp) -> Self {
-        Self { folder: super::audit_folder(home).join("verdicts"), policy: policy.digest(now) }
+        Self::at(super::audit_folder(home).join("verdicts"), policy, now)
+    }
+
+    /// Returns the verdicts that are kept in `folder`.
+    pub fn at(folder: AbsPath, policy: &AuditPolicy, now: Timestamp) -> Self {
+        Self { folder, policy: policy.digest(now) }
     }
 
     fn file(&self, bundle: &str) -> Option<AbsPath> {
