@@ -30,7 +30,7 @@ pub(crate) use interpreter::interpreter;
 pub(crate) use module_cache::ModuleCache;
 pub use outside::OutsidePlaces;
 pub(crate) use outside::{own_places, real_home, touches};
-pub(crate) use spec::{Around, is_reached, spec};
+pub(crate) use spec::{Around, granted, spec};
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
 /// `main`; without it nothing runs in a sandbox.

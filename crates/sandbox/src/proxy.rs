@@ -1,25 +1,43 @@
 //! The one way out of a sandbox with a network: a proxy that asks, for every connection, whether the host may be reached.
 //!
-//! It listens inside the sandbox's own network and connects outside of it. Names are looked up only after the decision, and an address
-//! of this machine itself, of the local link or of a cloud's metadata is never connected to, whatever its name.
+//! It listens inside the sandbox's own network and connects outside of it. Names are looked up only after the decision, and the address that
+//! a name leads to is decided about as well: `address.rs` says which are reached. A connection carries one request, of which `request.rs`
+//! passes on nothing that two readers could understand differently, or one tunnel.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{
-    IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
-    UdpSocket,
-};
+mod address;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, BufReader, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The longest head of a request.
-const MAX_HEAD: u64 = 64 << 10;
+use address::{Scope, is_own, scope};
+use request::{Bad, Plain, Request, answer_head, pass_on};
+
 /// How long a connection may take to be made, and a head to come.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The most connections at once.
 const MOST: usize = 64;
 
+/// Whether a host was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Granted {
+    /// It was not.
+    No,
+    /// By a rule for more hosts than this one.
+    Covered,
+    /// By its own name or address.
+    Named,
+}
+
 /// Decides whether a host may be reached at a port.
-pub type Allow = dyn Fn(&str, u16) -> bool + Send + Sync;
+pub type Allow = dyn Fn(&str, u16) -> Granted + Send + Sync;
+
+/// Connects to a host that was granted.
+type Dial = dyn Fn(&str, u16, &Allow) -> io::Result<TcpStream> + Send + Sync;
 
 /// What was asked of the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +72,10 @@ impl Reachings {
 
 /// Serves connections until the sandbox is gone.
 pub fn serve(listener: TcpListener, allow: Arc<Allow>) -> Reachings {
+    serve_by(listener, allow, Arc::new(connect))
+}
+
+fn serve_by(listener: TcpListener, allow: Arc<Allow>, dial: Arc<Dial>) -> Reachings {
     let reachings = Reachings::default();
     let seen = reachings.clone();
     std::thread::spawn(move || {
@@ -63,94 +85,120 @@ pub fn serve(listener: TcpListener, allow: Arc<Allow>) -> Reachings {
             if Arc::strong_count(&open) > MOST {
                 continue;
             }
-            let (allow, seen, held) = (Arc::clone(&allow), seen.clone(), Arc::clone(&open));
+            let (allow, dial) = (Arc::clone(&allow), Arc::clone(&dial));
+            let (seen, held) = (seen.clone(), Arc::clone(&open));
             std::thread::spawn(move || {
                 let _held = held;
                 // Whoever goes away needs no answer.
-                let _ = connection(client, &*allow, &seen);
+                let _ = connection(client, &*allow, &*dial, &seen);
             });
         }
     });
     reachings
 }
 
-fn connection(client: TcpStream, allow: &Allow, seen: &Reachings) -> io::Result<()> {
+fn connection(client: TcpStream, allow: &Allow, dial: &Dial, seen: &Reachings) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(client.try_clone()?);
-    let mut first = String::new();
-    (&mut reader).take(MAX_HEAD).read_line(&mut first)?;
-    let Some(request) = Request::parse(first.trim_end()) else {
-        return answer(&client, "400 Bad Request", "this is a proxy for HTTP");
+    let Request { host, port, plain } = match Request::read(&mut reader) {
+        Ok(request) => request,
+        Err(Bad::Gone(error)) => return Err(error),
+        Err(Bad::Malformed(what)) => return refuse(&client, "400 Bad Request", what),
+        Err(Bad::TooLong) => {
+            let status = "431 Request Header Fields Too Large";
+            return refuse(&client, status, "the request is too long");
+        }
     };
-    let mut head = String::new();
-    loop {
-        let mut line = String::new();
-        (&mut reader).take(MAX_HEAD).read_line(&mut line)?;
-        if line.trim_end().is_empty() {
-            break;
-        }
-        if line.trim_end_matches("\r\n").contains(['\r', '\0']) || line.starts_with([' ', '\t']) {
-            return answer(&client, "400 Bad Request", "a header holds a line break");
-        }
-        if head.len() + line.len() > usize::try_from(MAX_HEAD).unwrap_or(usize::MAX) {
-            return answer(
-                &client,
-                "431 Request Header Fields Too Large",
-                "the request is too long",
-            );
-        }
-        head += &line;
-    }
-    let allowed = allow(&request.host, request.port);
-    seen.add(Reached { host: request.host.clone(), port: request.port, allowed });
+    let allowed = allow(&host, port) != Granted::No;
+    seen.add(Reached { host: host.clone(), port, allowed });
     if !allowed {
-        return answer(
-            &client,
-            "403 Forbidden",
-            &format!("{} is not one of the hosts that were granted", request.host),
-        );
+        let why = format!("{host}:{port} is not one of the hosts that were granted");
+        return refuse(&client, "403 Forbidden", &why);
     }
-    let server = match connect(&request.host, request.port) {
+    let server = match dial(&host, port, allow) {
         Ok(server) => server,
-        Err(error) => return answer(&client, "502 Bad Gateway", &error.to_string()),
+        Err(error) => return refuse(&client, "502 Bad Gateway", &error.to_string()),
     };
     client.set_read_timeout(None)?;
-    let mut to_server = server.try_clone()?;
-    match &request.plain {
-        None => write!(&client, "HTTP/1.1 200 Connection established\r\n\r\n")?,
-        Some(start) => {
-            // One request a connection: the next one could be for another host.
-            let kept = head.lines().filter(|line| !is_of_proxy(line));
-            let kept: String = kept.map(|line| format!("{line}\r\n")).collect();
-            // Whom it is for is what was decided about, and nothing else.
-            let host = &request.host;
-            let port =
-                if request.port == 80 { String::new() } else { format!(":{}", request.port) };
-            write!(to_server, "{start}\r\nHost: {host}{port}\r\n{kept}Connection: close\r\n\r\n")?;
-        }
+    match plain {
+        None => tunnel(reader, client, server),
+        Some(plain) => one_request(&plain, reader, client, &server),
     }
-    to_server.write_all(reader.buffer())?;
-    let mut from_client = client.try_clone()?;
+}
+
+/// Passes on everything, both ways.
+fn tunnel(
+    mut reader: BufReader<TcpStream>,
+    mut client: TcpStream,
+    mut server: TcpStream,
+) -> io::Result<()> {
+    write!(client, "HTTP/1.1 200 Connection established\r\n\r\n")?;
+    let mut to_server = server.try_clone()?;
     let up = std::thread::spawn(move || {
-        let _ = io::copy(&mut from_client, &mut to_server);
+        let _ = io::copy(&mut reader, &mut to_server);
         let _ = to_server.shutdown(Shutdown::Write);
     });
-    let (mut from_server, mut to_client) = (server, client);
-    let _ = io::copy(&mut from_server, &mut to_client);
-    let _ = to_client.shutdown(Shutdown::Both);
-    let _ = from_server.shutdown(Shutdown::Both);
+    let _ = io::copy(&mut server, &mut client);
+    close(&client, &server);
     let _ = up.join();
     Ok(())
 }
 
-fn is_of_proxy(line: &str) -> bool {
-    let name = line.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
-    const OWN: [&str; 5] =
-        ["host", "proxy-connection", "proxy-authorization", "connection", "keep-alive"];
-    OWN.contains(&name.as_str())
+/// Passes on one request and its answer, and nothing that the client sends after it: that would be decided about by nobody.
+fn one_request(
+    plain: &Plain,
+    mut reader: BufReader<TcpStream>,
+    mut client: TcpStream,
+    server: &TcpStream,
+) -> io::Result<()> {
+    let mut to_server = server.try_clone()?;
+    to_server.write_all(&plain.head)?;
+    let (body, both) = (plain.body, (client.try_clone()?, server.try_clone()?));
+    let up = std::thread::spawn(move || {
+        if pass_on(body, &mut reader, &mut to_server).is_err() {
+            // Half a request must not look like a whole one.
+            close(&both.0, &both.1);
+            return;
+        }
+        // What the client sends after it goes nowhere; when the client goes, the server hears of it.
+        let _ = io::copy(&mut reader, &mut io::sink());
+        let _ = to_server.shutdown(Shutdown::Write);
+    });
+    let mut from_server = BufReader::new(server.try_clone()?);
+    let answered = answer(&mut from_server, &mut client);
+    close(&client, server);
+    let _ = up.join();
+    answered
 }
 
-fn answer(mut client: &TcpStream, status: &str, text: &str) -> io::Result<()> {
+/// Passes on the answer to a request, with the word that no other follows on this connection.
+fn answer(server: &mut BufReader<TcpStream>, client: &mut TcpStream) -> io::Result<()> {
+    loop {
+        let (head, is_more_to_come) = match answer_head(server) {
+            Ok(head) => head,
+            Err(Bad::Malformed(what)) => return refuse(client, "502 Bad Gateway", what),
+            Err(Bad::TooLong) => {
+                return refuse(client, "502 Bad Gateway", "the head of the answer is too long");
+            }
+            Err(Bad::Gone(error)) => {
+                return refuse(client, "502 Bad Gateway", &error.to_string());
+            }
+        };
+        client.write_all(&head)?;
+        if !is_more_to_come {
+            break;
+        }
+    }
+    io::copy(server, client)?;
+    Ok(())
+}
+
+fn close(client: &TcpStream, server: &TcpStream) {
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = server.shutdown(Shutdown::Both);
+}
+
+fn refuse(mut client: &TcpStream, status: &str, text: &str) -> io::Result<()> {
     let length = text.len() + 1;
     write!(
         client,
@@ -158,164 +206,36 @@ fn answer(mut client: &TcpStream, status: &str, text: &str) -> io::Result<()> {
     )
 }
 
-/// What a client asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Request {
-    host: String,
-    port: u16,
-    /// The first line for the server, where the request itself is passed on.
-    plain: Option<String>,
-}
-
-impl Request {
-    fn parse(line: &str) -> Option<Self> {
-        let mut words = line.split(' ');
-        let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-        let is_plain = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        if words.next().is_some() || !is_plain || !matches!(version, "HTTP/1.0" | "HTTP/1.1") {
-            return None;
-        }
-        if method == "CONNECT" {
-            let (host, port) = host_and_port(target, None)?;
-            return Some(Self { host, port, plain: None });
-        }
-        let rest = target.strip_prefix("http://")?;
-        let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
-        let (host, port) = host_and_port(authority, Some(80))?;
-        Some(Self { host, port, plain: Some(format!("{method} {path} {version}")) })
-    }
-}
-
-/// Reads `host:port`. Only names and plain addresses of IPv4 are taken.
-fn host_and_port(text: &str, usual: Option<u16>) -> Option<(String, u16)> {
-    let (host, port) = match text.rsplit_once(':') {
-        Some((host, port)) => (host, port.parse().ok()?),
-        None => (text, usual?),
-    };
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    let is_name = !host.is_empty()
-        && host.len() <= 253
-        && host.split('.').all(|part| {
-            !part.is_empty()
-                && part
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-        });
-    is_name.then_some((host, port))
-}
-
 /// Connects to a host at one of its addresses that may be connected to.
-fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+fn connect(host: &str, port: u16, allow: &Allow) -> io::Result<TcpStream> {
     let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
-    let mut last = io::Error::other(format!(
-        "{host} is an address of this machine or of its own network link"
-    ));
-    for address in
-        addresses.into_iter().filter(|address| !is_forbidden(address.ip()) && !is_own(address.ip()))
-    {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// Returns true for an address that this machine itself has: only those can be bound.
-fn is_own(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
-}
-
-/// Addresses of this machine, of the link, of metadata services, and of nobody.
-fn is_forbidden(address: IpAddr) -> bool {
-    let v4 = |address: Ipv4Addr| {
-        address.is_loopback()
-            || address.is_link_local()
-            || address.is_unspecified()
-            || address.is_broadcast()
-            || address.is_multicast()
-            || address.octets()[0] == 0
-            || address.octets()[..2] == [100, 100]
-    };
-    let v6 = |address: Ipv6Addr| {
-        let first = address.segments()[0];
-        address.is_loopback()
-            || address.is_unspecified()
-            || address.is_multicast()
-            || first & 0xffc0 == 0xfe80
-            || address.segments()[..2] == [0xfd00, 0x0ec2]
-    };
-    match address {
-        IpAddr::V4(address) => v4(address),
-        IpAddr::V6(address) => match address.to_ipv4_mapped().or_else(|| embedded(address)) {
-            Some(inner) => v4(inner) || v6(address),
-            None => v6(address),
-        },
-    }
-}
-
-/// The address of IPv4 that a translator would make of one of IPv6.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let segments = address.segments();
-    let ([0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..]) = segments else {
-        return None;
-    };
-    let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-    Some(Ipv4Addr::new(a, b, c, d))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_are_read_strictly() {
-        let host = |line: &str| {
-            Request::parse(line)
-                .map(|request| format!("{}:{} {:?}", request.host, request.port, request.plain))
+    let mut last = None;
+    for address in addresses {
+        let tried = match check(host, address.ip(), |address| allow(address, port)) {
+            Ok(()) => TcpStream::connect_timeout(&address, PATIENCE),
+            Err(why) => Err(io::Error::other(why)),
         };
-        for (line, expected) in [
-            ("CONNECT API.test:443 HTTP/1.1", Some("api.test:443 None")),
-            ("CONNECT api.test.:443 HTTP/1.1", Some("api.test:443 None")),
-            ("GET http://api.test/x?y HTTP/1.1", Some("api.test:80 Some(\"GET /x?y HTTP/1.1\")")),
-            ("GET http://api.test:8080 HTTP/1.0", Some("api.test:8080 Some(\"GET / HTTP/1.0\")")),
-            ("CONNECT api.test HTTP/1.1", None),
-            ("CONNECT a@api.test:443 HTTP/1.1", None),
-            ("CONNECT [::1]:443 HTTP/1.1", None),
-            ("CONNECT api.test:99999 HTTP/1.1", None),
-            ("GET /x HTTP/1.1", None),
-            ("GET https://api.test/ HTTP/1.1", None),
-            ("GET http://me:pw@api.test/ HTTP/1.1", None),
-            ("CONNECT api.test:443 HTTP/1.1 x", None),
-            ("GET http://api.test/ HTTP/1.1\rHost:\u{b}x", None),
-            ("GET http://api.test/ HTTP/1.9", None),
-            ("CONNECT a..b:443 HTTP/1.1", None),
-            ("", None),
-        ] {
-            assert_eq!(host(line).as_deref(), expected, "{line}");
+        match tried {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(error),
         }
     }
+    Err(last.unwrap_or_else(|| io::Error::other(format!("{host} has no address"))))
+}
 
-    #[test]
-    fn addresses_of_this_machine_are_forbidden_whatever_they_are_written_as() {
-        for (address, forbidden) in [
-            ("127.0.0.1", true),
-            ("127.8.8.8", true),
-            ("0.0.0.0", true),
-            ("169.254.169.254", true),
-            ("100.100.100.200", true),
-            ("::1", true),
-            ("::", true),
-            ("fe80::1", true),
-            ("fd00:ec2::254", true),
-            ("::ffff:127.0.0.1", true),
-            ("64:ff9b::7f00:1", true),
-            ("2002:7f00:1::", true),
-            ("93.184.216.34", false),
-            ("10.0.0.1", false),
-            ("2606:4700::1111", false),
-        ] {
-            assert_eq!(is_forbidden(address.parse().unwrap()), forbidden, "{address}");
-        }
+/// Decides about the address that a host has. `granted` says whether an address itself was granted.
+fn check(host: &str, address: IpAddr, granted: impl Fn(&str) -> Granted) -> Result<(), String> {
+    match scope(address) {
+        _ if is_own(address) => Err(format!("{host} is this machine ({address})")),
+        Scope::Global => Ok(()),
+        Scope::Private => match granted(&address.to_string()) {
+            Granted::Named => Ok(()),
+            Granted::Covered | Granted::No => Err(format!(
+                "{host} leads to {address}, an address of a private network that was not itself granted"
+            )),
+        },
+        Scope::Never => Err(format!(
+            "{host} leads to {address}: this machine, its network link, a cloud's metadata and reserved addresses are never reached"
+        )),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use sandbox::proxy::Granted;
 use sandbox::{Guarantee, Limits, Network, PROXY, Spec, Workspace, Writes};
 use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
 
@@ -219,11 +220,41 @@ fn environment(
     Ok(env)
 }
 
-/// Returns true if a host may be reached.
-pub(crate) fn is_reached(network: &Reach<Host>, host: &str) -> bool {
-    match (network, Host::parse(host)) {
-        (_, None) => false,
-        (Reach::Everything, Some(_)) => true,
-        (Reach::Only(hosts), Some(host)) => hosts.iter().any(|known| known.covers(&host)),
+/// Returns whether a host was granted, and by what. A host is granted for the web; other services of it are not.
+pub(crate) fn granted(network: &Reach<Host>, host: &str, port: u16) -> Granted {
+    let Some(host) = Host::parse(host).filter(|_| matches!(port, 80 | 443)) else {
+        return Granted::No;
+    };
+    match network {
+        Reach::Everything => Granted::Covered,
+        Reach::Only(hosts) if hosts.contains(&host) => Granted::Named,
+        Reach::Only(hosts) if hosts.iter().any(|known| known.covers(&host)) => Granted::Covered,
+        Reach::Only(_) => Granted::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_granted_by_name_or_by_a_rule_and_for_the_web_alone() {
+        let hosts = ["api.test", "*.wide.test", "10.1.2.3"].map(|host| Host::parse(host).unwrap());
+        let only = Reach::only(hosts);
+        for (host, port, expected) in [
+            ("api.test", 443, Granted::Named),
+            ("api.test", 80, Granted::Named),
+            ("api.test", 22, Granted::No),
+            ("x.wide.test", 443, Granted::Covered),
+            ("wide.test", 443, Granted::No),
+            ("10.1.2.3", 443, Granted::Named),
+            ("10.1.2.4", 443, Granted::No),
+            ("fd12::1", 443, Granted::No),
+        ] {
+            assert_eq!(granted(&only, host, port), expected, "{host}:{port}");
+        }
+        // Any host is no host by name: addresses of private networks are not in it.
+        assert_eq!(granted(&Reach::Everything, "10.1.2.3", 443), Granted::Covered);
+        assert_eq!(granted(&Reach::Everything, "10.1.2.3", 6379), Granted::No);
     }
 }

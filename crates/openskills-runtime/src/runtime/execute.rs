@@ -17,7 +17,7 @@ use super::again::wasm_event;
 use super::guarded::Guarded;
 use super::prepare::Prepared;
 use crate::event::{CommitFailure, Writing};
-use crate::exec::{Answer, Execution, ExecutionOptions, WasmRun, diff, is_reached};
+use crate::exec::{Answer, Execution, ExecutionOptions, WasmRun, diff, granted};
 use crate::log::redact;
 use crate::permit::{Authorization, Permit, Request};
 use crate::{Event, ExecutionRecord, ExitStatus, RuntimeError, ScriptExecution, Skill};
@@ -248,9 +248,7 @@ pub(super) fn program(
     let layer = running.take_layer();
     let network = permit.powers().network.clone();
     let reachings = running.take_proxy().map(|listener| {
-        // A host is granted for the web; other services of it are not.
-        let allow =
-            move |host: &str, port: u16| matches!(port, 80 | 443) && is_reached(&network, host);
+        let allow = move |host: &str, port: u16| granted(&network, host, port);
         sandbox::proxy::serve(listener, Arc::new(allow))
     });
     let start = Instant::now();

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 
+use sandbox::proxy::Granted;
 use sandbox::{Network, PROXY, proxy};
 
 use crate::world::{World, output};
@@ -21,7 +22,8 @@ fn through_proxy(
     }
     let mut running = sandbox::start(&spec).unwrap();
     let listener = running.take_proxy().unwrap();
-    let reachings = proxy::serve(listener, Arc::new(move |host, _| host == granted));
+    let allow = move |host: &str, _| if host == granted { Granted::Named } else { Granted::No };
+    let reachings = proxy::serve(listener, Arc::new(allow));
     let outcome = running.wait().unwrap();
     (output(&outcome), reachings.all())
 }
@@ -62,12 +64,14 @@ fn only_granted_hosts_are_asked_for_and_this_machine_never() {
 
 #[test]
 fn a_proxy_passes_on_what_was_granted() {
-    // Outside of a sandbox and by an address that is no machine's own: the proxy's own work is looked at here.
-    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Outside of a sandbox: the proxy's own work is looked at here.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let reachings =
-        proxy::serve(listener, Arc::new(|host, port| host == "granted.test" && port == 443));
+    let allow = |host: &str, port| match (host, port) {
+        ("granted.test" | "168.63.129.16" | "169.254.169.254", 443) => Granted::Named,
+        _ => Granted::No,
+    };
+    let reachings = proxy::serve(listener, Arc::new(allow));
     let ask = |text: &str| {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
@@ -84,6 +88,10 @@ fn a_proxy_passes_on_what_was_granted() {
         ask("CONNECT granted.test:443 HTTP/1.1\r\nX: y\r\n\r\n").starts_with("HTTP/1.1 502"),
         "it is not there"
     );
-    assert_eq!(reachings.all().len(), 2);
-    drop(server);
+    // Services of clouds are not reached by whoever names them.
+    for address in ["168.63.129.16", "169.254.169.254"] {
+        let answer = ask(&format!("CONNECT {address}:443 HTTP/1.1\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 502") && answer.contains("never"), "{answer}");
+    }
+    assert_eq!(reachings.all().len(), 4);
 }
