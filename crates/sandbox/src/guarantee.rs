@@ -19,7 +19,7 @@ pub enum Guarantee {
     Signals,
     /// Nothing that it started outlives it.
     TreeKill,
-    /// Not even names, sizes and times of files that were not granted can be seen.
+    /// Not even names, sizes, times and link targets of files that were not granted can be seen.
     MetadataHidden,
     /// Temporary files are its own.
     PrivateTmp,

@@ -110,6 +110,24 @@ pub enum Tier {
     B,
 }
 
+impl Tier {
+    /// Returns what this kind of sandbox does not enforce or does otherwise, beyond the guarantees that it lacks.
+    pub fn limitations(self) -> &'static [&'static str] {
+        match self {
+            Self::A => &[],
+            Self::B => &[
+                "scripts can check whether any file exists and see its size, mode, owner and times (stat, access)",
+                "scripts can read the target of any symbolic link (readlink)",
+                "scripts can see which process ids are in use",
+                "chmod and utime succeed without changing anything; chown fails",
+                "extended attributes cannot be set, nor read by path (EOPNOTSUPP); inotify is not available (ENOSYS)",
+                "only ioctl requests on a list work, the rest fail with ENOTTY",
+                "the temporary folder has no size limit",
+            ],
+        }
+    }
+}
+
 impl Spec {
     /// Returns a program without any power but to read itself.
     pub fn new(program: impl Into<PathBuf>) -> Self {

@@ -3,11 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::Limits;
 
 const MOUNT: &str = "/sys/fs/cgroup";
+/// What the name of every group of a run begins with; its process and the time follow.
+const PREFIX: &str = "openskills-";
+/// How long the maker of a group may take to enter it. After that an empty one is nobody's, whatever has its maker's number now.
+const ENTERED: Duration = Duration::from_secs(60);
 
 /// The groups of a run; they are removed with it.
 #[derive(Debug, Default)]
@@ -79,9 +83,10 @@ impl Groups {
 
     fn enter_one(&mut self, base: &Path, settings: &[(&str, &str)]) -> io::Result<PathBuf> {
         // One of a process of the same number may be left from before.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        let folder = base.join(format!("openskills-{}-{now}", std::process::id()));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
+        let folder = base.join(format!("{PREFIX}{}-{}", std::process::id(), now.as_nanos()));
         fs::create_dir(&folder)?;
+        sweep(base, now);
         let entered = settings
             .iter()
             .try_for_each(|(name, value)| fs::write(folder.join(name), value))
@@ -107,8 +112,8 @@ impl Groups {
     }
 
     /// Returns the folders of the groups, for somebody outside of them to remove.
-    pub(super) fn folders(self) -> Vec<PathBuf> {
-        self.folders
+    pub(super) fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     /// Leaves the groups and removes them. The processes in them are gone.
@@ -117,6 +122,55 @@ impl Groups {
             let around = folder.parent().map(Path::to_owned).unwrap_or_default();
             let _ = fs::write(around.join("cgroup.procs"), "0");
             let _ = fs::remove_dir(&folder);
+        }
+    }
+}
+
+/// Removes groups of runs that were killed before they could. The kernel removes no group with a process in it, and every run is in its own: what
+/// can be removed is empty. One that was only just made, and is not entered yet, is known by its maker, which lives.
+fn sweep(base: &Path, now: Duration) {
+    let Ok(entries) = fs::read_dir(base) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        if name.to_str().and_then(made_by).is_some_and(|made| is_abandoned(made, now)) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// Returns the process that made a group, and when; `None` for a group that no run made.
+fn made_by(name: &str) -> Option<(u32, Duration)> {
+    let (process, nanoseconds) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    Some((process.parse().ok()?, Duration::from_nanos(nanoseconds.parse().ok()?)))
+}
+
+fn is_abandoned((process, made): (u32, Duration), now: Duration) -> bool {
+    let is_old = now.checked_sub(made).is_some_and(|age| age > ENTERED);
+    is_old || !Path::new("/proc").join(process.to_string()).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_of_runs_that_are_over_are_abandoned() {
+        let now = Duration::from_secs(1_000_000);
+        let own = std::process::id();
+        let is_abandoned = |name: &str| made_by(name).is_some_and(|made| is_abandoned(made, now));
+        let just_now = (now - Duration::from_secs(1)).as_nanos();
+        let long_ago = (now - Duration::from_secs(3600)).as_nanos();
+        // No process has that number: it is beyond what the kernel gives out.
+        assert!(is_abandoned(&format!("openskills-4194305-{just_now}")));
+        assert!(
+            is_abandoned(&format!("openskills-{own}-{long_ago}")),
+            "the number was given out again"
+        );
+        assert!(!is_abandoned(&format!("openskills-{own}-{just_now}")));
+        for name in
+            ["openskills", "openskills-", "openskills-1", "other-4194305-1", "openskills-x-1"]
+        {
+            assert!(!is_abandoned(name), "{name}");
         }
     }
 }

@@ -270,17 +270,8 @@ const OWN_WITH_MODE: &[(c_long, u32)] = &[];
 
 /// Calls that change modes and times.
 const METADATA: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_utimensat];
-/// Calls that change owners and attributes.
-const OWNERS: &[c_long] = &[
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-];
+/// Calls that change owners.
+const OWNERS: &[c_long] = &[libc::SYS_fchown, libc::SYS_fchownat];
 #[cfg(target_arch = "x86_64")]
 const OWN_METADATA: &[c_long] =
     &[libc::SYS_chmod, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
@@ -290,6 +281,51 @@ const OWN_OWNERS: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
 const OWN_METADATA: &[c_long] = &[];
 #[cfg(target_arch = "aarch64")]
 const OWN_OWNERS: &[c_long] = &[];
+
+/// Calls that change attributes, or read them by path. Landlock does not hold them; what is read by a descriptor was opened, and that it holds.
+const ATTRIBUTES: &[c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+];
+/// Calls that tell who opens, reads or writes files elsewhere, by path. Landlock does not hold them either.
+const WATCHES: &[c_long] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
+#[cfg(target_arch = "x86_64")]
+const OWN_WATCHES: &[c_long] = &[libc::SYS_inotify_init];
+#[cfg(target_arch = "aarch64")]
+const OWN_WATCHES: &[c_long] = &[];
+
+/// What may be asked of a descriptor without a view of its own: about terminals and pipes, and what only reads. Others change a file that was
+/// opened for reading alone (its flags, its project, its subvolumes), which Landlock holds for devices only.
+const QUESTIONS: &[u32] = &[
+    libc::TCGETS as u32,
+    libc::TCSETS as u32,
+    libc::TCSETSW as u32,
+    libc::TCSETSF as u32,
+    libc::TCGETS2 as u32,
+    libc::TIOCGWINSZ as u32,
+    libc::TIOCGPGRP as u32,
+    libc::TIOCSPGRP as u32,
+    libc::TIOCGSID as u32,
+    libc::FIONREAD as u32,
+    libc::FIONBIO as u32,
+    libc::FIOCLEX as u32,
+    libc::FIONCLEX as u32,
+    // FICLONE and FICLONERANGE: both files are open, and the one that is written is open for that.
+    0x4004_9409,
+    0x4020_940d,
+    // FS_IOC_FIEMAP, FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR.
+    0xc020_660b,
+    0x8008_6601,
+    0x801c_581f,
+];
 
 /// Calls about a process, and which argument says which: 0 is the caller itself.
 const ABOUT_ITSELF: &[(c_long, u32)] = &[
@@ -438,14 +474,15 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
     ));
     // clone3: its flags are in memory, which a filter cannot see; programs fall back to clone.
     code.extend(when(libc::SYS_clone3, vec![ret(errno(libc::ENOSYS))]));
-    // ioctl: nothing is typed into a terminal.
+    code.extend(when(libc::SYS_ioctl, questions(sockets)));
+    // fcntl: nobody waits for a script to let go of a file, nor is told what happens in a folder.
     code.extend(when(
-        libc::SYS_ioctl,
+        libc::SYS_fcntl,
         vec![
             load(at_argument(1)),
-            jump(BPF_JEQ, libc::TIOCSTI as u32, 1, 0),
-            jump(BPF_JEQ, libc::TIOCLINUX as u32, 0, 1),
-            ret(errno(libc::EPERM)),
+            jump(BPF_JEQ, libc::F_SETLEASE as u32, 1, 0),
+            jump(BPF_JEQ, libc::F_NOTIFY as u32, 0, 1),
+            ret(errno(libc::EINVAL)),
             ret(ALLOW),
         ],
     ));
@@ -497,17 +534,44 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
     code
 }
 
+/// What may be asked of a descriptor.
+fn questions(sockets: Sockets) -> Vec<sock_filter> {
+    let mut code = vec![load(at_argument(1))];
+    if sockets == Sockets::None {
+        let known = QUESTIONS.iter().flat_map(|nr| [jump(BPF_JEQ, *nr, 0, 1), ret(ALLOW)]);
+        code.extend(known);
+        // As if the file did not know of it, which programs expect.
+        code.push(ret(errno(libc::ENOTTY)));
+    } else {
+        // Nothing is typed into a terminal.
+        code.extend([
+            jump(BPF_JEQ, libc::TIOCSTI as u32, 1, 0),
+            jump(BPF_JEQ, libc::TIOCLINUX as u32, 0, 1),
+            ret(errno(libc::EPERM)),
+            ret(ALLOW),
+        ]);
+    }
+    code
+}
+
 /// Modes, times, owners and attributes of files.
 fn about_files(sockets: Sockets) -> Vec<sock_filter> {
     let mut code = Vec::new();
     // Without a view of its own the files of the user are all there, and Landlock does not hold modes, times, owners and attributes.
-    // Modes and times are left as they are, which few programs mind; the rest is refused.
+    // Modes and times are left as they are, which few programs mind; owners are refused.
     if sockets == Sockets::None {
         for number in METADATA.iter().chain(OWN_METADATA) {
             code.extend(when(*number, vec![ret(errno(0))]));
         }
         for number in OWNERS.iter().chain(OWN_OWNERS) {
             code.extend(when(*number, vec![ret(errno(libc::EPERM))]));
+        }
+        // As on a file system without attributes, and a kernel without watches: programs do without.
+        for number in ATTRIBUTES {
+            code.extend(when(*number, vec![ret(errno(libc::EOPNOTSUPP))]));
+        }
+        for number in WATCHES.iter().chain(OWN_WATCHES) {
+            code.extend(when(*number, vec![ret(errno(libc::ENOSYS))]));
         }
     }
     // No file becomes one that runs as its owner.

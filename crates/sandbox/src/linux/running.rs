@@ -153,7 +153,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
 impl Running {
     /// Waits until the program runs, or is known not to.
     fn hear_of_start(&mut self, spec: &Spec) -> Result<(), SandboxError> {
-        match receive(&self.status).map_err(setup("cannot hear from the stage"))? {
+        match self.hear_after_groups()? {
             Some((Report::Started { enforced, layers, proxy_port }, fds)) => {
                 let mut fds = fds.into_iter();
                 self.enforced = enforced;
@@ -176,6 +176,18 @@ impl Running {
             Some(_) | None => {
                 let source = io::Error::other("it ended without a word");
                 Err(setup("the stage failed")(source))
+            }
+        }
+    }
+
+    /// Returns the first report after the one about groups, which are removed with the run however it ends.
+    fn hear_after_groups(&mut self) -> Result<Option<(Report, Vec<OwnedFd>)>, SandboxError> {
+        loop {
+            match receive(&self.status).map_err(setup("cannot hear from the stage"))? {
+                Some((Report::LeftBehind(folders), _)) => self.left.extend(
+                    folders.into_iter().map(|folder| PathBuf::from(OsString::from_vec(folder))),
+                ),
+                other => return Ok(other),
             }
         }
     }
@@ -210,10 +222,7 @@ impl Running {
                 Report::TriedMore(more) => more_violations = more,
                 // Why the supervisor ended it counts more than how it then ended.
                 Report::Ended(how) => ended = Some(how),
-                Report::LeftBehind(folders) => self.left.extend(
-                    folders.into_iter().map(|folder| PathBuf::from(OsString::from_vec(folder))),
-                ),
-                Report::Failed(_) | Report::Started { .. } => {}
+                Report::Failed(_) | Report::Started { .. } | Report::LeftBehind(_) => {}
             }
         }
         let duration = self.started.elapsed();
@@ -261,9 +270,20 @@ impl Running {
         if let Some(stage) = self.stage.take() {
             let _ = rustix::io::retry_on_intr(|| waitpid(Some(stage), WaitOptions::empty()));
             for folder in self.left.drain(..) {
-                let _ = std::fs::remove_dir(folder);
+                remove_group(&folder);
             }
         }
+    }
+}
+
+/// Removes a group. Where the stage was killed its processes may still be ending; what cannot be removed the next run removes.
+fn remove_group(folder: &Path) {
+    let last = Instant::now() + Duration::from_millis(200);
+    while let Err(error) = std::fs::remove_dir(folder)
+        && error.kind() == io::ErrorKind::ResourceBusy
+        && Instant::now() < last
+    {
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -51,6 +51,14 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
     sys::close_from(kept + 1).map_err(setup("cannot close what is inherited"))?;
     let is_root = rustix::process::geteuid().is_root();
     let groups = Groups::enter(&spec.limits);
+    // Said before anything can go wrong: whoever is left removes them.
+    let folders =
+        groups.folders().iter().map(|folder| folder.as_os_str().as_encoded_bytes().to_vec());
+    let left = Report::LeftBehind(folders.collect());
+    if let Err(error) = send(status, &left, &[]) {
+        groups.remove();
+        return Err(setup("cannot report")(error));
+    }
     let watched = Watched { spec: &spec, status, lifeline, start };
     let known = Known {
         spec: &spec,
@@ -64,22 +72,11 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
         Tier::B => tier_b::run(&watched, &known),
     };
     let is_memory = groups.ran_out_of_memory();
-    let ended = match ended {
-        // Nobody is there to remove what is left.
-        Ok(Some(Ended::Cancelled)) | Err(_) => {
-            groups.remove();
-            ended?
-        }
-        Ok(ended) => {
-            let folders = groups
-                .folders()
-                .into_iter()
-                .map(|folder| folder.into_os_string().into_encoded_bytes());
-            let left = Report::LeftBehind(folders.collect());
-            send(status, &left, &[]).map_err(setup("cannot report"))?;
-            ended
-        }
-    };
+    // Nobody may be there to remove what is left.
+    if matches!(ended, Ok(Some(Ended::Cancelled)) | Err(_)) {
+        groups.remove();
+    }
+    let ended = ended?;
     // What memory ended may look like any other end.
     let ended = if is_memory { Some(Ended::Memory) } else { ended };
     if let Some(ended) = ended {

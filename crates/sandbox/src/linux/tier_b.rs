@@ -1,7 +1,8 @@
 //! The weaker kind of sandbox, for machines without user namespaces: Landlock and seccomp alone.
 //!
-//! The program sees the machine's own files and processes, as far as names, sizes and times go, and nothing of what is in them. Sockets of
-//! any kind are not let, since below the ninth version Landlock does not hold those with a path.
+//! The program sees the machine's own files and processes, as far as names, sizes, times and targets of links go, and nothing of what is in
+//! them. What else Landlock does not hold (attributes, watches, leases, most of `ioctl`) the filter closes; [`crate::Tier::limitations`] names
+//! what is left. Sockets of any kind are not let, since below the ninth version Landlock does not hold those with a path.
 
 use std::ffi::OsString;
 use std::fs;

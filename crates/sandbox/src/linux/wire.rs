@@ -42,7 +42,7 @@ pub(super) enum Report {
     Tried(Violation),
     /// How many more of those there were.
     TriedMore(u64),
-    /// Folders that can be removed when the stage has ended: to leave them first would take longer than the run.
+    /// Folders of groups, to be removed when the stage has ended: for it to leave them first would take longer than the run. It comes first.
     LeftBehind(Vec<Vec<u8>>),
     /// It is over.
     Ended(Ended),

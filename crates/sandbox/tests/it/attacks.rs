@@ -14,7 +14,7 @@ use crate::world::{CANARY, World, output};
 const BOTH: [Tier; 2] = [Tier::A, Tier::B];
 
 /// Tries to see the canary: without a sandbox it is seen, with one it is not.
-fn cannot_read(world: &World, script: &str) {
+pub(crate) fn cannot_read(world: &World, script: &str) {
     let seen = world.free(script);
     assert!(seen.contains(CANARY), "the attack does not even work: {script}: {seen}");
     for tier in BOTH {

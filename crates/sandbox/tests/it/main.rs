@@ -6,6 +6,8 @@
 mod attacks;
 mod bounds;
 mod commits;
+mod groups;
+mod metadata;
 mod must_work;
 mod network;
 mod world;

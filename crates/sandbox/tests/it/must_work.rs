@@ -94,3 +94,17 @@ fn codes_input_and_odd_output_come_through() {
     let outcome = run(&spec);
     assert_eq!(outcome.stdout.total, 1 << 20, "{}", output(&outcome).len());
 }
+
+#[test]
+fn the_weaker_sandbox_breaks_no_ordinary_program() {
+    let world = World::new();
+    world.write("work/data.txt", "one\ntwo\n");
+    std::os::unix::fs::symlink("data.txt", world.path("work/link")).unwrap();
+    // What looks for attributes, watches, flags and targets of links, and does without.
+    let script = "set -e; cp -a data.txt copy; cp --reflink=auto data.txt again; mv again moved; ls -la > list; readlink link; realpath -e link > real; \
+                  tar cf all.tar data.txt link; tar tf all.tar; sed -i s/one/1/ copy; cat copy; sort -o copy copy; wc -l < copy; \
+                  python3 -c \"import os, shutil, tempfile; shutil.copy2('data.txt', 'second'); shutil.copytree('.', tempfile.mkdtemp() + '/t', symlinks=True); print(os.path.basename(os.path.realpath('link')), os.isatty(0))\"; \
+                  git init -q . && git add data.txt link && git status --short | head -2";
+    let seen = good(&world.held(Tier::B, script));
+    assert_eq!(seen, "data.txt\ndata.txt\nlink\n1\ntwo\n2\ndata.txt False\nA  data.txt\nA  link\n");
+}
