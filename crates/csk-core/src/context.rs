@@ -1,8 +1,8 @@
 //! What of a snapshot goes into a project: instructions and material, no development files.
 
-use skill::{Manifest, SKILL_FILE};
+use skill::{FileNameError, Manifest, SKILL_FILE};
 
-use crate::snapshot::{File, FileKind, Snapshot, stray_link};
+use crate::snapshot::{File, FileKind, Snapshot, check_names, stray_link};
 
 /// Folders that are copied.
 const INCLUDED: &[&str] =
@@ -35,6 +35,9 @@ pub enum ContextError {
     /// There is no SKILL.md.
     #[error("there is no SKILL.md in the snapshot")]
     NoSkillFile,
+    /// A name is one that no skill may have.
+    #[error(transparent)]
+    Name(#[from] FileNameError),
     /// A link of the context leads to something that is not part of it.
     #[error("the link {link} -> {target} leads to a file that is not installed")]
     Link {
@@ -64,6 +67,7 @@ pub fn context(
         included && !is_runtime(file) && !file.path.parts().any(is_excluded)
     };
     let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
+    check_names(&files)?;
     if let Some(link) = stray_link(&files) {
         let target = link.text().unwrap_or_default();
         return Err(ContextError::Link { link: link.path.to_string(), target });
@@ -154,6 +158,30 @@ mod tests {
             let in_context = !text.contains("[\"references\"]");
             assert_eq!(paths(&files).contains("references/x"), in_context, "{path} {text}");
         }
+    }
+
+    /// What a package may not hold, an install does not bring either.
+    #[test]
+    fn one_rule_holds_for_names_in_packages_and_in_installs() {
+        for names in [
+            &["references/.GIT/config"][..],
+            &["references/.git./config"],
+            &["references/git~1/config"],
+            &["references/.g\u{200d}it/config"],
+            &["references/HEAD", "references/objects/x", "references/refs/y"],
+            &["assets/repo/head", "assets/repo/Objects/x", "assets/repo/Refs/y"],
+            &["references/commondir"],
+            &["references/a.md", "references/A.md"],
+            &["references/aux.md"],
+            &["references/x/.csk-install.json"],
+        ] {
+            let files: Vec<(&str, &str)> =
+                names.iter().map(|name| (*name, "")).chain([("SKILL.md", "")]).collect();
+            assert!(paths(&files).contains("is not allowed in a skill"), "{}", paths(&files));
+        }
+        // What is not installed is nobody's business.
+        let files = [("SKILL.md", ""), ("src/HEAD", ""), ("src/objects/x", ""), ("src/refs/y", "")];
+        assert_eq!(paths(&files), "SKILL.md");
     }
 
     #[test]

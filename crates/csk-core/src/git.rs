@@ -1,22 +1,25 @@
-//! The `git` program, for what needs the user's credentials, and for its rules of ignoring.
+//! The `git` program, for what needs the user's credentials. It never runs in a project: see [`crate::checkout`].
+//!
+//! It is started in the root folder, which is in nobody's repository, and works on the folder that it is told. In a
+//! repository that exists already, it runs only where [`GitDir::checked`] has seen every setting.
 
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufReader, Read, Write};
-use std::process::{Command, Output, Stdio};
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use skill_fs::AbsPath;
 
+use crate::Running;
+use crate::git_config::GitDir;
 use crate::url::{LocalSources, check_url};
-use crate::{Running, Silent};
 
 /// How long a clone or a fetch may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// How long git may take to tell a setting.
-const SETTING_LIMIT: Duration = Duration::from_secs(10);
 /// How often a running git is looked at.
 const PAUSE: Duration = Duration::from_millis(5);
 /// How long the last words of a git that failed are waited for.
@@ -38,6 +41,16 @@ pub enum GitError {
     /// It took too long.
     #[error("git did not finish within {0} seconds")]
     TimedOut(u64),
+    /// A setting of the repository itself could start a program.
+    #[error(
+        "the repository {path} sets `{key}` in its own configuration; csk runs git only where no setting can start a program: move it to your ~/.gitconfig, or unset it"
+    )]
+    Setting {
+        /// The repository's data.
+        path: String,
+        /// The setting.
+        key: String,
+    },
     /// Another csk works on the same repository.
     #[error("{0}")]
     Busy(String),
@@ -67,30 +80,37 @@ const REDIRECTING: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Returns git, with its messages in English and nothing that leads it elsewhere.
-fn plain_git() -> Command {
+/// Settings that hold in every git that csk starts, whatever a repository says: no hook, no monitor, no other transport,
+/// and no repository but the one that is named.
+const OWN_SETTINGS: [&str; 5] = [
+    "safe.bareRepository=explicit",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
+];
+
+/// Returns git, with its messages in English and nothing that leads it elsewhere, in the root folder of the file system
+/// that `place` is on: no repository of anybody's is around it.
+fn plain_git(place: &AbsPath) -> Command {
     let mut git = Command::new("git");
     for name in REDIRECTING {
         git.env_remove(name);
     }
     git.env("LC_ALL", "C").stdin(Stdio::null());
-    git
-}
-
-/// Returns git for the work tree that `path` is in.
-pub(crate) fn git_around(path: &AbsPath) -> Command {
-    let mut git = plain_git();
-    git.arg("-C").arg(path.as_path());
-    git
-}
-
-/// Returns git for the repository at `path`, and never for one around it.
-pub(crate) fn git_at(path: &AbsPath) -> Command {
-    let mut git = git_around(path);
-    if let Some(parent) = path.parent() {
-        git.env("GIT_CEILING_DIRECTORIES", parent.as_path());
+    git.current_dir(place.as_path().ancestors().last().unwrap_or(Path::new("/")));
+    for setting in OWN_SETTINGS {
+        git.args(["-c", setting]);
     }
     git
+}
+
+/// Returns git for the repository at `path`, whose settings are all known to start nothing.
+pub(crate) fn git_at(path: &AbsPath) -> Result<Command, GitError> {
+    let git_dir = GitDir::of(path)?;
+    let mut git = plain_git(path);
+    git.arg("--git-dir").arg(git_dir.checked()?);
+    Ok(git)
 }
 
 /// Clones `url` to `target`, which must not exist.
@@ -101,12 +121,13 @@ pub fn clone(
     running: &dyn Running,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
-    let mut git = network(plain_git(), local);
+    let here = std::env::current_dir().map_err(|error| GitError::NotRun(error.to_string()))?;
+    let mut git = network(plain_git(target), local);
     // Nothing is checked out: no hook, filter or attribute ever sees a file of a stranger.
     git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
     // Whatever the user calls remotes.
     git.args(["--origin", "origin"]);
-    git.args(["--", url]).arg(target.as_path());
+    git.args(["--", &from(&here, url)]).arg(target.as_path());
     git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
     run(git, running, TIME_LIMIT).map(|_| ())
 }
@@ -115,9 +136,11 @@ pub fn clone(
 /// whatever attributes say.
 pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
     let run = |arguments: &[&str]| {
-        let mut git = git_at(folder);
-        // As it is, whatever the user has set; nobody's hooks run.
-        git.args(["-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null"]);
+        let mut git = plain_git(folder);
+        git.arg("--git-dir").arg(folder.join(".git").as_path());
+        git.arg("--work-tree").arg(folder.as_path());
+        // As it is, whatever the user has set.
+        git.args(["-c", "core.autocrlf=false"]);
         git.args(["-c", "core.attributesFile=/dev/null", "-c", "core.safecrlf=false"]);
         git.args(["-c", "commit.gpgsign=false", "-c", "core.fileMode=true"]);
         git.args(["-c", "user.name=csk", "-c", "user.email=csk@localhost"]).args(arguments);
@@ -143,39 +166,19 @@ const AS_IT_IS: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
 
 /// Returns the URL that a repository is fetched from; none if it has no `origin`.
 pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
-    let failed = |output: &Output| {
-        GitError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-    };
-    // Asked first, since reading a setting works in a folder that git refuses. What is no file may keep git waiting.
-    let mut git = git_at(repository);
-    git.args(["rev-parse", "--git-dir"]).stdout(Stdio::null()).stderr(Stdio::piped());
-    run(git, &Silent, SETTING_LIMIT)?;
-    let run = |arguments: &[&str]| {
-        let output = git_at(repository).args(arguments).output();
-        output.map_err(|error| GitError::NotRun(error.to_string()))
-    };
-    let output = run(&["config", "--get-all", "remote.origin.url"])?;
-    match output.status.code() {
-        Some(0) => {
-            // Of several the first is fetched from; what comes after it is for pushing.
-            let urls = String::from_utf8_lossy(&output.stdout).into_owned();
-            let url = urls.lines().next().unwrap_or_default().trim().to_owned();
-            Ok(Some(url).filter(|url| !url.is_empty()))
-        }
-        Some(1) => Ok(None),
-        _ => Err(failed(&output)),
-    }
+    GitDir::of(repository)?.origin()
 }
 
-/// Returns the URL that git makes of a repository's `origin`, by the rules of the user's for writing addresses shorter.
-pub(crate) fn expanded_origin(repository: &AbsPath) -> Option<String> {
-    let output = git_at(repository).args(["remote", "get-url", "origin"]).output().ok()?;
+/// Returns the URL that git makes of another, by the rules of the user's for writing addresses shorter.
+pub(crate) fn expanded_url(place: &AbsPath, url: &str) -> Option<String> {
+    let mut git = plain_git(place);
+    let output = git.args(["ls-remote", "--get-url", "--", url]).output().ok()?;
     let url = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
     Some(url).filter(|url| output.status.success() && !url.is_empty())
 }
 
-/// Fetches branches and tags from `origin`, which is at `url`. Tags move with it; those that only this
-/// repository has stay.
+/// Fetches branches and tags of the origin, which is at `url`. Tags move with it; those that only this
+/// repository has stay. The remote is given by its URL, so that nothing that is set for one counts.
 pub fn fetch(
     repository: &AbsPath,
     url: &str,
@@ -183,10 +186,11 @@ pub fn fetch(
     running: &dyn Running,
 ) -> Result<(), GitError> {
     check_url(url, local)?;
-    let mut git = network(git_at(repository), local);
+    let mut git = network(git_at(repository)?, local);
     git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
     // Named by an option and not by a reference, tags are not pruned.
-    git.args(["--tags", "--force", "--prune", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
+    git.args(["--tags", "--force", "--prune", "--", &from(repository.as_path(), url)]);
+    git.arg("+refs/heads/*:refs/remotes/origin/*");
     run(git, running, TIME_LIMIT).map(|_| ())
 }
 
@@ -198,8 +202,9 @@ pub fn remote_refs(
     running: &dyn Running,
 ) -> Result<BTreeMap<String, String>, GitError> {
     check_url(url, local)?;
-    let mut git = network(git_at(repository), local);
-    git.args(["ls-remote", "--quiet", "--heads", "--tags", "origin"]).stdout(Stdio::piped());
+    let mut git = network(git_at(repository)?, local);
+    git.args(["ls-remote", "--quiet", "--heads", "--tags", "--"]);
+    git.arg(from(repository.as_path(), url)).stdout(Stdio::piped());
     let told = run(git, running, TIME_LIMIT)?;
     let mut refs = BTreeMap::new();
     for line in String::from_utf8_lossy(&told).lines() {
@@ -210,6 +215,12 @@ pub fn remote_refs(
     Ok(refs)
 }
 
+/// Returns a URL for a git that stands elsewhere: a path is seen from `folder`.
+fn from(folder: &Path, url: &str) -> String {
+    let is_relative = url.starts_with("./") || url.starts_with("../");
+    if is_relative { folder.join(url).display().to_string() } else { url.to_owned() }
+}
+
 /// What a fetch did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fetched {
@@ -217,75 +228,6 @@ pub enum Fetched {
     Done,
     /// There is nowhere to fetch from.
     NoRemote,
-}
-
-/// Returns those of `paths` that git would not ignore in the work tree at `root`; none outside a work tree.
-pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitError> {
-    let failed = |error: std::io::Error| GitError::NotRun(error.to_string());
-    let mut git = git_around(root);
-    git.args(["check-ignore", "--no-index", "-z", "--stdin"]);
-    let mut child = git
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let input = paths.iter().fold(String::new(), |all, path| all + path + "\0");
-    // Outside a repository git ends before it has read anything; how it ended says more than the pipe.
-    match child.stdin.take().expect("it is piped").write_all(input.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(error)),
-        _ => {}
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    match output.status.code() {
-        Some(0 | 1) => {
-            let out = String::from_utf8_lossy(&output.stdout);
-            let ignored: BTreeSet<&str> = out.split('\0').collect();
-            Ok(paths.iter().filter(|path| !ignored.contains(&path.as_str())).cloned().collect())
-        }
-        _ if String::from_utf8_lossy(&output.stderr).contains("not a git repository") => {
-            Ok(Vec::new())
-        }
-        _ => Err(GitError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-    }
-}
-
-/// Returns true if `root` is in a work tree.
-pub fn work_tree(root: &AbsPath) -> Result<bool, GitError> {
-    exclude_file(root).map(|file| file.is_some())
-}
-
-/// Returns the file of ignore rules that is this machine's alone; none outside a work tree.
-pub fn exclude_file(root: &AbsPath) -> Result<Option<AbsPath>, GitError> {
-    let mut git = git_around(root);
-    git.args(["rev-parse", "--git-path", "info/exclude"]);
-    let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
-    if output.status.success() {
-        return Ok(Some(root.join(String::from_utf8_lossy(&output.stdout).trim_end())));
-    }
-    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if words.contains("not a git repository") { Ok(None) } else { Err(GitError::Failed(words)) }
-}
-
-/// Returns the first entry at or below `folder` that git has in the work tree at `root`, or a submodule that would
-/// bring it; none outside a work tree.
-pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
-    let top = folder.split('/').next().unwrap_or(folder);
-    let mut git = git_around(root);
-    git.args(["ls-files", "-z", "--", top]);
-    let output = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        return match words.contains("not a git repository") {
-            true => Ok(None),
-            false => Err(GitError::Failed(words.trim().to_owned())),
-        };
-    }
-    let names = String::from_utf8_lossy(&output.stdout);
-    // A name that is a folder on the way is a submodule, or a link.
-    let below = format!("{folder}/");
-    let brings = |name: &&str| name.starts_with(&below) || below.starts_with(&format!("{name}/"));
-    Ok(names.split('\0').filter(|name| !name.is_empty()).find(brings).map(str::to_owned))
 }
 
 /// Sets git up never to ask and to use no transport but the allowed ones.
@@ -382,6 +324,7 @@ fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Silent;
 
     /// As a hung ssh does: the child of git holds the pipe after git was killed.
     #[test]

@@ -5,11 +5,13 @@
 
 mod agents;
 pub mod audit;
+mod checkout;
 mod config;
 mod context;
 mod env_files;
 mod foreign;
 mod git;
+mod git_config;
 pub mod install;
 mod layers;
 mod ledger;
@@ -33,14 +35,12 @@ mod url;
 mod which;
 
 pub use agents::{Agent, Agents};
+pub use checkout::{ExcludeFile, exclude_file, not_ignored, work_tree};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{ContextError, context};
 pub use env_files::{Scope, env_ps1, env_sh};
 pub use foreign::{ForeignOrigin, ForeignSkill, long_source_name, read_foreign_lock, source_name};
-pub use git::{
-    Fetched, GitError, TIME_LIMIT, clone, exclude_file, fetch, make_repository, not_ignored,
-    origin, remote_refs, work_tree,
-};
+pub use git::{Fetched, GitError, TIME_LIMIT, clone, fetch, make_repository, origin, remote_refs};
 pub use layers::{LOCKABLE, SystemConfig};
 pub use ledger::Ledger;
 pub use locale::{LocaleError, Rendered, render};

@@ -148,7 +148,7 @@ impl Object {
 
     /// Reads an object of a pack, with small windows, so that git holds little of it as well.
     fn cat_file(&self, take: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), SourceError> {
-        let mut git = git_at(&self.repository);
+        let mut git = git_at(&self.repository).map_err(|error| self.broken(&error))?;
         for setting in
             ["core.bigFileThreshold=1m", "core.packedGitWindowSize=1m", "core.packedGitLimit=8m"]
         {

@@ -14,7 +14,7 @@ use gix::hash::ObjectId;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRefIter, FindExt, Kind, TreeRefIter};
 use gix::odb::HeaderExt;
-use skill::{RelPath, nearest};
+use skill::{RelPath, is_git_folder, nearest};
 use skill_fs::AbsPath;
 
 use crate::object::{Large, Loose, Object};
@@ -113,6 +113,11 @@ impl Objects {
                         path: self.repository.to_string(),
                         entry: text,
                     });
+                }
+                // Git itself checks no such name out.
+                if is_git_folder(name) {
+                    let why = "a skill cannot contain a git repository";
+                    return Err(self.bad_name(text.as_bytes(), why));
                 }
                 if text.matches('/').count() >= MAX_DEPTH {
                     let what =

@@ -1,6 +1,6 @@
 //! Which project a folder belongs to, and what its working copy is called.
 
-#![expect(clippy::disallowed_methods, reason = "the edge to the file system and git")]
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use sha1::{Digest as _, Sha1};
 use skill::Identifier;
 use skill_fs::AbsPath;
 
-use crate::git::git_around;
+use crate::checkout::branch;
 use crate::{DEFAULT_PATTERN, SKILLFILE};
 
 /// Branches that a whole team shares.
@@ -71,14 +71,6 @@ fn task_id(branch: &str, pattern: &str) -> Option<String> {
     let pattern = regex::RegexBuilder::new(pattern).case_insensitive(true).build().ok()?;
     let found = pattern.captures(branch)?;
     Some(found.get(1).or_else(|| found.get(0))?.as_str().to_lowercase())
-}
-
-fn branch(root: &AbsPath) -> Option<String> {
-    let mut git = git_around(root);
-    git.args(["symbolic-ref", "--quiet", "--short", "HEAD"]);
-    let output = git.output().ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        .filter(|branch| !branch.is_empty())
 }
 
 fn path_hash(root: &AbsPath) -> String {

@@ -70,38 +70,6 @@ pub(crate) fn plain_objects(repository: &AbsPath) -> Option<PathBuf> {
     (is_usual && has_folder("refs") && has_folder("objects")).then(|| git.join("objects"))
 }
 
-/// Returns where a plain repository is fetched from, if git's own file says it plainly; none if it must be asked.
-pub(crate) fn plain_origin(repository: &AbsPath) -> Option<Option<String>> {
-    let config = settings(&plain(repository)?)?;
-    let lower = config.to_ascii_lowercase();
-    if lower.contains("[include") || lower.contains("insteadof") {
-        return None;
-    }
-    let mut is_origin = false;
-    let mut found = None;
-    for line in config.lines().map(str::trim) {
-        if line.starts_with('[') {
-            is_origin = line == r#"[remote "origin"]"#;
-            let is_remote = line.to_ascii_lowercase().starts_with("[remote");
-            let is_usual =
-                line.strip_prefix("[remote \"").and_then(|name| name.strip_suffix("\"]"));
-            let is_usual = is_usual.is_some_and(|name| !name.contains(['"', ']', '\\']));
-            // A setting may stand behind the name of its section, and a section be written otherwise: git is asked then.
-            if line.find(']') != Some(line.len() - 1) || (is_remote && !is_usual) {
-                return None;
-            }
-        } else if let Some((key, url)) = line.split_once('=').filter(|_| is_origin)
-            && key.trim().eq_ignore_ascii_case("url")
-        {
-            let is_plain = !url.contains(['"', '\\', '#', ';']);
-            if !is_plain || found.replace(url.trim().to_owned()).is_some() {
-                return None;
-            }
-        }
-    }
-    Some(found.filter(|url| !url.is_empty()))
-}
-
 /// Returns true if an object is a commit by itself; one in a pack is not looked for.
 fn is_loose_commit(git: &Path, id: &str) -> bool {
     let Some((start, rest)) = id.split_at_checked(2) else { return false };

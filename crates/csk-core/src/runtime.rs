@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use skill::{
-    Command, CommandKind, Diagnostic, Identifier, LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest,
-    RelPath, Severity,
+    Command, CommandKind, Diagnostic, FileNameError, Identifier, LEGACY_MANIFEST_FILE,
+    MANIFEST_FILE, Manifest, RelPath, Severity,
 };
 
-use crate::snapshot::{Content, File, FileKind, Snapshot, is_there, stray_link};
+use crate::snapshot::{Content, File, FileKind, Snapshot, check_names, is_there, stray_link};
 
 /// For which system commands are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,9 @@ pub enum RuntimeError {
         /// What is missing.
         key: &'static str,
     },
+    /// A name is one that no skill may have.
+    #[error(transparent)]
+    Name(#[from] FileNameError),
     /// A link of the runtime leads to something that is not part of it.
     #[error("the link {link} -> {target} leads out of the runtime roots")]
     Link {
@@ -156,6 +159,7 @@ pub fn runtime(
         let caches = python_caches(&files);
         files.extend(caches);
         files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        check_names(&files)?;
         if let Some(link) = stray_link(&files) {
             let target = link.text().unwrap_or_default();
             return Err(RuntimeError::Link { link: link.path.to_string(), target });

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use skill::{BundleHasher, ContentHasher, Digest, EntryKind, RelPath, TreeEntry};
+use skill::{
+    BundleHasher, ContentHasher, Digest, EntryKind, FileNameError, FileNames, RelPath, TreeEntry,
+};
 
 use crate::SourceError;
 use crate::object::Large;
@@ -174,6 +176,15 @@ pub(crate) fn stray_link(files: &[File]) -> Option<&File> {
     let leads_astray =
         |link: &&File| links.follow(&link.path).is_none_or(|path| !is_there(files, &path));
     files.iter().filter(|file| file.kind == FileKind::Link).find(leads_astray)
+}
+
+/// Refuses names that no package may have either: an installed skill is read on every system, and by git.
+pub(crate) fn check_names(files: &[File]) -> Result<(), FileNameError> {
+    let mut names = FileNames::default();
+    for file in files {
+        names.file(&file.path)?;
+    }
+    names.finish()
 }
 
 fn find<'a>(files: &'a [File], path: &str) -> Option<&'a File> {

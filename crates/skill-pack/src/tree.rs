@@ -1,9 +1,6 @@
 //! The names in an archive: each must be one that every system reads alike, and none may be in the way of another.
 
-use std::collections::BTreeMap;
-
-use skill::{LEDGER_FILE, MARKER_FILE, RelPath, is_ignorable, is_unsafe_to_show};
-use unicode_normalization::UnicodeNormalization;
+use skill::{FileNameError, FileNames, RelPath};
 
 use crate::{PackError, Package, PackedFile};
 
@@ -13,28 +10,14 @@ pub const MAX_FILES: usize = 10_000;
 pub const MAX_BYTES: u64 = 128 << 20;
 /// The most bytes of one file.
 pub const MAX_FILE: u64 = 64 << 20;
-/// The most folders that a file may be below.
-const MAX_DEPTH: usize = 32;
-/// The longest name of one part: what file systems take.
-const MAX_PART: usize = 255;
 
 /// Files and folders as they come out of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     files: Vec<PackedFile>,
-    /// Every name as the least careful system sees it, with how it is written and what it is.
-    seen: BTreeMap<String, (String, What)>,
+    names: FileNames,
     bytes: u64,
     entries: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    File,
-    /// One that stands in the archive itself.
-    Folder,
-    /// One that is only part of another's name.
-    Around,
 }
 
 impl Tree {
@@ -44,7 +27,8 @@ impl Tree {
         name: &str,
         (executable, bytes): (bool, Vec<u8>),
     ) -> Result<(), PackError> {
-        let path = self.enter(name, What::File)?;
+        let path = self.path(name)?;
+        self.names.file(&path).map_err(wrong)?;
         let size = bytes.len() as u64;
         if size > MAX_FILE {
             return Err(PackError::Limit {
@@ -65,68 +49,25 @@ impl Tree {
     /// Adds a folder.
     pub(crate) fn folder(&mut self, name: &str) -> Result<(), PackError> {
         let plain = name.trim_end_matches('/');
-        self.enter(if plain.is_empty() { name } else { plain }, What::Folder).map(|_| ())
+        let path = self.path(if plain.is_empty() { name } else { plain })?;
+        self.names.folder(&path).map_err(wrong)
     }
 
-    fn enter(&mut self, name: &str, what: What) -> Result<RelPath, PackError> {
-        let wrong = |why: String| PackError::Name { name: name.to_owned(), why };
+    /// Counts an entry and reads its name.
+    fn path(&mut self, name: &str) -> Result<RelPath, PackError> {
         self.entries += 1;
         if self.entries > MAX_FILES {
             let found = self.entries as u64;
             return Err(PackError::Limit { what: "entries", found, limit: MAX_FILES as u64 });
         }
-        let path = RelPath::new(name).map_err(|error| wrong(error.to_string()))?;
-        if let Some(why) = path.parts().find_map(unusable) {
-            return Err(wrong(why));
-        }
-        if path.parts().count() > MAX_DEPTH {
-            return Err(wrong(format!("it is more than {MAX_DEPTH} folders deep")));
-        }
-        let parts: Vec<&str> = path.parts().collect();
-        for end in 1..=parts.len() {
-            let shown = parts[..end].join("/");
-            let what = if end == parts.len() { what } else { What::Around };
-            self.note(&shown, what)?;
-        }
-        Ok(path)
-    }
-
-    fn note(&mut self, name: &str, what: What) -> Result<(), PackError> {
-        let wrong = |why: String| Err(PackError::Name { name: name.to_owned(), why });
-        // Upper case first: `ß` is `SS` there, as it is to systems that fold names.
-        let folded = name.nfkc().collect::<String>().to_uppercase().to_lowercase();
-        let key: String = folded.nfc().collect();
-        let Some((before, kind)) = self.seen.get_mut(&key) else {
-            self.seen.insert(key, (name.to_owned(), what));
-            return Ok(());
-        };
-        if *before != name {
-            return wrong(format!(
-                "it differs from `{before}` only in case or in how it is written"
-            ));
-        }
-        match (*kind, what) {
-            (What::Around, What::Folder) => *kind = What::Folder,
-            (What::Around | What::Folder, What::Around) => {}
-            (What::File, What::Around | What::Folder)
-            | (What::Around | What::Folder, What::File) => {
-                return wrong("it is a file and a folder at once".to_owned());
-            }
-            (What::File, What::File) | (What::Folder, What::Folder) => {
-                return wrong("it stands there twice".to_owned());
-            }
-        }
-        Ok(())
+        RelPath::new(name)
+            .map_err(|error| PackError::Name { name: name.to_owned(), why: error.to_string() })
     }
 
     /// Returns the package, whose one folder at the root has its name.
     pub(crate) fn package(self) -> Result<Package, PackError> {
-        let roots: Vec<&str> = self
-            .seen
-            .values()
-            .map(|(name, _)| name.as_str())
-            .filter(|name| !name.contains('/'))
-            .collect();
+        self.names.finish().map_err(wrong)?;
+        let roots: Vec<&str> = self.names.roots().collect();
         let name = match roots.as_slice() {
             [] => return Err(PackError::Root("the archive is empty".to_owned())),
             [name] => (*name).to_owned(),
@@ -155,37 +96,8 @@ impl Tree {
     }
 }
 
-/// Says why a part of a name is not one that every system takes.
-fn unusable(part: &str) -> Option<String> {
-    if part.len() > MAX_PART {
-        return Some(format!("a part of it is longer than {MAX_PART} bytes"));
-    }
-    if part.eq_ignore_ascii_case(".git") {
-        return Some("a repository does not belong in a package".to_owned());
-    }
-    // They are left out of the digests that trust binds to.
-    if [MARKER_FILE, LEDGER_FILE].iter().any(|own| part.eq_ignore_ascii_case(own)) {
-        return Some("csk writes such files itself; a package cannot bring one".to_owned());
-    }
-    if part.ends_with('.') || part.ends_with(' ') {
-        return Some("a part of it ends with a dot or a blank, which some systems drop".to_owned());
-    }
-    if part.contains([':', '*', '?', '"', '<', '>', '|']) {
-        return Some("it has a character that some systems refuse".to_owned());
-    }
-    if part.chars().any(|c| is_ignorable(c) || is_unsafe_to_show(c)) {
-        return Some("it has a character that is not seen, or that hides others".to_owned());
-    }
-    let stem = part.split('.').next().unwrap_or(part).trim_end().to_lowercase();
-    let is_port = |stem: &str| {
-        let number = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
-        let mut number = number.into_iter().flat_map(str::chars);
-        let is_one = number.next().is_some_and(|c| c.is_ascii_digit() || "¹²³".contains(c));
-        is_one && number.next().is_none()
-    };
-    let is_device = matches!(stem.as_str(), "con" | "prn" | "aux" | "nul" | "conin$" | "conout$")
-        || is_port(&stem);
-    is_device.then(|| format!("`{part}` is the name of a device on some systems"))
+fn wrong(error: FileNameError) -> PackError {
+    PackError::Name { name: error.name, why: error.why }
 }
 
 #[cfg(test)]
@@ -240,6 +152,13 @@ mod tests {
             vec!["pdf/SKILL.md", "pdf/a/", "pdf/a/"],
             vec!["pdf/SKILL.md", "pdf/nul.txt"],
             vec!["pdf/SKILL.md", "pdf/.git/config"],
+            vec!["pdf/SKILL.md", "pdf/references/.GIT/config"],
+            vec!["pdf/SKILL.md", "pdf/git~1/config"],
+            vec!["pdf/SKILL.md", "pdf/\u{ff0e}ｇｉｔ/config"],
+            vec!["pdf/SKILL.md", "pdf/a/HEAD", "pdf/a/objects/x", "pdf/a/refs/y"],
+            vec!["pdf/SKILL.md", "pdf/a/head", "pdf/a/Objects/", "pdf/a/Refs/"],
+            vec!["pdf/SKILL.md", "pdf/HEAD", "pdf/objects/x", "pdf/refs/y"],
+            vec!["pdf/SKILL.md", "pdf/a/commondir"],
             vec!["pdf/SKILL.md", "pdf/.csk-install.json"],
             vec!["pdf/SKILL.md", "pdf/a/.CSK-managed.json"],
             vec!["pdf/SKILL.md", "pdf/COM1"],

@@ -32,12 +32,17 @@ pub fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Returns true for characters that change nothing about what a name is called: invisible ones, joiners, selectors, and
-/// everything that steers the text around it.
+/// Returns true for characters that change nothing about what a name is called: everything that Unicode calls
+/// default-ignorable (invisible ones, joiners, selectors), and everything that steers the text around it.
 pub fn is_ignorable(character: char) -> bool {
-    is_invisible(character)
-        || is_unsafe_to_show(character)
-        || matches!(character, '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+    is_unsafe_to_show(character)
+        || matches!(
+            character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+                | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+        )
 }
 
 /// Returns true for characters that some YAML readers take for a line break and others do not.

@@ -25,6 +25,7 @@ mod document;
 mod edit;
 mod fence;
 mod field;
+mod file_name;
 mod frontmatter;
 mod identifier;
 pub mod json;
@@ -58,6 +59,9 @@ pub use document::{
 };
 pub use edit::{set_frontmatter, set_yaml};
 use field::{FIELDS, Owner};
+pub use file_name::{
+    FileNameError, FileNames, folded_name, is_bare_repository, is_git_folder, is_name_of,
+};
 pub use frontmatter::{
     Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,
     MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,

@@ -21,7 +21,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("skillify", &["skill", "skill-fs", "skill-pack"]),
     ("csk-core", &["skill", "skill-fs", "skill-audit", "skill-state"]),
     ("csk", &["csk-core", "skill", "term"]),
-    ("sandbox", &[]),
+    ("sandbox", &["skill"]),
     ("sandbox-wasm", &["sandbox"]),
     (
         "openskills-runtime",

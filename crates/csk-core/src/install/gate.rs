@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 
 use super::{BIN, Ignore, Mode, Options, ProjectError, SKILLS, Target};
-use crate::git::tracked;
+use crate::checkout::tracked;
 use crate::{AbsPath, Scope, not_ignored, with_block};
 
 /// Folders of a project, below `.agents`, that csk works in.

@@ -9,8 +9,8 @@ use skill_fs::AbsPath;
 
 use super::locking::Finding;
 use super::{PrepareError, Target};
-use crate::git::expanded_origin;
-use crate::quick_ref::{plain_origin, quick_ref};
+use crate::git::expanded_url;
+use crate::quick_ref::quick_ref;
 use crate::url::is_same_place;
 use crate::{
     Commit, Declaration, GitError, Locked, Reference, Repository, SourceError, origin, redacted,
@@ -291,17 +291,15 @@ pub fn resolve(
 
 /// Returns where a repository comes from; none if it was made here.
 fn origin_of(repository: &AbsPath) -> Result<Option<String>, SkillError> {
-    if let Some(plain) = plain_origin(repository) {
-        return Ok(plain);
+    match origin(repository) {
+        Ok(url) => Ok(url),
+        // What is no repository at all is told by whoever opens it.
+        Err(_) if Repository::open(repository).is_err() => Ok(None),
+        Err(error) => {
+            let path = repository.to_string();
+            Err(SourceError::Broken { path, reason: error.to_string() }.into())
+        }
     }
-    // What is no repository at all is told by whoever opens it.
-    if Repository::open(repository).is_err() {
-        return Ok(None);
-    }
-    origin(repository).map_err(|error| {
-        let path = repository.to_string();
-        SourceError::Broken { path, reason: error.to_string() }.into()
-    })
 }
 
 /// Refuses a repository that is another one than the declared one: names under `skills_root` are given to whoever
@@ -309,7 +307,8 @@ fn origin_of(repository: &AbsPath) -> Result<Option<String>, SkillError> {
 fn is_declared(path: &AbsPath, found: &str, declared: &str) -> Result<(), SkillError> {
     // What is meant by a path depends on where somebody stood.
     let is_relative = declared.starts_with("./") || declared.starts_with("../");
-    let is_expanded = || expanded_origin(path).is_some_and(|found| is_same_place(&found, declared));
+    let is_expanded =
+        || expanded_url(path, found).is_some_and(|found| is_same_place(&found, declared));
     if is_relative || is_same_place(found, declared) || is_expanded() {
         return Ok(());
     }

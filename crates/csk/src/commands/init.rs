@@ -2,7 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
 
-use csk_core::{AbsPath, SKILLFILE, Skillfile, exclude_file, read_text, with_block, write_file};
+use csk_core::{
+    AbsPath, ExcludeFile, SKILLFILE, Skillfile, exclude_file, read_text, with_block, write_file,
+};
 use term::safe_line;
 
 use crate::context::Context;
@@ -46,10 +48,20 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
     }
     let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let exclude = exclude_file(&root).map_err(|error| failed(&error))?;
-    let exclude = exclude.ok_or_else(|| {
-        Failure::usage(format!("{root} is not inside a git repository"))
-            .with_hint("run `git init` there; what csk writes must be ignored by git")
-    })?;
+    if exclude == ExcludeFile::NoRepository {
+        return Err(Failure::usage(format!("{root} is not inside a git repository"))
+            .with_hint("run `git init` there; what csk writes must be ignored by git"));
+    }
+    let file = match exclude {
+        _ if args.gitignore => root.join(".gitignore"),
+        ExcludeFile::File(file) => file,
+        ExcludeFile::NoRepository | ExcludeFile::Elsewhere(_) => {
+            return Err(Failure::usage(format!(
+                "csk does not write ignore rules through `.git`: it leads out of {root}"
+            ))
+            .with_hint("run `csk init --gitignore`"));
+        }
+    };
     let path = root.join(SKILLFILE);
     if read_text(&path).map_err(|error| failed(&error))?.is_none() {
         write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
@@ -59,7 +71,6 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
     let folders = agents.filter_map(|agent| agent.adapter).map(|folder| format!("{folder}/"));
     let mut entries: Vec<String> = std::iter::once(".agents/".to_owned()).chain(folders).collect();
     entries.dedup();
-    let file = if args.gitignore { root.join(".gitignore") } else { exclude };
     ignore(context, &file, &entries)?;
     Ok(0)
 }

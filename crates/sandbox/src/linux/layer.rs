@@ -165,17 +165,26 @@ impl Walk<'_> {
 
     /// Refuses what would make a folder a repository: git runs what the configuration in one says, whatever the folder is called.
     fn refuse_repositories(&mut self) {
-        let is_there = |path: &Path| {
-            let above = stat_below(self.upper, path).ok();
-            let is_gone = above.as_ref().is_some_and(|stat| {
+        let is_gone = |path: &Path| {
+            stat_below(self.upper, path).is_ok_and(|stat| {
                 FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
-            });
-            let is_below = || !self.is_copy && stat_below(self.before, path).is_ok();
-            !is_gone && (above.is_some() || is_below())
+            })
         };
         let is_repository = |folder: &Path| {
-            let has = |name: &str| is_there(&folder.join(name));
-            (has("HEAD") && has("objects") && has("refs")) || has("commondir")
+            // What lies below an opaque folder counts as well: that refuses more, never less.
+            let below =
+                if self.is_copy { Ok(Vec::new()) } else { names_below(self.before, folder) };
+            // What cannot be listed may be anything.
+            let (Ok(above), Ok(below)) = (names_below(self.upper, folder), below) else {
+                return true;
+            };
+            let all: Vec<OsString> = above.into_iter().chain(below).collect();
+            let is_one = |names: &mut dyn Iterator<Item = &OsString>| {
+                let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+                skill::is_bare_repository(names.iter().map(AsRef::as_ref))
+            };
+            is_one(&mut all.iter())
+                && is_one(&mut all.iter().filter(|name| !is_gone(&folder.join(name))))
         };
         // Whatever is in a repository is its own: hooks and configuration run, objects and refs say what is checked out.
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
@@ -254,6 +263,19 @@ pub(super) fn link_below(root: &OwnedFd, path: &Path) -> io::Result<PathBuf> {
     let (folder, name) = folder_of(root, path)?;
     let target = readlinkat(&folder, name, Vec::new())?;
     Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
+}
+
+/// Returns what is in a folder; nothing where there is none.
+fn names_below(root: &OwnedFd, folder: &Path) -> io::Result<Vec<OsString>> {
+    let listed = open_below(root, folder, OFlags::DIRECTORY).and_then(|open| names(&open));
+    match listed {
+        Err(error)
+            if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)) =>
+        {
+            Ok(Vec::new())
+        }
+        listed => listed,
+    }
 }
 
 /// Returns what is in a folder, by name.

@@ -105,6 +105,20 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
             "echo x > plain; mkdir -p docs/objects docs/refs; echo 'ref: refs/heads/x' > docs/HEAD; echo '[core]' > docs/config",
             "added docs/HEAD refused",
         ),
+        (
+            "echo x > plain; mkdir -p docs/Objects docs/Refs; echo 'ref: refs/heads/x' > docs/head; echo '[core]' > docs/config",
+            "added docs/config refused",
+        ),
+        ("echo x > plain; echo steer > AGENTſ.md", "added AGENTſ.md refused"),
+        ("echo x > plain; echo e > .proﬁle", "added .proﬁle refused"),
+        (
+            "echo x > plain; mkdir \".gi\u{fe0f}t\"; echo e > \".gi\u{fe0f}t/config\"",
+            "t/config refused",
+        ),
+        (
+            "echo x > plain; mkdir \".g\u{34f}it\"; echo e > \".g\u{34f}it/config\"",
+            "it/config refused",
+        ),
         ("echo x > plain; mkfifo f", "added f refused"),
         (
             "echo x > plain; mkdir -p sub/.git/hooks; echo e > sub/.git/hooks/pre-commit",

@@ -73,20 +73,25 @@ pub(super) fn check_skill(folder: &Path) -> Result<(), String> {
 
 fn check_folder(folder: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{} cannot be read: {error}", folder.display());
+    let inside =
+        |path: &Path| format!("{} is a repository inside it; move it away first", path.display());
+    let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-        if entry.file_name().eq_ignore_ascii_case(".git") {
-            return Err(format!(
-                "{} is a repository inside it; move it away first",
-                path.display()
-            ));
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if skill::is_git_folder(&name) {
+            return Err(inside(&path));
         }
+        names.push(name);
         if kind.is_dir() {
             check_folder(&path)?;
         } else if !kind.is_file() {
             return Err(format!("{} is a link, or no file", path.display()));
         }
+    }
+    if skill::is_bare_repository(names.iter().map(String::as_str)) {
+        return Err(inside(folder));
     }
     Ok(())
 }

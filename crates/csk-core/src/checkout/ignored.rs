@@ -1,0 +1,82 @@
+//! Git's ignore rules: those of the user, of the repository's `info/exclude`, and of every `.gitignore` on the way.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::BStr;
+use gix::glob::pattern::Case;
+use gix_ignore::Search;
+use gix_ignore::search::Ignore;
+
+use super::files::{Links, read};
+use super::user_rules::user_rules;
+use super::work_tree::WorkTree;
+use crate::GitError;
+
+/// The most that is read of a file of rules.
+const MAX_RULES: u64 = 16 << 20;
+/// The most wildcards that one rule may have: matching takes longer with each.
+const MAX_WILDCARDS: usize = 32;
+
+/// Returns those of `paths`, seen from the folder inside the work tree, that are not ignored.
+pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<String>, GitError> {
+    let case = if tree.facts()?.ignores_case { Case::Fold } else { Case::Sensitive };
+    let mut rules = Search::default();
+    for file in user_rules(&tree.git_dir)?.into_iter().chain([tree.common.join("info/exclude")]) {
+        add(&mut rules, &file, None, Links::Followed)?;
+    }
+    let mut open = Vec::new();
+    for path in paths {
+        let path_inside = tree.inside.join(path);
+        if !is_ignored(tree, rules.clone(), &path_inside, case)? {
+            open.push(path.clone());
+        }
+    }
+    Ok(open)
+}
+
+/// Goes down from the root: below a folder that is ignored everything is, whatever rules it brings.
+fn is_ignored(
+    tree: &WorkTree,
+    mut rules: Search,
+    path: &Path,
+    case: Case,
+) -> Result<bool, GitError> {
+    add(&mut rules, &tree.root.join(".gitignore"), Some(&tree.root), Links::Skipped)?;
+    let mut at = PathBuf::new();
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let is_last = parts.peek().is_none();
+        let place = tree.root.join(&at);
+        let is_folder = !is_last || fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
+        let text = at.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        let found = rules.pattern_matching_relative_path(BStr::new(&text), Some(is_folder), case);
+        if found.is_some_and(|found| !found.pattern.is_negative()) {
+            return Ok(true);
+        }
+        if !is_last {
+            add(&mut rules, &place.join(".gitignore"), Some(&tree.root), Links::Skipped)?;
+        }
+    }
+    Ok(false)
+}
+
+fn add(rules: &mut Search, file: &Path, root: Option<&Path>, links: Links) -> Result<(), GitError> {
+    let Some(bytes) = read(file, MAX_RULES, links)? else { return Ok(()) };
+    let failed = |what: &str| {
+        GitError::Failed(format!("cannot use the rules in {}: {what}", file.display()))
+    };
+    let is_wild = |line: &[u8]| {
+        let wildcards = line.iter().filter(|byte| **byte == b'*').count();
+        !line.starts_with(b"#") && wildcards > MAX_WILDCARDS
+    };
+    if bytes.split(|byte| *byte == b'\n').any(is_wild) {
+        return Err(failed(&format!("a rule has more than {MAX_WILDCARDS} wildcards")));
+    }
+    rules
+        .add_patterns_buffer(&bytes, file, root, Ignore::default())
+        .map_err(|error| failed(&error.to_string()))
+}

@@ -1,0 +1,184 @@
+//! The repository around a folder: found by its `.git` alone.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
+use skill_fs::AbsPath;
+
+use super::ExcludeFile;
+use super::files::{Links, is_folder, is_missing, read};
+use crate::GitError;
+
+/// The most that is read of a file that leads elsewhere, or of a head.
+const MAX_POINTER: u64 = 64 << 10;
+/// The most that is read of a configuration.
+const MAX_CONFIG: u64 = 4 << 20;
+
+/// A work tree, and where git keeps what it knows of it.
+#[derive(Debug)]
+pub(super) struct WorkTree {
+    /// The folder with the `.git`.
+    pub(super) root: PathBuf,
+    /// The folder that was asked about, seen from the root.
+    pub(super) inside: PathBuf,
+    /// The folder with the head and the index.
+    pub(super) git_dir: PathBuf,
+    /// The folder with the configuration: another one where several work trees share a repository.
+    pub(super) common: PathBuf,
+    /// Whether `.git` is a file that leads there.
+    is_led: bool,
+}
+
+/// The two facts that are taken from a repository's own configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Whether ignore rules match without case.
+    pub(super) ignores_case: bool,
+    /// The length of an object id.
+    pub(super) id_length: usize,
+}
+
+impl WorkTree {
+    /// Finds the work tree that `folder` is in. A repository without a work tree on the way is none.
+    pub(super) fn around(folder: &AbsPath) -> Result<Option<Self>, GitError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            GitError::Failed(format!("cannot look at {folder}: {error}"))
+        };
+        // As git does, which asks where it is.
+        let real = fs::canonicalize(folder.as_path()).map_err(|error| failed(&error))?;
+        for root in real.ancestors() {
+            let entry = root.join(".git");
+            let found = match fs::metadata(&entry) {
+                Ok(found) => found,
+                Err(error) if is_missing(&error) => continue,
+                Err(error) => return Err(failed(&error)),
+            };
+            let is_led = !found.is_dir();
+            let git_dir = if is_led { led_to(root, &entry)? } else { entry };
+            let Some(common) = common_of(&git_dir)? else {
+                // Git passes by a folder that is no repository, and stops at a file that leads to none.
+                if is_led {
+                    return Ok(None);
+                }
+                continue;
+            };
+            let inside = real.strip_prefix(root).map_err(|error| failed(&error))?.to_owned();
+            return Ok(Some(Self { root: root.to_owned(), inside, git_dir, common, is_led }));
+        }
+        Ok(None)
+    }
+
+    /// Returns the branch that is checked out.
+    pub(super) fn branch(&self) -> Option<String> {
+        let head = head_of(&self.git_dir).ok().flatten()?;
+        let name = head.strip_prefix("ref:")?.trim().strip_prefix("refs/heads/")?.to_owned();
+        // A reftable keeps its head elsewhere, and this in the place of it.
+        Some(name).filter(|name| !name.is_empty() && name != ".invalid")
+    }
+
+    pub(super) fn facts(&self) -> Result<Facts, GitError> {
+        let path = self.common.join("config");
+        let failed = |what: &dyn std::fmt::Display| {
+            GitError::Failed(format!("cannot read {}: {what}", path.display()))
+        };
+        let bytes = read(&path, MAX_CONFIG, Links::Followed)?.unwrap_or_default();
+        let meta = gix::config::file::Metadata::from(gix::config::Source::Local);
+        // What it includes is not read.
+        let options = gix::config::file::init::Options::default();
+        let config = gix::config::File::from_bytes_no_includes(&bytes, meta, options)
+            .map_err(|error| failed(&error))?;
+        let ignores_case = config.boolean("core.ignoreCase").map_err(|error| failed(&error))?;
+        let id_length = match config.string("extensions.objectFormat") {
+            None => 20,
+            Some(format) if format.eq_ignore_ascii_case(b"sha1") => 20,
+            Some(format) if format.eq_ignore_ascii_case(b"sha256") => 32,
+            Some(format) => {
+                return Err(failed(&format!("the object format `{format}` is not supported")));
+            }
+        };
+        Ok(Facts { ignores_case: ignores_case.unwrap_or(false), id_length })
+    }
+
+    /// Returns the file of ignore rules that is this machine's alone, if csk may write it: a `.git` that is a file could
+    /// lead to any repository, so what it leads to must lead back, and no link may be on the way.
+    pub(super) fn exclude_file(&self) -> Result<ExcludeFile, GitError> {
+        let info = self.common.join("info");
+        let file = info.join("exclude");
+        let is_link =
+            |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        let is_linked = !self.is_led && is_link(&self.root.join(".git"));
+        if is_linked || is_link(&info) || is_link(&file) || (self.is_led && !self.leads_back()?) {
+            return Ok(ExcludeFile::Elsewhere(file.display().to_string()));
+        }
+        AbsPath::new(file)
+            .map(ExcludeFile::File)
+            .map_err(|error| GitError::Failed(error.to_string()))
+    }
+
+    /// Returns true if the repository that `.git` leads to knows this work tree: `git worktree` keeps its place in
+    /// `gitdir`, a submodule in its configuration.
+    fn leads_back(&self) -> Result<bool, GitError> {
+        let is_here = |path: PathBuf, here: &Path| {
+            fs::canonicalize(path).is_ok_and(|real| fs::canonicalize(here).is_ok_and(|h| h == real))
+        };
+        if let Some(bytes) = read(&self.git_dir.join("gitdir"), MAX_POINTER, Links::Skipped)? {
+            let text = bytes.to_str_lossy().trim_end().to_owned();
+            return Ok(is_here(self.git_dir.join(text), &self.root.join(".git")));
+        }
+        let bytes = read(&self.git_dir.join("config"), MAX_CONFIG, Links::Skipped)?;
+        let meta = gix::config::file::Metadata::from(gix::config::Source::Local);
+        let options = gix::config::file::init::Options::default();
+        let config =
+            gix::config::File::from_bytes_no_includes(&bytes.unwrap_or_default(), meta, options);
+        let place = config.ok().and_then(|config| config.string("core.worktree"));
+        Ok(place.is_some_and(|place| {
+            is_here(self.git_dir.join(place.to_str_lossy().as_ref()), &self.root)
+        }))
+    }
+}
+
+/// Reads a `.git` that is a file.
+fn led_to(root: &Path, entry: &Path) -> Result<PathBuf, GitError> {
+    let bytes = read(entry, MAX_POINTER, Links::Followed)?.unwrap_or_default();
+    let text = bytes.to_str_lossy();
+    let place = text.strip_prefix("gitdir: ").map(|place| place.trim_end_matches(['\r', '\n']));
+    match place.filter(|place| !place.is_empty() && !place.contains(['\0', '\n'])) {
+        Some(place) => Ok(root.join(place)),
+        None => {
+            let what = "it is a file that does not say where the repository is";
+            Err(GitError::Failed(format!("cannot read {}: {what}", entry.display())))
+        }
+    }
+}
+
+/// Returns the folder that a repository shares with its other work trees, which is mostly itself; none if `git_dir` is
+/// no repository.
+pub(super) fn common_of(git_dir: &Path) -> Result<Option<PathBuf>, GitError> {
+    let common = match read(&git_dir.join("commondir"), MAX_POINTER, Links::Followed)? {
+        Some(text) => git_dir.join(text.to_str_lossy().trim_end_matches(['\r', '\n'])),
+        None => git_dir.to_owned(),
+    };
+    let is_one = is_folder(&common.join("objects"))
+        && is_folder(&common.join("refs"))
+        && head_of(git_dir)?.is_some_and(|head| is_head(&head));
+    Ok(is_one.then_some(common))
+}
+
+fn is_head(head: &str) -> bool {
+    let is_id = |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    head.strip_prefix("ref:").is_some_and(|name| name.trim_start().starts_with("refs/"))
+        || is_id(head.trim_end())
+}
+
+/// Returns what a head says. Long ago it was a link.
+fn head_of(git_dir: &Path) -> Result<Option<String>, GitError> {
+    let path = git_dir.join("HEAD");
+    if let Ok(target) = fs::read_link(&path) {
+        return Ok(Some(format!("ref: {}", target.display())));
+    }
+    let bytes = read(&path, MAX_POINTER, Links::Followed)?;
+    Ok(bytes.map(|bytes| bytes.to_str_lossy().into_owned()))
+}

@@ -1,0 +1,384 @@
+//! The configuration of a repository that git is going to run in.
+//!
+//! A repository under `skills_root` may be the user's, or somebody's who put it there; its configuration can name
+//! programs in dozens of ways. So git runs there only where every setting is of a kind that names none: a positive list,
+//! read by a reader that takes only plain lines. The user's own configuration is not looked at: credentials, ssh and
+//! proxies keep working.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use skill_fs::AbsPath;
+
+use crate::GitError;
+
+/// The most that is read of a configuration.
+const MAX_CONFIG: u64 = 4 << 20;
+/// The most that is read of a file that leads elsewhere.
+const MAX_POINTER: u64 = 64 << 10;
+
+/// Sections of which every setting is known to start nothing when git fetches, lists references or reads an object.
+const SECTIONS: [&str; 15] = [
+    "advice",
+    "author",
+    "branch",
+    "color",
+    "committer",
+    "feature",
+    "gui",
+    "index",
+    "init",
+    "lfs",
+    "log",
+    "pull",
+    "push",
+    "rebase",
+    "user",
+];
+
+/// Settings that are known to start nothing, of other sections.
+const KEYS: [&str; 62] = [
+    "commit.gpgsign",
+    "commit.verbose",
+    "core.abbrev",
+    "core.autocrlf",
+    "core.bare",
+    "core.bigfilethreshold",
+    "core.checkstat",
+    "core.commitgraph",
+    "core.compression",
+    "core.eol",
+    "core.filemode",
+    "core.hidedotfiles",
+    "core.ignorecase",
+    "core.logallrefupdates",
+    "core.longpaths",
+    "core.loosecompression",
+    "core.multipackindex",
+    "core.packedgitlimit",
+    "core.packedgitwindowsize",
+    "core.precomposeunicode",
+    "core.preloadindex",
+    "core.protecthfs",
+    "core.protectntfs",
+    "core.quotepath",
+    "core.repositoryformatversion",
+    "core.safecrlf",
+    "core.sharedrepository",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.symlinks",
+    "core.trustctime",
+    "core.untrackedcache",
+    "core.worktree",
+    "extensions.objectformat",
+    "extensions.worktreeconfig",
+    "fetch.fsckobjects",
+    "fetch.parallel",
+    "fetch.prune",
+    "fetch.prunetags",
+    "fetch.writecommitgraph",
+    "gc.auto",
+    "gc.autodetach",
+    "maintenance.auto",
+    "maintenance.strategy",
+    "receive.denycurrentbranch",
+    "receive.denydeletes",
+    "receive.denynonfastforwards",
+    "remote.fetch",
+    "remote.followremotehead",
+    "remote.gh-resolved",
+    "remote.mirror",
+    "remote.prune",
+    "remote.prunetags",
+    "remote.push",
+    "remote.pushurl",
+    "remote.skipdefaultupdate",
+    "remote.skipfetchall",
+    "remote.tagopt",
+    "remote.url",
+    "submodule.active",
+    "submodule.url",
+    "transfer.fsckobjects",
+];
+
+/// Where git keeps the data of a repository, and what its configuration says.
+#[derive(Debug, Clone)]
+pub(crate) struct GitDir {
+    /// The folder with the head.
+    path: PathBuf,
+    /// Every setting, in order.
+    settings: Vec<Setting>,
+    /// The first line that is not plain.
+    unread: Option<GitError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Setting {
+    /// `section.key` in lower case, without the part between.
+    key: String,
+    /// What stands between, as in `[remote "origin"]`.
+    name: Option<String>,
+    value: String,
+}
+
+impl GitDir {
+    /// Finds the data of the repository at `repository`: its `.git`, what that leads to, or, for one without a work
+    /// tree, the folder itself.
+    pub(crate) fn of(repository: &AbsPath) -> Result<Self, GitError> {
+        let no_repository =
+            || GitError::Failed(format!("{repository} is not a git repository, or a damaged one"));
+        let entry = repository.join(".git").as_path().to_owned();
+        let path = match fs::metadata(&entry) {
+            Ok(found) if found.is_dir() => entry,
+            Ok(_) => {
+                let text = read(&entry, MAX_POINTER)?.ok_or_else(no_repository)?;
+                let place = text.strip_prefix("gitdir: ").ok_or_else(no_repository)?;
+                repository.as_path().join(place.trim_end())
+            }
+            Err(_) => repository.as_path().to_owned(),
+        };
+        let common = match read(&path.join("commondir"), MAX_POINTER)? {
+            Some(text) => path.join(text.trim_end()),
+            None => path.clone(),
+        };
+        let is_one = path.join("HEAD").is_file()
+            && common.join("objects").is_dir()
+            && common.join("refs").is_dir();
+        if !is_one {
+            return Err(no_repository());
+        }
+        let mut git_dir = Self { path: path.clone(), settings: Vec::new(), unread: None };
+        for file in [common.join("config"), path.join("config.worktree")] {
+            if let Some(text) = read(&file, MAX_CONFIG)? {
+                git_dir.add(&file, &text);
+            }
+        }
+        Ok(git_dir)
+    }
+
+    fn add(&mut self, file: &Path, text: &str) {
+        match parse(text) {
+            Ok(settings) => self.settings.extend(settings),
+            Err(line) => {
+                let told = format!("cannot read {}: line {line} is not plain", file.display());
+                self.unread = Some(GitError::Failed(told));
+            }
+        }
+    }
+
+    /// Returns the folder for git, if every setting in it is known to start nothing.
+    pub(crate) fn checked(&self) -> Result<&Path, GitError> {
+        if let Some(error) = &self.unread {
+            return Err(error.clone());
+        }
+        let is_known = |setting: &Setting| {
+            let section = setting.key.split('.').next().unwrap_or_default();
+            SECTIONS.contains(&section) || KEYS.contains(&setting.key.as_str())
+        };
+        match self.settings.iter().find(|setting| !is_known(setting)) {
+            None => Ok(&self.path),
+            Some(setting) => Err(GitError::Setting {
+                path: self.path.display().to_string(),
+                key: setting.shown(),
+            }),
+        }
+    }
+
+    /// Returns the URL that the repository is fetched from; none if it has no `origin`.
+    pub(crate) fn origin(&self) -> Result<Option<String>, GitError> {
+        if let Some(error) = &self.unread {
+            return Err(error.clone());
+        }
+        // What is included could name another origin.
+        let is_include = |setting: &&Setting| setting.key.starts_with("include");
+        if let Some(setting) = self.settings.iter().find(is_include) {
+            let path = self.path.display().to_string();
+            return Err(GitError::Setting { path, key: setting.shown() });
+        }
+        let is_url = |setting: &&Setting| {
+            setting.key == "remote.url" && setting.name.as_deref() == Some("origin")
+        };
+        // Of several the first is fetched from; what comes after it is for pushing.
+        let urls = self.settings.iter().filter(is_url).map(|setting| setting.value.clone());
+        Ok(urls.into_iter().find(|url| !url.is_empty()))
+    }
+}
+
+impl Setting {
+    fn shown(&self) -> String {
+        match (&self.name, self.key.split_once('.')) {
+            (Some(name), Some((section, key))) => format!("{section}.{name}.{key}"),
+            _ => self.key.clone(),
+        }
+    }
+}
+
+fn read(path: &Path, limit: u64) -> Result<Option<String>, GitError> {
+    let failed = |what: &str| GitError::Failed(format!("cannot read {}: {what}", path.display()));
+    // What is no file may keep whoever opens it waiting.
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(failed("it is not a regular file")),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(&error.to_string())),
+    }
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(|error| failed(&error.to_string()))?;
+    file.take(limit + 1).read_to_string(&mut text).map_err(|error| failed(&error.to_string()))?;
+    if text.len() as u64 > limit {
+        return Err(failed("it is too large"));
+    }
+    Ok(Some(text))
+}
+
+/// Reads plain lines only: a section, a setting, a comment or nothing. Fails with the number of a line that is anything
+/// else, and that git could take for something that this reader does not see.
+fn parse(text: &str) -> Result<Vec<Setting>, usize> {
+    let mut section: Option<(String, Option<String>)> = None;
+    let mut settings = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let bad = number + 1;
+        let line = line.trim();
+        let is_odd = |c: char| c.is_control() && c != '\t';
+        if line.contains(is_odd) || line.contains('\u{feff}') {
+            return Err(bad);
+        }
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(header) = line.strip_prefix('[') {
+            section = Some(header.strip_suffix(']').and_then(header_of).ok_or(bad)?);
+            continue;
+        }
+        let (section, name) = section.as_ref().ok_or(bad)?;
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key.trim_end(), value_of(value.trim_start()).ok_or(bad)?),
+            None => (line, String::new()),
+        };
+        let is_plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if key.is_empty() || !is_plain {
+            return Err(bad);
+        }
+        let key = format!("{section}.{}", key.to_ascii_lowercase());
+        settings.push(Setting { key, name: name.clone(), value });
+    }
+    Ok(settings)
+}
+
+/// Reads what stands between the brackets of a section.
+fn header_of(text: &str) -> Option<(String, Option<String>)> {
+    let is_plain = |text: &str| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let Some((section, name)) = text.split_once([' ', '\t']) else {
+        // The old way of writing a name, `[remote.origin]`, is not plain.
+        return is_plain(text).then(|| (text.to_ascii_lowercase(), None));
+    };
+    let name = name.trim_start().strip_prefix('"')?.strip_suffix('"')?;
+    let is_simple = !name.contains(['"', '\\']);
+    (is_plain(section) && is_simple).then(|| (section.to_ascii_lowercase(), Some(name.to_owned())))
+}
+
+/// Reads a value: quotes are taken off, a comment is cut. One that goes on in the next line is not plain.
+fn value_of(text: &str) -> Option<String> {
+    let mut value = String::new();
+    let mut is_quoted = false;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            '\\' => value.push(match characters.next()? {
+                'n' => '\n',
+                't' => '\t',
+                'b' => '\u{8}',
+                other @ ('"' | '\\') => other,
+                _ => return None,
+            }),
+            '#' | ';' if !is_quoted => break,
+            other => value.push(other),
+        }
+    }
+    (!is_quoted).then(|| if text.contains('"') { value } else { value.trim_end().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        let path = PathBuf::from("/r");
+        let mut dir = GitDir { path: path.clone(), settings: Vec::new(), unread: None };
+        dir.add(&path.join("config"), text);
+        match dir.checked() {
+            Ok(_) => "fine".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_git_writes_itself_is_fine() {
+        let text = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\
+                    [remote \"origin\"]\n\turl = https://x.test/a.git # here\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
+                    [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[user]\n\tname = \"A; B\"\n";
+        assert_eq!(told(text), "fine");
+        let mut dir = GitDir { path: PathBuf::new(), settings: Vec::new(), unread: None };
+        dir.add(Path::new("config"), text);
+        assert_eq!(dir.origin(), Ok(Some("https://x.test/a.git".to_owned())));
+    }
+
+    #[test]
+    fn what_could_start_a_program_is_refused() {
+        for text in [
+            "[core]\n\tfsmonitor = x",
+            "[core]\n\tsshCommand = x",
+            "[CORE]\n\tFSMonitor = x",
+            "[core]\n\tgitProxy = x",
+            "[core]\n\taskPass = x",
+            "[core]\n\thooksPath = x",
+            "[core]\n\talternateRefsCommand = x",
+            "[core]\n\tpager = x",
+            "[core] fsmonitor = x",
+            "[core]fsmonitor = x",
+            "[core]\n\tbare = true \\\n\tfsmonitor = x",
+            "[user]\n\tname = \"a\n[core]\nfsmonitor = x\"",
+            "[user]\rfsmonitor = x",
+            "[credential]\n\thelper = x",
+            "[credential \"https://x.test\"]\n\thelper = x",
+            "[remote \"origin\"]\n\tuploadpack = x",
+            "[remote \"https://x.test/a.git\"]\n\tuploadpack = x",
+            "[remote \"origin\"]\n\tvcs = x",
+            "[remote \"origin\"]\n\tproxy = x",
+            "[remote.origin]\n\tuploadpack = x",
+            "[url \"ext::x\"]\n\tinsteadOf = https://x.test",
+            "[include]\n\tpath = x",
+            "[includeIf \"gitdir:/\"]\n\tpath = x",
+            "[filter \"x\"]\n\tsmudge = x",
+            "[protocol \"ext\"]\n\tallow = always",
+            "[uploadpack]\n\tpackObjectsHook = x",
+            "[gpg]\n\tprogram = x",
+            "[diff]\n\texternal = x",
+            "[gc]\n\trecentObjectsHook = x",
+            "[fetch]\n\trecurseSubmodules = true",
+            "[submodule \"x\"]\n\tupdate = !x",
+            "[http]\n\tproxy = x",
+            "[trace2]\n\teventTarget = x",
+            "[unknown]\n\tkey = x",
+            "fsmonitor = x",
+            "\u{feff}[core]\n\tfsmonitor = x",
+        ] {
+            assert_ne!(told(text), "fine", "{text}");
+        }
+        assert!(told("[remote \"o\"]\nvcs=x").contains("`remote.o.vcs`"));
+    }
+}
