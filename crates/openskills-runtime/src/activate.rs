@@ -141,13 +141,13 @@ pub struct Requests {
 
 impl Requests {
     pub(crate) fn new(skill: &Skill, frontmatter: &Frontmatter, options: &ActivateOptions) -> Self {
-        let rules = |tools: &skill::AllowedTools| {
+        let rules = |tools: skill::AllowedTools| {
             tools.rules.iter().map(skill::ToolRule::to_string).collect()
         };
         let claude = &frontmatter.claude;
         Self {
-            allowed_tools: frontmatter.allowed_tools.as_ref().map(rules),
-            disallowed_tools: claude.disallowed_tools.as_ref().map(rules),
+            allowed_tools: frontmatter.tools_allowed().map(rules),
+            disallowed_tools: frontmatter.tools_denied().map(rules),
             model: claude.model.clone(),
             effort: claude.effort.clone(),
             context: claude.context.map(|Context::Fork| "fork"),

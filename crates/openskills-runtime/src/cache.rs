@@ -18,6 +18,8 @@ use skill_state::key_of;
 const MAX: u64 = 256 << 20;
 /// How many items a frame holds: enough to be worth a core's while.
 const FRAME: usize = 512;
+/// Grows when what is kept means something else than before, in the same form.
+const MEANING: u32 = 2;
 /// How many files of one kind are kept.
 const MAX_FILES: usize = 1_024;
 /// The length of a frame and its checksum.
@@ -37,7 +39,7 @@ impl CacheFile {
     /// Returns the file of one `kind` about `root`, below the cache folder.
     pub(crate) fn new(cache: &AbsPath, kind: &str, root: &AbsPath) -> Self {
         let path = cache.join(kind).join(format!("{}.bin", key_of(root)));
-        let title = format!("openskills {kind} {}\n", env!("CARGO_PKG_VERSION"));
+        let title = format!("openskills {kind} {} {MEANING}\n", env!("CARGO_PKG_VERSION"));
         Self { path, title, about: root.to_string() }
     }
 

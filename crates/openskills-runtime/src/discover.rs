@@ -1,13 +1,13 @@
 //! From folders to the index: look at every root, use what is known, keep what was learnt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use rayon::prelude::*;
 use skill::{Code, Diagnostic, Strictness};
 use skill_fs::{AbsPath, Digests, FsError, Root};
-use skill_state::{OrgPolicy, Pattern, StateError, Used};
+use skill_state::{Approvals, OrgPolicy, Pattern, StateError, Used};
 
 use crate::builtin::BUILTINS;
 use crate::cache::{CacheFile, tidy};
@@ -76,9 +76,10 @@ pub(crate) fn discover(
     } else {
         Vec::new()
     };
+    let approved = approved_names(places);
     // What was learnt is written while the index is made.
     let (index, not_kept) = rayon::join(
-        || Index::build(&scanned, builtins, &served, &disabled),
+        || Index::build(&scanned, builtins, &served, &disabled, &approved),
         || stale.iter().filter_map(|(at, file)| save(&scanned[*at], file).err()).next_back(),
     );
     (found.index, found.not_kept) = (index, not_kept);
@@ -91,6 +92,16 @@ pub(crate) fn discover(
         deny(&mut found.index, &found.policy, path);
     }
     Ok(found)
+}
+
+/// Returns the names of skills that the user approved, as they are written. They only say which of two that look alike is meant; whatever uses an
+/// approval reads the file itself, and stops where it cannot be read.
+fn approved_names(places: &Places) -> HashSet<String> {
+    let all = places.state.as_ref().map(Approvals::load);
+    match all {
+        Some(Ok(all)) => all.iter().map(|approval| approval.skill.clone()).collect(),
+        Some(Err(_)) | None => HashSet::new(),
+    }
 }
 
 /// Returns what MCP servers list. A list that cannot be read is a problem of its own: nobody else's skills go with it.

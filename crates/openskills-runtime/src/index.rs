@@ -188,7 +188,9 @@ impl Index {
         builtins: &'static [Builtin],
         served: &[ServedBy],
         disabled: &DisabledSkills,
+        approved: &HashSet<String>,
     ) -> Self {
+        let standing = |skill: &Arc<Skill>| standing(skill, approved);
         let mut found = Self::default();
         let all: usize = roots.iter().map(|found| found.skills.len()).sum();
         let mut skills = Vec::with_capacity(all + builtins.len());
@@ -222,6 +224,7 @@ impl Index {
                     Err(refused) => found.refused.push(*refused),
                 }
             }
+            skills[first..].sort_by_key(standing);
             make_unique(&mut skills[first..]);
         }
         drop_seen(&mut skills, roots);
@@ -234,8 +237,11 @@ impl Index {
                     Err(refused) => found.refused.push(*refused),
                 }
             }
+            skills[first..].sort_by_key(standing);
             make_unique(&mut skills[first..]);
         }
+        // Stable: of those that are written alike the place decides.
+        skills.sort_by_key(|skill| (skill.served_by().is_some(), skill.source, standing(skill)));
         let mut seen = HashSet::new();
         found.refused.retain(|refused| seen.insert(refused.path.clone()));
         shadow(&mut skills, &found.refused);
@@ -283,8 +289,13 @@ impl Index {
         let named = self.named(name);
         let mut visible = named.iter().filter(|skill| skill.is_visible());
         if let Some(skill) = visible.next() {
-            // Servers share no name: which one is meant must be said.
+            // Servers share no name: which one is meant must be said. Who only writes it otherwise shares nothing.
             if skill.served_by().is_some() && visible.next().is_some() {
+                let is_exact = |skill: &&Arc<Skill>| skill.is_visible() && &*skill.name == name;
+                let mut exact = named.iter().filter(is_exact);
+                if let (Some(skill), None) = (exact.next(), exact.next()) {
+                    return Ok(skill);
+                }
                 let nearest = Some(skill.id.clone());
                 return Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest });
             }
@@ -327,6 +338,17 @@ impl Index {
         let start = self.skills.partition_point(|skill| &*skill.key < key);
         let end = self.skills.partition_point(|skill| &*skill.key <= key);
         &self.skills[start..end]
+    }
+}
+
+/// Returns where a skill stands among those of its tier with the same key: the less, the earlier. One whose name the user approved, in that very
+/// writing, comes first, and one whose name is written plainly before those that only look like it. So nobody takes the name of `pdf` by calling
+/// a skill `PDF`.
+fn standing(skill: &Skill, approved: &HashSet<String>) -> u8 {
+    match () {
+        () if approved.contains(&*skill.name) => 0,
+        () if *skill.name == *skill.key => 1,
+        () => 2,
     }
 }
 

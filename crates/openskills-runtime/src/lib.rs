@@ -129,7 +129,7 @@ pub use places::Places;
 pub use problem::{file_problem, problem_of};
 pub use prompt::{
     Addressing, Disclosed, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
-    prompt,
+    one_line, prompt,
 };
 pub use provenance::Provenance;
 pub use quote::shell_word;

@@ -242,8 +242,9 @@ fn markdown(skills: &[Disclosed]) -> String {
     text
 }
 
-/// Returns `text` on one line, without characters that hide or reorder text.
-fn one_line(text: &str) -> String {
+/// Returns `text` on one line, without characters that hide or reorder text. Whatever lists several skills as text writes each by this, so that no
+/// skill brings a line of its own.
+pub fn one_line(text: &str) -> String {
     let visible = text
         .chars()
         .filter(|character| !is_invisible(*character))

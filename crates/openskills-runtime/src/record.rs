@@ -8,6 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use skill::{Code, Diagnostic, Frontmatter, Position, Severity, Span, ToolRule};
 use skill_fs::Stamp;
 
+use crate::one_line;
+
 /// One folder with a SKILL.md, as it was when it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -157,7 +159,7 @@ pub struct Summary {
     pub compatibility: Option<String>,
     /// Free data, nested values as text.
     pub metadata: Vec<(String, String)>,
-    /// The tools it may use, in one line.
+    /// The tools it may use, by all fields that name some, in one line.
     pub allowed_tools: Option<String>,
     /// What to show after `/name`.
     pub argument_hint: Option<String>,
@@ -183,11 +185,11 @@ impl Summary {
         }
     }
 
-    /// Returns the description as listings show it, `when_to_use` appended.
+    /// Returns the description as listings show it: on one line, nothing hidden, `when_to_use` appended.
     pub fn listing(&self) -> String {
         match &self.when_to_use {
-            None => self.description.clone(),
-            Some(more) => format!("{} {more}", self.description),
+            None => one_line(&self.description),
+            Some(more) => one_line(&format!("{} {more}", self.description)),
         }
     }
 }
@@ -196,6 +198,7 @@ impl From<Frontmatter> for Summary {
     fn from(frontmatter: Frontmatter) -> Self {
         let (model_may_invoke, user_may_invoke) =
             (frontmatter.model_may_invoke(), frontmatter.user_may_invoke());
+        let allowed_tools = frontmatter.tools_allowed();
         let rules = |tools: skill::AllowedTools| {
             tools.rules.iter().map(ToolRule::to_string).collect::<Vec<_>>().join(", ")
         };
@@ -206,7 +209,7 @@ impl From<Frontmatter> for Summary {
             license: frontmatter.license,
             compatibility: frontmatter.compatibility,
             metadata: frontmatter.metadata.into_iter().map(text).collect(),
-            allowed_tools: frontmatter.allowed_tools.map(rules),
+            allowed_tools: allowed_tools.map(rules),
             argument_hint: frontmatter.claude.argument_hint,
             model_may_invoke,
             user_may_invoke,

@@ -6,7 +6,7 @@ use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, list_files, walk};
 use crate::index::Place;
 use crate::load::open;
 use crate::runtime::entries;
-use crate::{RuntimeError, Skill};
+use crate::{Invoker, RuntimeError, Skill};
 
 /// The largest file that is read unless the caller says otherwise.
 pub const MAX_RESOURCE_BYTES: u64 = 8 << 20;
@@ -28,11 +28,14 @@ pub struct ReadOptions {
     pub depth: Depth,
     /// How large it may be.
     pub max_bytes: u64,
+    /// Who reads it. The model reads nothing of a skill that it may not start, unless the user started it in the session; of one that nobody may
+    /// start, nobody reads anything.
+    pub invoker: Invoker,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { depth: Depth::OneLevel, max_bytes: MAX_RESOURCE_BYTES }
+        Self { depth: Depth::OneLevel, max_bytes: MAX_RESOURCE_BYTES, invoker: Invoker::Model }
     }
 }
 

@@ -210,7 +210,7 @@ fn packages(library: &Path, places: &Places, found: &mut Roots) -> Result<(), Ru
         let folder = library.join(&name).join("skills");
         if Root::open(&folder).is_ok() {
             let label = format!("package-{name}");
-            found.roots.push(root(label, folder, SkillSource::User, Scope::Custom));
+            found.roots.push(root(label, folder, SkillSource::User, Scope::Package));
         }
     }
     Ok(())

@@ -458,7 +458,7 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Reads a file of a skill.
+    /// Reads a file of a skill, for whoever may start the skill.
     pub fn read_resource(
         &mut self,
         name: &str,
@@ -468,6 +468,7 @@ impl OpenSkillRuntime {
         let skill = self.skill(name)?.clone();
         self.check_content(&skill)?;
         self.check_word(&skill)?;
+        self.check_reader(&skill, options.invoker)?;
         let resource = match &skill.place {
             Place::Served(served) => self.served_resource(&skill, served, path, options)?,
             Place::Builtin(_) | Place::Folder { .. } => resource::read(&skill, path, options)?,

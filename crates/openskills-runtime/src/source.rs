@@ -27,6 +27,8 @@ pub enum Scope {
     Nested,
     /// In a folder that was named.
     Custom,
+    /// In a package of a library.
+    Package,
 }
 
 impl Scope {
@@ -34,6 +36,7 @@ impl Scope {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
+            Self::Package => "package",
             Self::Builtin => "builtin",
             Self::System => "system",
             Self::Personal => "personal",

@@ -1,6 +1,8 @@
 //! Names that can be typed, for shells that complete. What cannot be read completes nothing.
 
-use openskills_runtime::{Logging, OpenSkillRuntime, Places, RuntimeConfig, SkillServers};
+use openskills_runtime::{
+    Logging, OpenSkillRuntime, Places, RuntimeConfig, SkillServers, one_line,
+};
 
 /// Returns the names of the skills that are found here.
 pub(crate) fn skills() -> Vec<String> {
@@ -50,7 +52,9 @@ fn quiet() -> OpenSkillRuntime {
     OpenSkillRuntime::with_config(config)
 }
 
-fn sorted(mut names: Vec<String>) -> Vec<String> {
+/// A shell takes each line for a name: no skill brings another one's.
+fn sorted(names: Vec<String>) -> Vec<String> {
+    let mut names: Vec<String> = names.iter().map(|name| one_line(name)).collect();
     names.sort_unstable();
     names.dedup();
     names

@@ -17,6 +17,19 @@ pub enum ToolRule {
     Malformed(String),
 }
 
+impl ToolRule {
+    /// Returns true if whatever `other` matches is surely matched by this one.
+    fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Rule { tool, specifier },
+                Self::Rule { tool: other_tool, specifier: other_specifier },
+            ) => tool == other_tool && (specifier.is_none() || specifier == other_specifier),
+            (Self::Malformed(_), _) | (_, Self::Malformed(_)) => false,
+        }
+    }
+}
+
 impl std::fmt::Display for ToolRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -55,6 +68,26 @@ impl AllowedTools {
     /// Reads the list form: each item is one rule, white space and commas included.
     pub fn from_items<'a>(items: impl IntoIterator<Item = &'a str>) -> Self {
         Self { rules: items.into_iter().map(|item| rule(item.trim())).collect() }
+    }
+
+    /// Returns what both lists allow: the rules of each that a rule of the other covers.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Self {
+        let covered = |rules: &[ToolRule], by: &[ToolRule]| -> Vec<ToolRule> {
+            let is_covered = |rule: &&ToolRule| by.iter().any(|other| other.covers(rule));
+            rules.iter().filter(is_covered).cloned().collect()
+        };
+        let mut rules = covered(&self.rules, &other.rules);
+        let more = covered(&other.rules, &self.rules);
+        rules.extend(more.into_iter().filter(|rule| !self.rules.contains(rule)));
+        Self { rules }
+    }
+
+    /// Returns the rules of both lists, each once.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        let more = other.rules.iter().filter(|rule| !self.rules.contains(rule));
+        Self { rules: self.rules.iter().chain(more).cloned().collect() }
     }
 
     /// Returns the texts that are no rules.

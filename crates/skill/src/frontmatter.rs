@@ -227,6 +227,26 @@ impl Frontmatter {
             && self.claude.user_invocable != Some(false)
     }
 
+    /// Returns the one list of tools that the skill may use, by `allowed-tools` and `tools.allow` together; `None` if it has neither.
+    pub fn tools_allowed(&self) -> Option<AllowedTools> {
+        let corteza = self.corteza.tools.as_ref().and_then(|tools| tools.allow.as_ref());
+        match (&self.allowed_tools, corteza) {
+            (None, None) => None,
+            (Some(list), None) | (None, Some(list)) => Some(list.clone()),
+            (Some(one), Some(other)) => Some(one.meet(other)),
+        }
+    }
+
+    /// Returns the one list of tools that the skill must not use, by `disallowed-tools` and `tools.deny` together; `None` if it has neither.
+    pub fn tools_denied(&self) -> Option<AllowedTools> {
+        let corteza = self.corteza.tools.as_ref().map(|tools| &tools.deny);
+        match (&self.claude.disallowed_tools, corteza.filter(|list| !list.rules.is_empty())) {
+            (None, None) => None,
+            (Some(list), None) | (None, Some(list)) => Some(list.clone()),
+            (Some(one), Some(other)) => Some(one.join(other)),
+        }
+    }
+
     /// Returns a text of `metadata`; empty if there is none.
     pub fn metadata_text(&self, key: &str) -> String {
         let value = self.metadata.iter().find(|(name, _)| name == key);

@@ -442,7 +442,7 @@ pub fn to_claude(text: &str) -> Result<Migrated, String> {
     }
     for (key, value) in claude_of(&kept) {
         match fields.get(&key) {
-            Some(there) if *there != value => {
+            Some(there) if !is_same_list(&key, there, &value) => {
                 return Err(format!(
                     "`{key}` says something else than the field of {SKILL_FORMAT}; make them agree first"
                 ));
@@ -514,6 +514,21 @@ fn claude_of(kept: &Map<String, Value>) -> Map<String, Value> {
         said.insert("arguments".to_owned(), json!(names));
     }
     said
+}
+
+/// Returns true if two values of a field say the same: a list of tools is written in several ways, and its order says nothing.
+fn is_same_list(key: &str, one: &Value, other: &Value) -> bool {
+    let list = |value: &Value| -> Option<BTreeSet<String>> {
+        match value {
+            Value::String(text) => Some(rules(text).into_iter().collect()),
+            Value::Array(items) => {
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+            }
+            _ => None,
+        }
+    };
+    let is_list = CLAUDE[2..].contains(&key);
+    one == other || (is_list && list(one).is_some() && list(one) == list(other))
 }
 
 /// Splits rules that are written as one text: at commas and blanks outside of brackets.

@@ -271,8 +271,14 @@ pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
 pub(crate) fn trust(skill: &Skill, frontmatter: &Frontmatter) -> Trust {
     let computed = match skill.scope {
         Scope::System => Trust::Managed,
-        Scope::Builtin => Trust::Package,
-        Scope::Personal | Scope::Custom => Trust::User,
+        Scope::Builtin | Scope::Package => Trust::Package,
+        Scope::Personal => Trust::User,
+        // A folder that was named is whose the user says it is.
+        Scope::Custom => match skill.source {
+            SkillSource::Builtin | SkillSource::Org => Trust::Managed,
+            SkillSource::User => Trust::User,
+            SkillSource::ThirdParty => Trust::Project,
+        },
         Scope::Project | Scope::Nested => Trust::Project,
         Scope::Mcp => Trust::Local,
     };

@@ -75,7 +75,7 @@ impl OpenSkillRuntime {
         }
         // A digest is told of every file that a skill can have.
         let max_bytes = WalkLimits::SKILL.bytes as u64;
-        let options = ReadOptions { depth: Depth::Nested, max_bytes };
+        let options = ReadOptions { depth: Depth::Nested, max_bytes, ..ReadOptions::default() };
         let mut contents = Contents { frontmatter: Map::new(), files: Vec::new() };
         for entry in files(skill)? {
             if !matches!(entry.kind, Kind::File { .. }) {

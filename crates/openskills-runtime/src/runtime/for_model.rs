@@ -7,7 +7,8 @@ use skill::{Arguments, SKILL_FILE, Strictness};
 
 use super::OpenSkillRuntime;
 use crate::load::{load, model_may_invoke};
-use crate::{RuntimeError, Skill};
+use crate::quote::shell_word;
+use crate::{Invoker, RuntimeError, Skill};
 
 impl OpenSkillRuntime {
     /// Returns at most `size` of them, from a place in the list of all skills that can be used, and the place where the next ones begin. Only those are
@@ -31,10 +32,27 @@ impl OpenSkillRuntime {
         if self.model_may_invoke(skill) || self.is_active(&skill.id) {
             return Ok(());
         }
+        let hint = || {
+            let name = format!("/{}", skill.id);
+            let name = shell_word(&name);
+            format!("the user can start it, by its prompt or by: openskills activate {name}")
+        };
         Err(RuntimeError::PermissionDenied {
             message: format!("the model may not start `{}` by itself", skill.id),
-            hint: Some("the user can, by its prompt".to_owned()),
+            hint: skill.user_may_invoke.then(hint),
         })
+    }
+
+    /// Refuses to show a file of a skill to whoever may not start it.
+    pub(super) fn check_reader(&self, skill: &Skill, invoker: Invoker) -> Result<(), RuntimeError> {
+        match invoker {
+            Invoker::Model => self.check_model_starts(skill),
+            Invoker::User if skill.user_may_invoke || self.model_may_invoke(skill) => Ok(()),
+            Invoker::User => Err(RuntimeError::PermissionDenied {
+                message: format!("nobody may start `{}`, so nothing of it is read", skill.id),
+                hint: None,
+            }),
+        }
     }
 
     /// Refuses to show a model a file of a skill that it may not start: unless the user started it in this session. The text itself needs what activating it needs: its libraries, and its

@@ -3,11 +3,12 @@
 use std::fs;
 use std::os::unix::net::UnixListener;
 
-use openskills_runtime::{Depth, MAX_RESOURCE_BYTES, ReadOptions};
+use openskills_runtime::{Depth, Invoker, MAX_RESOURCE_BYTES, ReadOptions};
 
 use crate::{World, skill};
 
-const NESTED: ReadOptions = ReadOptions { depth: Depth::Nested, max_bytes: MAX_RESOURCE_BYTES };
+const NESTED: ReadOptions =
+    ReadOptions { depth: Depth::Nested, max_bytes: MAX_RESOURCE_BYTES, invoker: Invoker::Model };
 
 #[test]
 fn files_of_the_skill_are_read_and_each_read_is_an_event() {

@@ -4,13 +4,17 @@ use std::process::ExitCode;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use openskills_runtime::{Depth, MAX_RESOURCE_BYTES, ReadOptions, RuntimeConfig};
+use openskills_runtime::{Depth, Invoker, MAX_RESOURCE_BYTES, ReadOptions, RuntimeConfig};
 
 use crate::context::Context;
 use crate::look::{Look, discover};
 use crate::output::{ReadJson, VERSION};
 
 const AFTER: &str = "\
+NAME reads as the model does, /NAME as the user does. The model reads nothing of a skill that only
+the user may start, unless the user started it in the session (--session). Nobody reads a skill that
+nobody may start (`model_invocation: disabled`).
+
 PATH is relative to the skill's folder. Nothing outside of it is ever read: not by `..`, not by
 an absolute path, not through a link. FIFOs, devices and files that are too large are refused by
 name.
@@ -29,6 +33,7 @@ Exit codes:
 
 Examples:
   openskills read pdf references/forms.md
+  openskills read /deploy references/hosts.md
   openskills read pdf assets/logo.png --raw > logo.png
   openskills read pdf a/b/c.md --nested --json";
 
@@ -36,7 +41,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ReadArgs {
-    /// A name or an id
+    /// A name or an id; after a slash, as the user
     #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
     name: String,
     /// The file, seen from the skill's folder
@@ -65,8 +70,12 @@ pub(crate) fn read(context: &mut Context, args: &ReadArgs) -> anyhow::Result<Exi
     let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
     let depth = if args.nested { Depth::Nested } else { Depth::OneLevel };
-    let options = ReadOptions { depth, max_bytes: args.max_bytes };
-    let (resource, event) = runtime.read_resource(&args.name, &args.path, &options)?;
+    let (name, invoker) = match args.name.strip_prefix('/') {
+        Some(name) => (name, Invoker::User),
+        None => (args.name.as_str(), Invoker::Model),
+    };
+    let options = ReadOptions { depth, max_bytes: args.max_bytes, invoker };
+    let (resource, event) = runtime.read_resource(name, &args.path, &options)?;
     if args.json {
         let (encoding, content) = match resource.text() {
             Some(text) => ("utf-8", text.to_owned()),

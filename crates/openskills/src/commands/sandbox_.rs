@@ -54,15 +54,15 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
     let SandboxCommand::Check { json } = &args.command;
     let (strong, weak) = (probe(Tier::A), probe(Tier::B));
     let best = match (&strong, &weak) {
-        (Ok(enforced), _) => Some(("A", enforced)),
-        (Err(_), Ok(enforced)) => Some(("B", enforced)),
+        (Ok(enforced), _) => Some((Tier::A, enforced)),
+        (Err(_), Ok(enforced)) => Some((Tier::B, enforced)),
         (Err(_), Err(_)) => None,
     };
     let holds =
         |guarantee: Guarantee| best.is_some_and(|(_, enforced)| enforced.contains(&guarantee));
     let for_all =
         Guarantee::ALL.into_iter().filter(|guarantee| *guarantee != Guarantee::Mem).all(holds);
-    let tier = best.map(|(tier, _)| tier);
+    let limitations = best.map_or(&[][..], |(tier, _)| tier.limitations());
     let (why, fix) = match &strong {
         Err(SandboxError::Unavailable { why, fix, .. }) => (Some(why.clone()), Some(fix.clone())),
         Err(other) => (Some(other.to_string()), None),
@@ -73,8 +73,10 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
             .into_iter()
             .map(|guarantee| (guarantee.to_string(), holds(guarantee)))
             .collect();
-        let tier = tier.map(str::to_owned);
-        context.ui.json(&SandboxJson { version: VERSION, tier, guarantees, why, fix })?;
+        let tier = best.map(|(tier, _)| letter(tier).to_owned());
+        let limitations = limitations.iter().map(|&text| text.to_owned()).collect();
+        let version = VERSION;
+        context.ui.json(&SandboxJson { version, tier, guarantees, limitations, why, fix })?;
     } else {
         let rows: Vec<Vec<String>> = Guarantee::ALL
             .into_iter()
@@ -84,6 +86,12 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
             })
             .collect();
         context.ui.out(&table(&rows, context.ui.width))?;
+        if let Some((tier, _)) = best.filter(|_| !limitations.is_empty()) {
+            context.ui.out(&format!("limitations of tier {}:\n", letter(tier)))?;
+            for limitation in limitations {
+                context.ui.out(&format!("  {limitation}\n"))?;
+            }
+        }
         let verdict = match (for_all, best.is_some()) {
             (true, _) => "skills of every tier can run here",
             (false, true) => {
@@ -102,6 +110,13 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
     Ok(if for_all { ExitCode::SUCCESS } else { ExitCode::from(78) })
 }
 
+fn letter(tier: Tier) -> &'static str {
+    match tier {
+        Tier::A => "A",
+        Tier::B => "B",
+    }
+}
+
 fn meaning(guarantee: Guarantee) -> &'static str {
     match guarantee {
         Guarantee::FsRead => "files that were not granted cannot be read",
@@ -110,7 +125,7 @@ fn meaning(guarantee: Guarantee) -> &'static str {
         Guarantee::UnixIsolated => "no socket of another program can be reached",
         Guarantee::Signals => "no other process can be signalled",
         Guarantee::TreeKill => "nothing that a script starts outlives it",
-        Guarantee::MetadataHidden => "not even names and sizes of other files are seen",
+        Guarantee::MetadataHidden => "names, sizes and link targets of other files are hidden",
         Guarantee::PrivateTmp => "temporary files are the script's own",
         Guarantee::SubpathProtect => "names such as .git cannot be written",
         Guarantee::Mem => "the memory of all its processes together is bounded",

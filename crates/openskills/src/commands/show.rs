@@ -110,7 +110,7 @@ fn read_files(target: &Target) -> Files {
 }
 
 fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -> ShowJson {
-    let Frontmatter { name, description, license, compatibility, metadata, allowed_tools, .. } =
+    let Frontmatter { name, description, license, compatibility, metadata, .. } =
         &document.frontmatter;
     let folder = target.root.path();
     let file = loaded
@@ -126,8 +126,9 @@ fn report(target: &Target, loaded: &Loaded, document: &Document, files: Files) -
         license: license.clone(),
         compatibility: compatibility.clone(),
         metadata: metadata.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
-        allowed_tools: allowed_tools
-            .as_ref()
+        allowed_tools: document
+            .frontmatter
+            .tools_allowed()
             .map(|tools| tools.rules.iter().map(ToolRule::to_string).collect()),
         model_may_invoke: loaded.model_may_invoke(),
         user_may_invoke: document.frontmatter.user_may_invoke(),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use openskills_runtime::uri::{parse, uri};
 use openskills_runtime::{
-    Depth, FileDigest, FileKind, OpenSkillRuntime, ReadOptions, RuntimeError, Skill, Word,
+    Depth, FileDigest, FileKind, Invoker, OpenSkillRuntime, ReadOptions, RuntimeError, Skill, Word,
+    one_line,
 };
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
@@ -84,8 +85,8 @@ fn no_cursor() -> ErrorData {
 /// Returns every skill's SKILL.md as a resource.
 pub(super) fn resources(skills: &[Arc<Skill>]) -> Vec<Resource> {
     let resource = |skill: &Arc<Skill>| {
-        let mut resource = Resource::new(uri(&skill.id, SKILL_FILE), skill.name.to_string());
-        resource.description = Some(skill.description.clone());
+        let mut resource = Resource::new(uri(&skill.id, SKILL_FILE), one_line(&skill.name));
+        resource.description = Some(one_line(&skill.description));
         resource.mime_type = Some(MARKDOWN.to_owned());
         resource
     };
@@ -132,7 +133,7 @@ fn mime_type(path: &str) -> &'static str {
 }
 
 fn unknown(uri: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("there is no `{uri}` here"), None)
+    ErrorData::invalid_params(format!("there is no `{}` here", one_line(uri)), None)
 }
 
 /// Returns the path of a file as it is served: a `skill.md` is called as the standard says.
@@ -157,8 +158,10 @@ pub(super) fn failed(error: &RuntimeError) -> ErrorData {
         RuntimeError::Log(_)
         | RuntimeError::Files(_)
         | RuntimeError::Setup { .. }
-        | RuntimeError::Server { .. } => ErrorData::internal_error(error.to_string(), Some(data)),
-        _ => ErrorData::invalid_params(error.to_string(), Some(data)),
+        | RuntimeError::Server { .. } => {
+            ErrorData::internal_error(one_line(&error.to_string()), Some(data))
+        }
+        _ => ErrorData::invalid_params(one_line(&error.to_string()), Some(data)),
     }
 }
 
@@ -166,10 +169,10 @@ pub(super) fn located(
     runtime: &OpenSkillRuntime,
     address: &str,
 ) -> Result<(String, String), ErrorData> {
-    // Resources are asked for by the host: what the user may start is there for it, what nobody may start is not.
+    // A host may hand resources to its model by itself, so they are held to the same: what only the user may start is there once the user has
+    // started it, and what nobody may start never is.
     let is_told = |skill: &Skill| {
-        matches!(runtime.word(skill), Ok(Word::Given))
-            && (skill.user_may_invoke || runtime.check_model_starts(skill).is_ok())
+        matches!(runtime.word(skill), Ok(Word::Given)) && runtime.check_model_starts(skill).is_ok()
     };
     let is_known =
         |id: &str| id.contains('/') && runtime.skill(id).is_ok_and(|skill| is_told(skill));
@@ -185,7 +188,8 @@ pub(super) fn read(
     if path.is_empty() {
         return Err(unknown(address));
     }
-    let options = ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES };
+    let options =
+        ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &id, &path).ok_or_else(|| unknown(address))?;
     let read = runtime.read_resource(&id, &own, &options);
     let (resource, _) = read.map_err(|error| match error {
@@ -249,7 +253,7 @@ pub(super) fn directory(
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         match size {
             Some(size) if path == SKILL_FILE => json!({
-                "uri": uri(&id, &path), "name": &*skill.name, "description": skill.description,
+                "uri": uri(&id, &path), "name": one_line(&skill.name), "description": one_line(&skill.description),
                 "mimeType": MARKDOWN, "size": size,
             }),
             Some(size) => {

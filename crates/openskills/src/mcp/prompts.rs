@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openskills_runtime::{ActivateOptions, Invoker, OpenSkillRuntime, Skill};
+use openskills_runtime::{ActivateOptions, Invoker, OpenSkillRuntime, Skill, one_line};
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
@@ -30,8 +30,8 @@ pub(super) fn prompts(skills: &[Arc<Skill>]) -> Vec<Prompt> {
         argument.description = Some("What the skill is to work on".to_owned());
         argument.required = Some(false);
         let by_id = has_servers && is_shared(skill);
-        let name = if by_id { skill.id.clone() } else { skill.name.to_string() };
-        Prompt::new(name, Some(skill.description.clone()), Some(vec![argument]))
+        let name = if by_id { skill.id.clone() } else { one_line(&skill.name) };
+        Prompt::new(name, Some(one_line(&skill.description)), Some(vec![argument]))
     };
     skills.iter().map(prompt).collect()
 }
@@ -63,5 +63,5 @@ pub(super) fn prompt(
     };
     let loaded = runtime.activate(name, &options).map_err(|error| failed(&error))?;
     let message = PromptMessage::new_text(Role::User, loaded.content);
-    Ok(GetPromptResult::new(vec![message]).with_description(loaded.description))
+    Ok(GetPromptResult::new(vec![message]).with_description(one_line(&loaded.description)))
 }

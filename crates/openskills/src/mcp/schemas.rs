@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use openskills_runtime::Skill;
+use openskills_runtime::{Skill, one_line};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -87,12 +87,11 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
 
 /// Returns what skills can be called by: their ids, and names that mean one of them.
 fn called(skills: &[Arc<Skill>]) -> BTreeSet<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for skill in skills {
-        *counts.entry(&skill.name).or_default() += 1;
+        *counts.entry(one_line(&skill.name)).or_default() += 1;
     }
-    let names =
-        counts.into_iter().filter(|(_, count)| *count == 1).map(|(name, _)| name.to_owned());
+    let names = counts.into_iter().filter(|(_, count)| *count == 1).map(|(name, _)| name);
     names.chain(skills.iter().map(|skill| skill.id.clone())).collect()
 }
 

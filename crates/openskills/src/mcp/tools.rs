@@ -9,7 +9,7 @@ use openskills_runtime::permit::Asked;
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
     ActivateOptions, Cancel, Depth, Execution, ExecutionOptions, Invoker, OpenSkillRuntime,
-    ReadOptions, RuntimeError, Skill, Stage,
+    ReadOptions, RuntimeError, Skill, Stage, one_line,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
@@ -68,10 +68,10 @@ impl Failure {
     /// Returns it as the model is told of it.
     pub(super) fn result(&self) -> CallToolResult {
         let text = match self {
-            Self::Arguments(what) => what.clone(),
+            Self::Arguments(what) => one_line(what),
             Self::Runtime(error) => {
-                let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-                format!("{error}{hint}")
+                let hint = error.hint().map(|hint| format!("\nhint: {}", one_line(&hint)));
+                format!("{}{}", one_line(&error.to_string()), hint.unwrap_or_default())
             }
         };
         CallToolResult::error(vec![ContentBlock::text(text)])
@@ -176,14 +176,14 @@ fn list(
             page(found, cursor.as_deref(), PAGE).map_err(wrong)?
         }
     };
-    let lines: String =
-        skills.iter().map(|skill| format!("{}: {}\n", skill.id, skill.listing())).collect();
+    let line = |skill: &Arc<Skill>| format!("{}: {}\n", one_line(&skill.id), skill.listing());
+    let lines: String = skills.iter().map(line).collect();
     let lines = if lines.is_empty() { "no skill".to_owned() } else { lines };
     let entry = |skill: &Arc<Skill>| {
         let mut entry = json!({
             "id": skill.id,
-            "name": skill.name.as_ref(),
-            "description": skill.description.clone(),
+            "name": one_line(&skill.name),
+            "description": one_line(&skill.description),
             "source": skill.source.to_string(),
             "uri": uri(&skill.id, "SKILL.md"),
         });
@@ -236,7 +236,8 @@ fn read_resource(
     let mut arguments = Arguments(arguments);
     let (name, path) = (arguments.required("name")?, arguments.required("path")?);
     arguments.end()?;
-    let options = ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES };
+    let options =
+        ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
     runtime.check_model_reads(&name, &own)?;
     let (resource, read) = runtime.read_resource(&name, &own, &options)?;

@@ -139,6 +139,8 @@ pub struct SandboxJson {
     pub tier: Option<String>,
     /// What it guarantees.
     pub guarantees: BTreeMap<String, bool>,
+    /// What this kind of sandbox does not enforce, or does differently; empty for the strongest.
+    pub limitations: Vec<String>,
     /// Why the strongest kind is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

@@ -323,3 +323,161 @@ fn the_example_of_the_specification_is_a_bundle() {
     let run = openskills(&env, "validate autoresearch");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
 }
+
+#[test]
+fn there_is_one_list_of_tools_in_every_output() {
+    for (fields, allowed, denied) in [
+        ("allowed-tools: Read Grep\n", json!(["Read", "Grep"]), Value::Null),
+        ("tools: {allow: [Read, Grep]}\n", json!(["Read", "Grep"]), Value::Null),
+        // Two lists narrow each other.
+        (
+            "allowed-tools: Read, Bash(git log:*), Write\ntools: {allow: [Bash, Read]}\n",
+            json!(["Read", "Bash(git log:*)"]),
+            Value::Null,
+        ),
+        ("allowed-tools: Read\ntools: {allow: [Write]}\n", json!([]), Value::Null),
+        ("allowed-tools: Read\ntools: {allow: []}\n", json!([]), Value::Null),
+        ("tools: {allow: []}\n", json!([]), Value::Null),
+        // What is denied adds up.
+        (
+            "disallowed-tools: Bash\ntools: {deny: [Write, Bash]}\n",
+            Value::Null,
+            json!(["Bash", "Write"]),
+        ),
+        ("tools: {deny: [Write]}\n", Value::Null, json!(["Write"])),
+    ] {
+        let env = TestEnv::with(&format!(
+            "//- /s/one/SKILL.md\n---\nname: one\ndescription: d\n{fields}---\nBody.\n"
+        ));
+        let data = |arguments: &str| -> Value {
+            let run = openskills(&env, arguments);
+            assert_eq!(run.code, Some(0), "{fields}: {}", run.stderr);
+            serde_json::from_str(&run.stdout).unwrap()
+        };
+        let active = data("activate one --dir s --json");
+        assert_eq!(active["allowedTools"], allowed, "{fields}");
+        assert_eq!(active["disallowedTools"], denied, "{fields}");
+        let words = |list: &Value| {
+            let words = list.as_array()?.iter().map(|word| word.as_str().unwrap());
+            Some(words.collect::<Vec<_>>().join(", "))
+        };
+        let listed = &data("list --dir s --json")["skills"];
+        let listed = listed.as_array().unwrap().iter().find(|one| one["name"] == "one").unwrap();
+        assert_eq!(listed["allowedTools"].as_str().map(str::to_owned), words(&allowed), "{fields}");
+        assert_eq!(data("show s/one --json")["allowedTools"], allowed, "{fields}");
+        // What is shown is what is held to.
+        for tool in ["Read", "Write", "Grep"] {
+            let run = openskills(&env, &format!("check-tool --skill one --tool {tool} --dir s"));
+            let is_in =
+                |list: &Value| list.as_array().is_some_and(|all| all.contains(&json!(tool)));
+            let may = (allowed.is_null() || is_in(&allowed)) && !is_in(&denied);
+            assert_eq!(run.code != Some(4), may, "{fields} {tool}: {}", run.stdout);
+        }
+    }
+}
+
+#[test]
+fn lists_that_say_the_same_are_migrated_as_one() {
+    let text = "---\nskill_format: corteza.skill/v1\nname: one\ndescription: d\nallowed-tools: Grep, Read\ntools:\n  allow: [Read, Grep]\n---\nBody.\n";
+    let env = TestEnv::with(&format!("//- /one/SKILL.md\n{text}"));
+    let run = openskills(&env, "migrate one --to claude --yes");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let claude = std::fs::read_to_string(env.path("one/SKILL.md")).unwrap();
+    assert!(claude.contains("allowed-tools") && !claude.contains("\ntools:"), "{claude}");
+    let run = openskills(&env, "migrate one --yes");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let v1 = std::fs::read_to_string(env.path("one/SKILL.md")).unwrap();
+    assert!(v1.contains("\ntools:") && !v1.contains("\nallowed-tools"), "{v1}");
+    // Lists that differ are nobody's to merge.
+    let env = TestEnv::with(&format!("//- /one/SKILL.md\n{}", text.replace("Grep, Read", "Grep")));
+    let run = openskills(&env, "migrate one --to claude --yes");
+    assert!(run.code == Some(1) && run.stderr.contains("allowed-tools"), "{}", run.stderr);
+}
+
+#[test]
+fn trust_is_computed_by_where_a_skill_is() {
+    let env = TestEnv::new();
+    let text =
+        |name: &str| format!("---\nname: {name}\ndescription: d\ntrust: managed\n---\nBody.\n");
+    for (folder, name) in [
+        ("team/t", "team"),
+        ("theirs/t", "theirs"),
+        ("own/t", "own"),
+        ("lib/pensar/skills/p", "packaged"),
+        (".claude/skills/p", "projected"),
+        ("../home/.claude/skills/p", "personal"),
+        // A folder that is only called like a package's.
+        ("package-x/t", "claimed"),
+    ] {
+        env.write(&format!("{folder}/SKILL.md"), text(name).as_bytes());
+    }
+    let root = env.path("").display().to_string();
+    let config = json!({"schema_version": 1, "packages": [format!("{root}lib")], "directories": {
+        "team": {"path": format!("{root}team"), "source": "org"},
+        "theirs": {"path": format!("{root}theirs"), "source": "third_party"},
+        "own": {"path": format!("{root}own")},
+        "package-x": {"path": format!("{root}package-x")},
+    }});
+    env.write("../home/.config/openskills/config.json", config.to_string().as_bytes());
+    for (name, trust) in [
+        ("team", "managed"),
+        ("theirs", "project"),
+        ("own", "user"),
+        ("packaged", "package"),
+        ("claimed", "user"),
+        ("projected", "project"),
+        ("personal", "user"),
+        ("cocoaskills", "package"),
+    ] {
+        let run = openskills(&env, &format!("activate {name} --json"));
+        assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
+        let loaded: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(loaded["trust"], trust, "{name}");
+    }
+}
+
+#[test]
+fn who_may_start_a_skill_decides_who_reads_its_files() {
+    let env = TestEnv::new();
+    for (name, fields) in [
+        ("open", ""),
+        ("mine", "model_invocation: user-only\n"),
+        ("claude", "disable-model-invocation: true\n"),
+        ("off", "model_invocation: disabled\n"),
+        ("both", "disable-model-invocation: true\nuser-invocable: false\n"),
+        ("models", "user-invocable: false\n"),
+    ] {
+        let text = format!("---\nname: {name}\ndescription: d\n{fields}---\nHidden words.\n");
+        env.write(&format!("s/{name}/SKILL.md"), text.as_bytes());
+        env.write(&format!("s/{name}/references/a.md"), b"Hidden file.\n");
+    }
+    for (name, by_model, by_user) in [
+        ("open", true, true),
+        ("mine", false, true),
+        ("claude", false, true),
+        ("off", false, false),
+        ("both", false, false),
+        ("models", true, true),
+    ] {
+        for path in ["SKILL.md", "references/a.md"] {
+            for (called, may) in [(name.to_owned(), by_model), (format!("/{name}"), by_user)] {
+                for more in ["", " --raw", " --json"] {
+                    let run = openskills(&env, &format!("read {called} {path} --dir s{more}"));
+                    assert_eq!(run.code == Some(0), may, "{called} {path}: {}", run.stderr);
+                    assert_eq!(run.stdout.contains("Hidden"), may, "{called}: {}", run.stdout);
+                }
+            }
+        }
+    }
+    let run = openskills(&env, "read mine references/a.md --dir s");
+    assert!(
+        run.code == Some(4) && run.stderr.contains("openskills activate /s/mine"),
+        "{}",
+        run.stderr
+    );
+    // What the user started in the session is started, there and nowhere else.
+    assert_eq!(openskills(&env, "activate /mine --dir s --session one").code, Some(0));
+    let run = openskills(&env, "read mine references/a.md --dir s --session one");
+    assert!(run.code == Some(0) && run.stdout.contains("Hidden file"), "{}", run.stderr);
+    assert_eq!(openskills(&env, "read mine references/a.md --dir s --session two").code, Some(4));
+}

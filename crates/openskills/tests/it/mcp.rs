@@ -318,10 +318,21 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
         let read = client.tool("skills.read_resource", &json!({"name": name, "path": path}));
         assert_eq!(read["isError"], true, "{name} {path}: {read}");
         assert!(!read.to_string().contains("Hidden"), "{name} {path}: {read}");
-        // Resources are the host's; what nobody may start is not there for it either.
+        // A host may hand a resource to its model, so resources are held to who may start a skill as well.
         let read =
             client.ask("resources/read", &json!({"uri": format!("skill://s/{name}/{path}")}));
-        assert_eq!(read["error"].is_object(), name == "off", "{name} {path}: {read}");
+        let is_closed = ["mine", "off"].contains(&name);
+        assert_eq!(read["error"].is_object(), is_closed, "{name} {path}: {read}");
+        assert_eq!(read.to_string().contains("Hidden"), !is_closed, "{name} {path}: {read}");
+    }
+    for name in ["mine", "off"] {
+        let uri = json!({"uri": format!("skill://s/{name}/SKILL.md")});
+        assert!(client.ask("skills/get", &uri)["error"].is_object(), "{name}");
+        let folder = json!({"uri": format!("skill://s/{name}/references")});
+        assert!(client.ask("resources/directory/read", &folder)["error"].is_object(), "{name}");
+        let reference = json!({"ref": {"type": "ref/resource", "uri": "skill://{+id}/{+path}"}, "argument": {"name": "path", "value": ""}, "context": {"arguments": {"id": format!("s/{name}")}}});
+        let completed = client.ask("completion/complete", &reference);
+        assert!(!completed.to_string().contains("a.md"), "{name}: {completed}");
     }
     let listed = client.ask("resources/list", &json!({})).to_string();
     assert!(!listed.contains("s/mine/") && !listed.contains("s/off/"), "{listed}");
@@ -331,6 +342,15 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
     let read =
         client.tool("skills.read_resource", &json!({"name": "mine", "path": "references/a.md"}));
     assert!(read.to_string().contains("Hidden file"), "{read}");
+    for path in ["SKILL.md", "references/a.md"] {
+        let uri = json!({"uri": format!("skill://s/mine/{path}")});
+        let read = client.ask("resources/read", &uri);
+        assert!(read.to_string().contains("Hidden"), "{path}: {read}");
+    }
+    // What nobody may start cannot be started by its prompt either.
+    assert!(client.ask("prompts/get", &json!({"name": "s/off"}))["error"].is_object());
+    let read = client.ask("resources/read", &json!({"uri": "skill://s/off/SKILL.md"}));
+    assert!(read["error"].is_object(), "{read}");
     // With its arguments it is read, and so are its files.
     let read = client.tool("skills.read", &json!({"name": "takes", "arguments": "x"}));
     assert!(read.to_string().contains("Hidden words"), "{read}");
@@ -372,7 +392,10 @@ fn skills_are_resources_and_the_extension_lists_them() {
     }
     let read = client.ask("resources/read", &json!({"uri": "skill://s/pdf/SKILL.md"}));
     assert_eq!(read["result"]["contents"][0]["mimeType"], "text/markdown");
-    // One that is not listed is served all the same.
+    // One that is not listed is served once the user has started it.
+    let got = client.ask("skills/get", &json!({"uri": "skill://s/slow/SKILL.md"}));
+    assert!(got["error"].is_object(), "{got}");
+    assert!(client.ask("prompts/get", &json!({"name": "slow"}))["result"].is_object());
     let got = client.ask("skills/get", &json!({"uri": "skill://s/slow/SKILL.md"}));
     assert_eq!(got["result"]["skill"]["frontmatter"]["name"], "slow", "{got}");
     let folder =

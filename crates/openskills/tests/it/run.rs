@@ -348,6 +348,13 @@ fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
         "{}",
         check.stderr
     );
+    // What the weaker sandbox does not hide is listed, to people and to programs.
+    assert!(check.stdout.contains("target of any symbolic link"), "{}", check.stdout);
+    let data = without("sandbox check --json");
+    let data: Value = serde_json::from_str(&data.stdout).unwrap();
+    assert_eq!(data["tier"], "B");
+    let limitations = data["limitations"].as_array().unwrap();
+    assert!(limitations.iter().any(|one| one.as_str().unwrap().contains("readlink")), "{data}");
     let own = without(
         "run hello --dir s --workspace work --direct-writes --allow-degraded subpath_protect --approve-once",
     );
