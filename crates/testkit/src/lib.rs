@@ -1,11 +1,12 @@
 //! What tests stand on: an environment of their own, trees of files from one literal, real programs.
 //!
-//! Only ever a dev-dependency. [`tidy`] holds the checks of the repository itself.
+//! Only ever a dev-dependency. [`tidy`] and [`promises`] hold the checks of the repository itself.
 
 pub mod corpus;
 mod env;
 mod git;
 mod pages;
+pub mod promises;
 mod schema_page;
 mod skip;
 pub mod tidy;

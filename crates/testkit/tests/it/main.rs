@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 mod formats;
+mod promises;
 mod tidy;
 mod tree;
