@@ -54,7 +54,7 @@ fn quiet() -> OpenSkillRuntime {
 
 /// A shell takes each line for a name: no skill brings another one's.
 fn sorted(names: Vec<String>) -> Vec<String> {
-    let mut names: Vec<String> = names.iter().map(|name| one_line(name)).collect();
+    let mut names: Vec<String> = names.into_iter().map(|name| one_line(&name)).collect();
     names.sort_unstable();
     names.dedup();
     names
