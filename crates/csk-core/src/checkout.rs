@@ -8,7 +8,6 @@
 mod files;
 mod ignored;
 mod index;
-mod user_rules;
 mod work_tree;
 
 use skill_fs::AbsPath;
@@ -50,7 +49,7 @@ pub fn exclude_file(root: &AbsPath) -> Result<ExcludeFile, GitError> {
 
 /// Returns the first entry at or below `folder` that git has in the work tree around `root`, or a submodule, link or
 /// sparse folder that would bring it; none outside a work tree.
-pub(crate) fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
+pub fn tracked(root: &AbsPath, folder: &str) -> Result<Option<String>, GitError> {
     match WorkTree::around(root)? {
         None => Ok(None),
         Some(tree) => index::tracked(&tree, folder),

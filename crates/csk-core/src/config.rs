@@ -10,6 +10,7 @@ use skill_fs::AbsPath;
 use skill_state::audit::AuditMode;
 
 use crate::agents::{Agent, Agents};
+use crate::env_files::CommandOrder;
 use crate::install::SKILLS;
 
 /// The pattern of task ids in branch names, unless the user sets another.
@@ -70,6 +71,8 @@ pub struct Config {
     pub worktree_alias_pattern: Option<String>,
     /// Whether `file://` and path URLs may be cloned.
     pub allow_local_sources: bool,
+    /// Where the commands of skills stand on PATH.
+    pub command_order: CommandOrder,
     /// How much an audit decides about installs.
     pub audit: AuditMode,
     /// The user's own agents.
@@ -105,6 +108,7 @@ impl Config {
             adapter_mode: AdapterMode::default(),
             worktree_alias_pattern: None,
             allow_local_sources: false,
+            command_order: CommandOrder::Last,
             audit: AuditMode::Off,
             agents: Agents::default(),
             projects: BTreeMap::new(),
@@ -147,6 +151,10 @@ impl Config {
         }
         if self.allow_local_sources || self.is_locked("allow_local_sources") {
             fields.insert("allow_local_sources", self.allow_local_sources.into());
+        }
+        if self.command_order == CommandOrder::First || self.is_locked("commands_first") {
+            let is_first = self.command_order == CommandOrder::First;
+            fields.insert("commands_first", is_first.into());
         }
         if !self.agents.custom().is_empty() {
             let agent = |agent: &Agent| {
@@ -195,6 +203,9 @@ pub(crate) fn fields(
     config.adapter_mode = adapter_mode(object);
     config.worktree_alias_pattern = pattern(object);
     config.allow_local_sources = object.boolean("allow_local_sources").unwrap_or(false);
+    if object.boolean("commands_first") == Some(true) {
+        config.command_order = CommandOrder::First;
+    }
     config.audit = audit_mode(object);
     let projects = object.entries("projects", |alias, entry| project(alias, entry, &agents, home));
     config.projects = projects.into_iter().collect();

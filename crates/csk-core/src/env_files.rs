@@ -15,13 +15,42 @@ pub enum Scope {
     Global,
 }
 
+/// Where the commands of skills stand on PATH.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandOrder {
+    /// After the user's own entries: a skill's command never takes the place of a program. The project's come before
+    /// the global ones.
+    Last,
+    /// Before them.
+    First,
+}
+
 /// Returns `env.sh`, for sh, bash and zsh, also under `set -u`. `root` stands in where the shell does not tell
 /// which file it reads; `up` leads from the file's folder to the root.
-pub fn env_sh(root: &AbsPath, up: &str, scope: Scope) -> String {
+pub fn env_sh(root: &AbsPath, up: &str, (scope, order): (Scope, CommandOrder)) -> String {
     let quoted = root.as_str().replace('\'', r"'\''");
     let export = match scope {
         Scope::Project => "CSK_PROJECT_ROOT=$_csk_root\nexport CSK_PROJECT_ROOT\n",
-        Scope::Global => "",
+        Scope::Global => "CSK_GLOBAL_BIN=$_csk_root/.agents/bin\nexport CSK_GLOBAL_BIN\n",
+    };
+    // The project's commands come before the global ones, which may be there already.
+    let before_global = match (scope, order) {
+        (Scope::Project, CommandOrder::Last) => {
+            r#"    *":${CSK_GLOBAL_BIN:-/}:"*)
+        _csk_path=:$PATH:
+        _csk_path=${_csk_path%%":$CSK_GLOBAL_BIN:"*}:$_csk_root/.agents/bin:$CSK_GLOBAL_BIN:${_csk_path#*":$CSK_GLOBAL_BIN:"}
+        _csk_path=${_csk_path#:}
+        PATH=${_csk_path%:}
+        export PATH
+        unset _csk_path
+        ;;
+"#
+        }
+        (Scope::Global, _) | (_, CommandOrder::First) => "",
+    };
+    let path = match order {
+        CommandOrder::Last => "${PATH:+$PATH:}$_csk_root/.agents/bin",
+        CommandOrder::First => "$_csk_root/.agents/bin${PATH:+:$PATH}",
     };
     format!(
         r#"{FIRST_LINE}
@@ -39,7 +68,7 @@ case $_csk_file in
 esac
 {export}case :${{PATH-}}: in
     *":$_csk_root/.agents/bin:"*) ;;
-    *) PATH=$_csk_root/.agents/bin${{PATH:+:$PATH}}; export PATH ;;
+{before_global}    *) PATH={path}; export PATH ;;
 esac
 unset _csk_root _csk_file
 "#
@@ -47,10 +76,21 @@ unset _csk_root _csk_file
 }
 
 /// Returns `env.ps1`. `up` leads from the file's folder to the root, with slashes.
-pub fn env_ps1(up: &str, scope: Scope) -> String {
+pub fn env_ps1(up: &str, scope: Scope, order: CommandOrder) -> String {
     let export = match scope {
         Scope::Project => "$env:CSK_PROJECT_ROOT = $cskRoot\r\n",
         Scope::Global => "",
+    };
+    let global = match scope {
+        Scope::Project => "",
+        Scope::Global => "$env:CSK_GLOBAL_BIN = $cskBin\r\n",
+    };
+    let entries = match order {
+        CommandOrder::First => "@($cskBin) + $cskPath",
+        // The project's commands come before the global ones, which may be there already.
+        CommandOrder::Last => {
+            "@($cskPath | Where-Object { $_ -ne $env:CSK_GLOBAL_BIN }) + $cskBin + @($cskPath | Where-Object { $_ -eq $env:CSK_GLOBAL_BIN })"
+        }
     };
     format!(
         "{FIRST_LINE}\r\n\
@@ -58,9 +98,11 @@ pub fn env_ps1(up: &str, scope: Scope) -> String {
          $cskRoot = (Resolve-Path -LiteralPath (Join-Path $PSScriptRoot '{up}')).Path\r\n\
          {export}\
          $cskBin = Join-Path (Join-Path $cskRoot '.agents') 'bin'\r\n\
-         if (-not (($env:PATH -split [IO.Path]::PathSeparator) -contains $cskBin)) {{\r\n    \
-         $env:PATH = $cskBin + [IO.Path]::PathSeparator + $env:PATH\r\n\
+         {global}\
+         $cskPath = @($env:PATH -split [IO.Path]::PathSeparator)\r\n\
+         if (-not ($cskPath -contains $cskBin)) {{\r\n    \
+         $env:PATH = ({entries}) -join [IO.Path]::PathSeparator\r\n\
          }}\r\n\
-         Remove-Variable cskRoot, cskBin\r\n"
+         Remove-Variable cskRoot, cskBin, cskPath\r\n"
     )
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use skill_fs::AbsPath;
 
 use crate::GitError;
+use crate::user_git::is_declared_safe;
 
 /// The most that is read of a configuration.
 const MAX_CONFIG: u64 = 4 << 20;
@@ -108,6 +109,7 @@ const KEYS: [&str; 62] = [
 /// Where git keeps the data of a repository, and what its configuration says.
 #[derive(Debug, Clone)]
 pub(crate) struct GitDir {
+    repository: AbsPath,
     /// The folder with the head.
     path: PathBuf,
     /// Every setting, in order.
@@ -151,7 +153,12 @@ impl GitDir {
         if !is_one {
             return Err(no_repository());
         }
-        let mut git_dir = Self { path: path.clone(), settings: Vec::new(), unread: None };
+        let mut git_dir = Self {
+            repository: repository.clone(),
+            path: path.clone(),
+            settings: Vec::new(),
+            unread: None,
+        };
         for file in [common.join("config"), path.join("config.worktree")] {
             if let Some(text) = read(&file, MAX_CONFIG)? {
                 git_dir.add(&file, &text);
@@ -170,8 +177,34 @@ impl GitDir {
         }
     }
 
-    /// Returns the folder for git, if every setting in it is known to start nothing.
+    /// Returns the folder for git, if it is the user's own and every setting in it is known to start nothing.
     pub(crate) fn checked(&self) -> Result<&Path, GitError> {
+        self.check_owner()?;
+        self.check_settings()?;
+        Ok(&self.path)
+    }
+
+    /// Refuses a repository that somebody else could change at any time. Git does so as well where it finds one by
+    /// itself, and not where it is told.
+    fn check_owner(&self) -> Result<(), GitError> {
+        let folders = [self.repository.as_path(), self.path.as_path()];
+        let is_own = |path: &Path| {
+            gix::sec::Trust::from_path_ownership(path)
+                .map(|trust| trust == gix::sec::Trust::Full)
+                .map_err(|error| {
+                    GitError::Failed(format!("cannot look at {}: {error}", path.display()))
+                })
+        };
+        if (is_own(folders[0])? && is_own(folders[1])?) || is_declared_safe(&self.path, &folders)? {
+            return Ok(());
+        }
+        let repository = &self.repository;
+        Err(GitError::Failed(format!(
+            "dubious ownership: {repository} belongs to another user; `git config --global --add safe.directory {repository}` declares it safe"
+        )))
+    }
+
+    fn check_settings(&self) -> Result<(), GitError> {
         if let Some(error) = &self.unread {
             return Err(error.clone());
         }
@@ -180,7 +213,7 @@ impl GitDir {
             SECTIONS.contains(&section) || KEYS.contains(&setting.key.as_str())
         };
         match self.settings.iter().find(|setting| !is_known(setting)) {
-            None => Ok(&self.path),
+            None => Ok(()),
             Some(setting) => Err(GitError::Setting {
                 path: self.path.display().to_string(),
                 key: setting.shown(),
@@ -258,7 +291,12 @@ fn parse(text: &str) -> Result<Vec<Setting>, usize> {
             continue;
         }
         if let Some(header) = line.strip_prefix('[') {
-            section = Some(header.strip_suffix(']').and_then(header_of).ok_or(bad)?);
+            let (header, rest) = header.split_once(']').ok_or(bad)?;
+            // A setting may stand behind its section, which is not plain.
+            if !rest.trim_start().is_empty() && !rest.trim_start().starts_with(['#', ';']) {
+                return Err(bad);
+            }
+            section = Some(header_of(header).ok_or(bad)?);
             continue;
         }
         let (section, name) = section.as_ref().ok_or(bad)?;
@@ -316,11 +354,16 @@ fn value_of(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn empty() -> GitDir {
+        let repository = AbsPath::new("/r").unwrap();
+        GitDir { repository, path: PathBuf::from("/r"), settings: Vec::new(), unread: None }
+    }
+
     fn told(text: &str) -> String {
         let path = PathBuf::from("/r");
-        let mut dir = GitDir { path: path.clone(), settings: Vec::new(), unread: None };
+        let mut dir = empty();
         dir.add(&path.join("config"), text);
-        match dir.checked() {
+        match dir.check_settings() {
             Ok(_) => "fine".to_owned(),
             Err(error) => error.to_string(),
         }
@@ -332,7 +375,7 @@ mod tests {
                     [remote \"origin\"]\n\turl = https://x.test/a.git # here\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
                     [branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[user]\n\tname = \"A; B\"\n";
         assert_eq!(told(text), "fine");
-        let mut dir = GitDir { path: PathBuf::new(), settings: Vec::new(), unread: None };
+        let mut dir = empty();
         dir.add(Path::new("config"), text);
         assert_eq!(dir.origin(), Ok(Some("https://x.test/a.git".to_owned())));
     }

@@ -40,7 +40,7 @@ pub use compare::{CompareError, Comparison, FileChange, compare, compare_local};
 pub use consumers::Consumers;
 pub use gate::unignored;
 pub use gc::{Caller, Garbage, collect};
-pub use hook::{can_be_on_path, is_as_left};
+pub use hook::{can_be_on_path, commands_folder, global_commands, own_entries, shadowing};
 pub use inspect::{Inspection, inspect};
 pub use journal::finish_interrupted;
 pub use locking::LockUse;

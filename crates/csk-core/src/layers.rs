@@ -12,13 +12,14 @@ use crate::Config;
 use crate::config::fields;
 
 /// The keys that a system's config can lock.
-pub const LOCKABLE: [&str; 8] = [
+pub const LOCKABLE: [&str; 9] = [
     "skills_root",
     "preferred_locale",
     "default_agents",
     "adapter_mode",
     "worktree_alias_pattern",
     "allow_local_sources",
+    "commands_first",
     "audit",
     "agents",
 ];
@@ -115,6 +116,9 @@ impl Config {
             if wins("worktree_alias_pattern") {
                 config.worktree_alias_pattern.clone_from(&from.worktree_alias_pattern);
             }
+            if wins("commands_first") {
+                config.command_order = from.command_order;
+            }
             if wins("agents") {
                 config.agents = from.agents.clone();
             }
@@ -159,6 +163,7 @@ fn differs(key: &str, one: &Config, other: &Config) -> bool {
         "adapter_mode" => one.adapter_mode != other.adapter_mode,
         "worktree_alias_pattern" => one.worktree_alias_pattern != other.worktree_alias_pattern,
         "allow_local_sources" => one.allow_local_sources != other.allow_local_sources,
+        "commands_first" => one.command_order != other.command_order,
         "audit" => one.audit != other.audit,
         _ => one.agents != other.agents,
     }

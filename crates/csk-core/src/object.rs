@@ -209,3 +209,43 @@ pub(crate) fn blob_hasher(size: u64) -> Sha1 {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy in the cache may change at any time, also after it was checked: what comes of it is checked again.
+    #[test]
+    fn a_copy_that_changes_is_noticed_and_one_that_is_gone_is_not_needed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let bytes = b"0123456789".repeat(200_000);
+        let mut sha = blob_hasher(bytes.len() as u64);
+        sha.update(&bytes);
+        let repository = AbsPath::new(scratch.path()).unwrap();
+        let loose = scratch.path().join("object");
+        let mut packed = flate2::write::ZlibEncoder::new(
+            fs::File::create(&loose).unwrap(),
+            flate2::Compression::fast(),
+        );
+        let header = format!("blob {}\0", bytes.len());
+        io::Write::write_all(&mut packed, header.as_bytes()).unwrap();
+        io::Write::write_all(&mut packed, &bytes).unwrap();
+        packed.finish().unwrap();
+        let object = Object { repository: repository.clone(), id: hex(&sha.finalize()), loose };
+        let copy = repository.join("copy");
+        let large = Large { object, size: bytes.len() as u64, cached: Some(copy.clone()) };
+        let read = || {
+            let mut read = Vec::new();
+            large.stream(|bytes| {
+                read.extend_from_slice(bytes);
+                Ok(())
+            })?;
+            Ok::<_, SourceError>(read)
+        };
+        assert_eq!(read().unwrap(), bytes, "without a copy");
+        fs::write(copy.as_path(), &bytes).unwrap();
+        assert_eq!(read().unwrap(), bytes, "with a good one");
+        fs::write(copy.as_path(), "evil").unwrap();
+        assert!(read().unwrap_err().to_string().contains("is damaged"));
+    }
+}

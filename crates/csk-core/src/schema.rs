@@ -141,6 +141,7 @@ fn config() -> Value {
             "audit": { "enum": ["off", "advisory", "strict", null] },
             "worktree_alias_pattern": { "description": "A regular expression for task ids in branch names.", "type": ["string", "null"] },
             "allow_local_sources": { "description": "Whether file:// and path URLs may be cloned.", "type": ["boolean", "null"] },
+            "commands_first": { "description": "Whether commands of skills come before your own programs on PATH.", "type": ["boolean", "null"] },
             "agents": {
                 "description": "Agents of your own, or other folders for known ones.",
                 "type": ["object", "null"],

@@ -13,8 +13,8 @@ use csk_core::audit::state::{Asked, AuditMode};
 use csk_core::audit::{Asker, Auditor};
 use csk_core::install::Environment;
 use csk_core::{
-    AbsPath, AdapterMode, Config, LocalSources, Lock, ProjectEntry, SystemConfig, TIME_LIMIT,
-    edit_project,
+    AbsPath, AdapterMode, CommandOrder, Config, LocalSources, Lock, ProjectEntry, SystemConfig,
+    TIME_LIMIT, edit_project,
 };
 use skill::{Identifier, Severity};
 use term::{ColorChoice, Ui, safe_line};
@@ -340,6 +340,17 @@ impl Context {
         let is_somebody_there = io::stdin().is_terminal() && io::stderr().is_terminal();
         let asker = is_somebody_there.then(|| Asker::new(ask));
         Ok(Auditor::new(&self.home, mode, self.now, asker)?)
+    }
+
+    /// Returns where commands of skills stand on PATH. Without a config that can be read, they come last: a preference
+    /// stops no shell and no command.
+    pub(crate) fn command_order(&self) -> CommandOrder {
+        let system = self.system_config().ok().flatten();
+        let text = fs::read_to_string(self.config_path.as_path())
+            .unwrap_or_else(|_| EMPTY_CONFIG.to_owned());
+        let home = self.user_home.as_ref();
+        let parsed = Config::parse_over(self.config_path.as_str(), &text, home, system.as_ref());
+        parsed.0.map_or(CommandOrder::Last, |config| config.command_order)
     }
 
     /// Returns what an install works with.

@@ -281,6 +281,7 @@ pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target 
         root: place.root.clone(),
         agents,
         adapter_mode: config.adapter_mode,
+        order: config.command_order,
         locale: file
             .locale
             .filter(|_| !config.is_before_projects("preferred_locale"))

@@ -11,9 +11,9 @@ use gix_ignore::Search;
 use gix_ignore::search::Ignore;
 
 use super::files::{Links, read};
-use super::user_rules::user_rules;
 use super::work_tree::WorkTree;
 use crate::GitError;
+use crate::user_git::user_rules;
 
 /// The most that is read of a file of rules.
 const MAX_RULES: u64 = 16 << 20;

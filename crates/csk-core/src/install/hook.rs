@@ -1,67 +1,128 @@
-//! What the shell hooks may believe: which folders csk has installed into, and that nobody has put anything into
-//! their folders of commands since.
+//! What may be on PATH: for each project a folder of csk's own, which holds a link for every command that csk installed
+//! there, and nothing else.
 //!
-//! `hook/projects` has a line for each project, a name and its path, that a shell can read without a process.
-//! `hook/<name>` has the time of the folder of commands when csk last looked at it; a folder with another time, or a
-//! link, is not put on PATH until csk has looked again.
+//! `.agents/bin` is in a checkout, and a pull or an archive can put any program into it; so neither the shell hooks nor
+//! `csk exec` ever put it on PATH. `commands/<key>` below csk's home is the receipt and the folder in one: csk alone
+//! writes it. `hook/projects` has a line for each project, a key and its path, that a shell can read without a process.
 
-#![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::time::SystemTime;
+use std::path::PathBuf;
 
+use skill::Identifier;
 use skill_fs::{AbsPath, FsError, write_file};
 use skill_state::key_of;
 
 use super::{BIN, Consumers};
+use crate::Platform;
+use crate::sys::make_link;
+use crate::which::find_program;
 
-const FOLDER: &str = "hook";
+const LIST: &str = "hook";
+const COMMANDS: &str = "commands";
 
 /// Returns true if a path can stand on PATH and on a line.
 pub fn can_be_on_path(root: &AbsPath) -> bool {
     !root.as_str().contains([':', '\n', ';'])
 }
 
-fn stamp(home: &AbsPath, root: &AbsPath) -> AbsPath {
-    home.join(FOLDER).join(key_of(root))
+/// Returns the folder that puts a project's commands on PATH. It is there if csk has installed some.
+pub fn commands_folder(home: &AbsPath, root: &AbsPath) -> AbsPath {
+    home.join(COMMANDS).join(key_of(root))
 }
 
-/// Writes the list of projects, unless it says the same already.
+/// Returns the folder of the user's own commands, which hold everywhere.
+pub fn global_commands(home: &AbsPath) -> AbsPath {
+    home.join("global").join(BIN)
+}
+
+/// Returns the user's own entries of a PATH: what csk puts there, and what is no folder by itself, left out.
+pub fn own_entries(home: &AbsPath, path: &OsStr) -> Vec<PathBuf> {
+    let ours = [home.join(COMMANDS), global_commands(home)];
+    let is_ours = |folder: &PathBuf| ours.iter().any(|own| folder.starts_with(own.as_path()));
+    // An empty entry would be the current folder.
+    std::env::split_paths(path)
+        .filter(|folder| !folder.as_os_str().is_empty() && !is_ours(folder))
+        .collect()
+}
+
+/// Returns the program on the user's own PATH that is run where the command is meant; `bin` is the project's folder of
+/// commands, which may be there as well.
+pub fn shadowing(home: &AbsPath, bin: &AbsPath, path: &OsStr, command: &str) -> Option<PathBuf> {
+    let own = std::env::join_paths(own_entries(home, path)).unwrap_or_else(|_| OsString::new());
+    find_program(command, Some(&own), std::slice::from_ref(bin))
+}
+
+/// Writes the list of projects, unless it says the same already, and removes the commands of those that are gone.
 pub(super) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError> {
-    let folder = home.join(FOLDER);
-    fs::create_dir_all(folder.as_path())
-        .map_err(|source| FsError::Io { path: folder.to_string(), source })?;
+    let folder = home.join(LIST);
+    fs::create_dir_all(folder.as_path()).map_err(failed(&folder))?;
     let global = home.join("global");
     let lines = consumers.0.iter().filter(|root| can_be_on_path(root) && **root != global);
     let text: String = lines.map(|root| format!("{} {root}\n", key_of(root))).collect();
-    write_file(&folder.join("projects"), text.as_bytes()).map(|_| ())
+    write_file(&folder.join("projects"), text.as_bytes())?;
+    let keys: BTreeSet<String> = consumers.0.iter().map(key_of).collect();
+    let commands = home.join(COMMANDS);
+    for entry in fs::read_dir(commands.as_path()).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(|name| !keys.contains(name)) {
+            // Links alone are in it; one that stays is not on any PATH.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
 }
 
-/// Returns true if nobody has changed the folder of commands since csk looked at it. A link in its place, or on
-/// the way to it, leads elsewhere and is a change.
-pub fn is_as_left(home: &AbsPath, root: &AbsPath) -> bool {
-    let look = |path: &AbsPath| fs::symlink_metadata(path.as_path());
-    if look(&root.join(".agents")).is_ok_and(|found| found.is_symlink()) {
-        return false;
+/// Makes the folder of a project's commands hold exactly `wanted`, each with where it leads. Those in `kept` stay as they
+/// are: the skill that brings them could not be changed.
+pub(super) fn put_commands(
+    home: &AbsPath,
+    root: &AbsPath,
+    wanted: &BTreeMap<Identifier, String>,
+    kept: &BTreeSet<Identifier>,
+) -> Result<(), FsError> {
+    let folder = commands_folder(home, root);
+    let names = |commands: &mut dyn Iterator<Item = &Identifier>| -> BTreeSet<String> {
+        commands.map(|command| Platform::HERE.shim_name(command)).collect()
+    };
+    let known = names(&mut wanted.keys().chain(kept));
+    for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_none_or(|name| !known.contains(name)) {
+            let path = entry.path();
+            let removed = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => fs::remove_dir_all(&path),
+                Ok(_) | Err(_) => fs::remove_file(&path),
+            };
+            removed.map_err(failed(&folder))?;
+        }
     }
-    let bin = look(&root.join(BIN));
-    let stamp = look(&stamp(home, root)).and_then(|stamp| stamp.modified());
-    match (bin, stamp) {
-        (Ok(bin), Ok(stamp)) => bin.is_dir() && bin.modified().is_ok_and(|time| time == stamp),
-        (Err(_), Ok(_)) => true,
-        (_, Err(_)) => false,
-    }
-}
-
-/// Notes that csk has looked at the folder of commands: the stamp gets the folder's own time.
-pub(super) fn look_done(home: &AbsPath, root: &AbsPath) -> Result<(), FsError> {
-    if is_as_left(home, root) {
+    if known.is_empty() {
+        // It may never have been there.
+        let _ = fs::remove_dir(folder.as_path());
         return Ok(());
     }
-    let stamp = stamp(home, root);
-    let failed = |source| FsError::Io { path: stamp.to_string(), source };
-    fs::create_dir_all(home.join(FOLDER).as_path()).map_err(failed)?;
-    let file = fs::File::create(stamp.as_path()).map_err(failed)?;
-    let bin = fs::symlink_metadata(root.join(BIN).as_path()).and_then(|found| found.modified());
-    file.set_modified(bin.unwrap_or_else(|_| SystemTime::now())).map_err(failed)
+    fs::create_dir_all(folder.as_path()).map_err(failed(&folder))?;
+    for (command, to) in wanted.iter().filter(|(command, _)| !kept.contains(*command)) {
+        let place = folder.join(Platform::HERE.shim_name(command));
+        if let Some(text) = Platform::HERE.shim_text(to) {
+            write_file(&place, text.as_bytes())?;
+            continue;
+        }
+        if fs::read_link(place.as_path()).is_ok_and(|found| found.as_os_str() == to.as_str()) {
+            continue;
+        }
+        // Beside it, then over it: a command is there whole, old or new.
+        let staged = home.join(COMMANDS).join(format!(".new-{}", key_of(root)));
+        let _ = fs::remove_file(staged.as_path());
+        make_link(to, staged.as_path())
+            .and_then(|()| fs::rename(staged.as_path(), place.as_path()))
+            .map_err(failed(&place))?;
+    }
+    Ok(())
+}
+
+fn failed(path: &AbsPath) -> impl Fn(std::io::Error) -> FsError + '_ {
+    |source| FsError::Io { path: path.to_string(), source }
 }

@@ -3,7 +3,7 @@
 //! Input: what was resolved and what was observed. Output: a [`Plan`], one group a skill. Removals come
 //! first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use skill::{Digest, Identifier, Marker, RefKind};
 use skill_fs::Digests;
@@ -24,6 +24,8 @@ pub struct Plan {
     pub skills: Vec<Group>,
     /// Commands that appear, change or go.
     pub shims: Vec<Shim>,
+    /// Every command that is going to be there, with its skill and where it leads.
+    pub commands: BTreeMap<Identifier, (Identifier, String)>,
     /// Files that put the commands on PATH and are written.
     pub env: Vec<EnvFile>,
     /// What to tell of the project, though it stops nothing.
@@ -209,6 +211,7 @@ pub fn plan(
             .map(|skill| planner.group(skill, choose(target, skill, resolution, (tags, lock))))
             .collect(),
         shims: Vec::new(),
+        commands: BTreeMap::new(),
         notes: Vec::new(),
         env: observed.env.iter().filter(|file| !file.is_foreign).cloned().collect(),
         warnings: observed

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use skill_fs::{AbsPath, Digests, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
 use super::gc::{announce_garbage, has_garbage};
-use super::hook::{is_as_left, look_done, sync};
+use super::hook::{global_commands, own_entries, put_commands, shadowing, sync};
 use super::locking::wrong_bundle;
 use super::observe::ObservedAdapter;
 use super::relock::{Upgrade, follow};
-use super::shims::{Files, plan_shims};
+use super::shims::{Files, Shim, plan_shims};
 use super::sources::{check_root, clone_missing, declared};
 use super::{
-    BIN, Cache, Caller, Consumers, Group, Keep, LockUse, Observed, Plan, Prepared, ProjectError,
-    ProjectReport, Receipts, Resolution, Seen, SkillError, Sources, Store, Tags, Target, apply,
-    collect, finish_interrupted, observe, plan, prepare, report, resolve,
+    Applied, BIN, Cache, Caller, Consumers, ContextState, Group, Keep, LockUse, Observed, Plan,
+    Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError, Sources, Store,
+    Tags, Target, apply, collect, finish_interrupted, observe, plan, prepare, report, resolve,
 };
 use crate::audit::{Auditor, Ruling};
-use crate::{Agents, Commit, Declaration, LocalSources, Progress, Scope, Work};
+use crate::{Agents, CommandOrder, Commit, Declaration, LocalSources, Progress, Scope, Work};
 
 /// What an install works with.
 #[derive(Debug, Clone)]
@@ -323,16 +323,35 @@ fn complete(
         plan.env.clear();
     }
     plan_shims(target, plan, &planned.observed, &planned.files, store)?;
-    let is_as_left = target.scope == Scope::Global || is_as_left(&environment.home, &target.root);
+    plan.warnings.extend(shadowed(environment, target, plan));
     // Somebody has put something where commands are: it must not be the repository.
     let has_bin = planned.observed.bin != ObservedAdapter::default();
-    if !plan.is_empty() || (has_bin && !is_as_left) {
+    if !plan.is_empty() || has_bin {
         tracked_gate(target)?;
     }
     if let Some(options) = options.filter(|_| !plan.is_empty()) {
         planned.ignored = ignore_gate(target, options)?;
     }
     Ok(planned)
+}
+
+/// Says which new commands are never run by their names, since a program of the user's comes first.
+fn shadowed(environment: &Environment, target: &Target, plan: &Plan) -> Vec<String> {
+    if target.order == CommandOrder::First {
+        return Vec::new();
+    }
+    let path = environment.path.as_deref().unwrap_or_default();
+    let of = |shim: &Shim| {
+        let skill = shim.skill.as_ref().filter(|_| shim.target.is_some())?;
+        let command = shim.command.as_str();
+        let other = shadowing(&environment.home, &target.folder(BIN), path, command)?;
+        Some(format!(
+            "the command `{command}` of `{skill}` is shadowed by {}, which comes first on PATH; \
+             `commands_first` in config.json puts commands of skills first",
+            other.display()
+        ))
+    };
+    plan.shims.iter().filter_map(of).collect()
 }
 
 /// Says what follows from the audit of a skill that is to be installed: an error, or perhaps a warning.
@@ -399,12 +418,14 @@ fn prepare_all(
     let except: Vec<AbsPath> = targets
         .iter()
         .map(|target| target.folder(BIN))
-        .chain([environment.home.join("global").join(BIN)])
+        .chain([global_commands(&environment.home)])
         .collect();
+    let path = environment.path.as_deref().unwrap_or_default();
+    let path = std::env::join_paths(own_entries(&environment.home, path)).unwrap_or_default();
     let sources = Sources {
         skills_root: &environment.skills_root,
         cache: &cache,
-        path: Some(environment.path.as_deref().unwrap_or_default()),
+        path: Some(&path),
         except: &except,
         auditor,
     };
@@ -489,6 +510,28 @@ fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, 
     }
 }
 
+/// Makes csk's own folder of the project's commands hold what is installed. Those of a skill that failed stay.
+fn put_on_path(
+    environment: &Environment,
+    target: &Target,
+    (plan, observed): (&Plan, &Observed),
+    applied: &[Applied],
+) -> Result<(), FsError> {
+    let failed: BTreeSet<&Identifier> =
+        applied.iter().filter(|done| done.error.is_some()).map(|done| &done.name).collect();
+    let mut kept = BTreeSet::new();
+    for name in &failed {
+        if let Some(ContextState::Installed { marker, is_receipted: true, .. }) =
+            observed.contexts.get(*name)
+        {
+            kept.extend(marker.command_paths.keys().cloned());
+        }
+    }
+    let wanted = plan.commands.iter().filter(|(_, (skill, _))| !failed.contains(skill));
+    let wanted = wanted.map(|(command, (_, to))| (command.clone(), to.clone())).collect();
+    put_commands(&environment.home, &target.root, &wanted, &kept)
+}
+
 fn project(
     environment: &Environment,
     target: &Target,
@@ -506,8 +549,8 @@ fn project(
             observed.seen.save(&environment.home, &target.root);
             let is_installed = !observed.ledger.entries.is_empty() || !target.skills.is_empty();
             applied.and_then(|applied| {
-                if target.scope == Scope::Project && is_installed {
-                    look_done(&environment.home, &target.root)?;
+                if target.scope == Scope::Project && (is_installed || !plan.is_empty()) {
+                    put_on_path(environment, target, (&plan, &observed), &applied)?;
                 }
                 Ok(applied)
             })

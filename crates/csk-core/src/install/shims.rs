@@ -47,6 +47,7 @@ pub(super) fn plan_shims(
             group.refuse(SkillError::Foreign { path });
         }
     }
+    plan.commands.clear();
     let mut wanted = BTreeSet::new();
     for group in &mut plan.skills {
         let (commands, id) = exports(group);
@@ -64,9 +65,10 @@ pub(super) fn plan_shims(
                     group.label = Label::ContentDrift(Some(what));
                 }
                 let skill = Some(group.name.clone());
-                let target = Some(link);
+                let target = Some(link.clone());
                 plan.shims.push(Shim { command: command.clone(), skill, target, old: None });
             }
+            plan.commands.insert(command.clone(), (group.name.clone(), link));
             wanted.insert(command);
         }
     }
@@ -83,7 +85,7 @@ pub(super) fn plan_shims(
         .keys()
         .filter(|name| !wanted.contains(*name) && !observed.bin.ledger.entries.contains(*name));
     plan.notes.extend(others.map(|name| {
-        format!("{BIN}/{name} is not csk's, and is on PATH together with the commands of skills")
+        format!("{BIN}/{name} is not csk's; neither `csk exec` nor the shell hook puts it on PATH")
     }));
     Ok(())
 }

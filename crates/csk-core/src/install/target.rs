@@ -3,7 +3,7 @@
 use skill::Identifier;
 use skill_fs::AbsPath;
 
-use crate::env_files::{Scope, env_ps1, env_sh};
+use crate::env_files::{CommandOrder, Scope, env_ps1, env_sh};
 use crate::{AdapterMode, Agent, Declaration, Lockfile};
 
 /// The folder of a project's skills.
@@ -26,6 +26,8 @@ pub struct Target {
     pub agents: Vec<Agent>,
     /// How they get their entries.
     pub adapter_mode: AdapterMode,
+    /// Where the commands stand on PATH.
+    pub order: CommandOrder,
     /// The locale to render in.
     pub locale: Option<String>,
     /// The skills.
@@ -87,12 +89,12 @@ impl Target {
     pub fn env_files(&self) -> Vec<(&'static str, String)> {
         match self.scope {
             Scope::Project => vec![
-                (".agents/env.ps1", env_ps1("..", self.scope)),
-                (".agents/env.sh", env_sh(&self.root, "..", self.scope)),
+                (".agents/env.ps1", env_ps1("..", self.scope, self.order)),
+                (".agents/env.sh", env_sh(&self.root, "..", (self.scope, self.order))),
             ],
             Scope::Global => vec![
-                ("env.ps1", env_ps1(".", self.scope)),
-                ("env.sh", env_sh(&self.root, ".", self.scope)),
+                ("env.ps1", env_ps1(".", self.scope, self.order)),
+                ("env.sh", env_sh(&self.root, ".", (self.scope, self.order))),
             ],
         }
     }

@@ -33,6 +33,7 @@ Keys of config.json:
   adapter_mode            auto, symlink or copy: how agents get their entries
   audit                   off, advisory or strict: what an audit decides about installs; flags can only tighten it
   allow_local_sources     true: file:// and path URLs may be cloned
+  commands_first          true: commands of skills come before your own programs on PATH
   worktree_alias_pattern  a regular expression for task ids in branch names
   agents                  {ID: {project_path, user_path}}: agents of your own, or other folders for known ones
   projects                {ALIAS: {path, agents, project_alias, checkout_alias}}

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use csk_core::install::{
-    BIN, Caller, Label, Mode, SKILLS, Target, cache_size, collect, status as look, unignored,
+    BIN, Caller, Label, Mode, Plan, SKILLS, Target, cache_size, collect, shadowing, status as look,
+    unignored,
 };
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
-use csk_core::{AbsPath, Config, LEDGER_FILE, ProjectEntry, Scope, work_tree};
+use csk_core::{AbsPath, CommandOrder, Config, LEDGER_FILE, ProjectEntry, Scope, work_tree};
 use serde_json::Value;
 use skill::{Diagnostic, Identifier};
 use term::{counted, safe_line};
@@ -130,7 +131,8 @@ pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> Result<u8, Fai
 }
 
 fn git(found: &mut Findings) {
-    match Command::new("git").arg("--version").output() {
+    // Not in a project: what is there is nobody's to be asked.
+    match Command::new("git").arg("--version").current_dir("/").output() {
         Ok(done) if done.status.success() => {
             found.ok("git", String::from_utf8_lossy(&done.stdout).trim().to_owned());
         }
@@ -272,6 +274,7 @@ fn targets(
                         }
                     }
                 }
+                shadowed(context, target, &plan, found);
                 if plan.is_current() && !plan.skills.is_empty() {
                     found.ok("install", format!("{} is up to date", target.alias));
                 }
@@ -291,6 +294,26 @@ fn targets(
         found.ok("hook", "commands of skills are on PATH");
     }
     Ok(())
+}
+
+/// Looks for commands that are never run by their names, since a program of the user's comes first on PATH.
+fn shadowed(context: &Context, target: &Target, plan: &Plan, found: &mut Findings) {
+    if target.order == CommandOrder::First {
+        return;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for (command, (skill, _)) in &plan.commands {
+        let other = shadowing(&context.home, &target.folder(BIN), &path, command.as_str());
+        if let Some(other) = other {
+            let message = format!(
+                "{}: the command `{command}` of `{skill}` is shadowed by {}",
+                target.alias,
+                other.display()
+            );
+            let fix = "`commands_first` in config.json puts commands of skills first on PATH";
+            found.note("commands", message, fix);
+        }
+    }
 }
 
 /// Returns what a project is called on the command line: its alias if it is configured, else its path.

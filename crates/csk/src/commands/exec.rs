@@ -6,7 +6,8 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
-use csk_core::install::{BIN, Consumers, is_as_left};
+use csk_core::CommandOrder;
+use csk_core::install::{Consumers, commands_folder, global_commands, own_entries};
 use csk_core::project::find_root;
 
 use crate::context::Context;
@@ -14,16 +15,17 @@ use crate::failure::Failure;
 use crate::projects::{Selection, clean, places};
 
 const AFTER: &str = "\
-Purpose: runs a command with the commands of a project's skills on PATH, then those of the global scope, then yours. An \
-agent that is started this way needs no shell hook. CSK_PROJECT_ROOT names the project. csk becomes the command: its \
-streams, signals and exit code are the command's own.
+Purpose: runs a command with the commands of a project's skills on PATH: after your own entries, and before those of \
+the global scope. Only links that csk made count; other files in .agents/bin do not. An agent that is started this way \
+needs no shell hook. CSK_PROJECT_ROOT names the project. csk becomes the command: its streams, signals and exit code \
+are the command's own. `commands_first` in config.json puts the commands of skills first.
 
-Reads:  config.json where --project names an alias
+Reads:  config.json
 Writes: nothing
 
 Exit codes:
   the command's own
-  2    usage, there is no project, or its commands are not what csk left
+  2    usage, there is no project, or csk has not installed into it
   126  the command cannot be run
   127  the command is not found
 
@@ -70,21 +72,14 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> Result<u8, Failure
         return Err(Failure::usage(format!("csk has not installed into {root}"))
             .with_hint("run `csk install` there first"));
     }
-    if !is_as_left(&context.home, &root) {
-        return Err(Failure::usage(format!(
-            "{} was changed since csk looked at it",
-            root.join(BIN)
-        ))
-        .with_hint("look at what is in it, then run `csk install` there"));
-    }
-    let own = [root.join(BIN), context.home.join("global").join(BIN)];
+    let ours = [commands_folder(&context.home, &root), global_commands(&context.home)];
+    let ours = ours.iter().map(|folder| folder.as_path().to_owned());
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = own.iter().map(|folder| folder.as_path().to_owned()).chain(
-        std::env::split_paths(&path).filter(|folder| {
-            // An empty entry would be the current folder.
-            !folder.as_os_str().is_empty() && own.iter().all(|own| own.as_path() != folder)
-        }),
-    );
+    let own = own_entries(&context.home, &path).into_iter();
+    let folders: Vec<_> = match context.command_order() {
+        CommandOrder::Last => own.chain(ours).collect(),
+        CommandOrder::First => ours.chain(own).collect(),
+    };
     let path = std::env::join_paths(folders)
         .map_err(|error| Failure::usage(format!("PATH cannot be made: {error}")))?;
     let [program, arguments @ ..] = args.command.as_slice() else {

@@ -4,16 +4,17 @@
 
 use std::fs;
 
-use csk_core::{AbsPath, read_text, with_block, write_file};
+use csk_core::{AbsPath, CommandOrder, read_text, with_block, write_file};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
 
 const AFTER: &str = "\
-Purpose: prints a hook that puts .agents/bin of the project you are in on PATH, and takes it away when you leave. Only \
-projects that csk has installed into count: a checkout cannot bring itself onto PATH. Commands of the global scope are \
-on PATH everywhere; those of a project come first. The hook starts no process. CSK_AUTO_ENV=0 turns it off. Agents that \
+Purpose: prints a hook that puts the commands of the project you are in on PATH, and takes them away when you leave. \
+They are links that csk made below its own home, so a checkout cannot put a program on PATH. Your own entries come \
+first, then the project's commands, then those of the global scope, which are on PATH everywhere; `commands_first` in \
+config.json puts the commands of skills first. The hook starts no process. CSK_AUTO_ENV=0 turns it off. Agents that \
 start without a shell use `csk exec` instead.
 
 Reads:  csk's home
@@ -59,7 +60,7 @@ impl Shell {
         }
     }
 
-    fn hook(self, home: &AbsPath) -> String {
+    fn hook(self, home: &AbsPath, order: CommandOrder) -> String {
         let (text, quoted) = match self {
             Self::Zsh => (include_str!("../shell/zsh.sh"), sh_quoted(home.as_str())),
             Self::Bash => (include_str!("../shell/bash.sh"), sh_quoted(home.as_str())),
@@ -71,7 +72,11 @@ impl Shell {
                 (include_str!("../shell/powershell.ps1"), home.as_str().replace('\'', "''"))
             }
         };
-        text.replace("@HOME@", &quoted)
+        let first = match order {
+            CommandOrder::Last => "0",
+            CommandOrder::First => "1",
+        };
+        text.replace("@FIRST@", first).replace("@HOME@", &quoted)
     }
 
     /// Returns the line that brings the hook, and the file that the shell reads at its start.
@@ -96,7 +101,7 @@ pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> Result<
     if args.install {
         install(context, args.shell)?;
     } else {
-        let hook = args.shell.hook(&context.home);
+        let hook = args.shell.hook(&context.home, context.command_order());
         context.ui.out(&hook)?;
     }
     Ok(0)

@@ -3,52 +3,52 @@
 # CSK_AUTO_ENV=0 turns it off.
 
 $global:CskHome = '@HOME@'
-$global:CskActive = ''
+# 1 puts the commands before your own programs, 0 after them.
+$global:CskFirst = '@FIRST@'
+$global:CskActive = "$env:CSK_PROJECT_ROOT"
 
-function global:Remove-CskEntry([string]$entry) {
-    $separator = [IO.Path]::PathSeparator
-    $entries = [Collections.Generic.List[string]]($env:PATH -split $separator)
-    [void]$entries.Remove($entry)
-    $env:PATH = $entries -join $separator
-}
-
-function global:Test-CskKnown([string]$folder) {
+# Returns the folder of the commands of a project that csk has installed into. They are links that csk made below its
+# own home: nothing in a checkout is ever put on PATH.
+function global:Find-CskCommands([string]$folder) {
     $list = Join-Path (Join-Path $global:CskHome 'hook') 'projects'
-    if (-not (Test-Path -LiteralPath $list)) { return $false }
+    if (-not (Test-Path -LiteralPath $list)) { return '' }
     foreach ($line in Get-Content -LiteralPath $list) {
         $name, $root = $line -split ' ', 2
-        if ($root -ne $folder) { continue }
-        $bin = Get-Item -Force -LiteralPath (Join-Path (Join-Path $folder '.agents') 'bin') -ErrorAction SilentlyContinue
-        $stamp = Get-Item -LiteralPath (Join-Path (Join-Path $global:CskHome 'hook') $name) -ErrorAction SilentlyContinue
-        return [bool]($stamp -and (-not $bin -or (-not $bin.LinkType -and $bin.LastWriteTimeUtc -eq $stamp.LastWriteTimeUtc)))
+        if ($root -eq $folder) { return Join-Path (Join-Path $global:CskHome 'commands') $name }
     }
-    return $false
+    return ''
 }
 
 function global:Update-CskPath {
     $separator = [IO.Path]::PathSeparator
     $folder = (Get-Location).ProviderPath
     $wanted = ''
+    $ours = @()
+    $global = Join-Path (Join-Path (Join-Path $global:CskHome 'global') '.agents') 'bin'
     if ($env:CSK_AUTO_ENV -ne '0') {
-        $bin = Join-Path (Join-Path (Join-Path $global:CskHome 'global') '.agents') 'bin'
-        if ((Test-Path -LiteralPath $bin) -and -not (($env:PATH -split $separator) -contains $bin)) {
-            $env:PATH = $bin + $separator + $env:PATH
-        }
         while ($folder) {
-            $bin = Join-Path (Join-Path $folder '.agents') 'bin'
-            if ((Test-Path -LiteralPath $bin) -and (Test-CskKnown $folder)) { $wanted = $folder; break }
+            $file = Join-Path (Join-Path $folder '.agents') 'env.ps1'
+            $commands = if (Test-Path -LiteralPath $file) { Find-CskCommands $folder } else { '' }
+            if ($commands) {
+                $wanted = $folder
+                if (Test-Path -LiteralPath $commands) { $ours += $commands }
+                break
+            }
             $folder = Split-Path -Parent $folder
         }
+        # The project's commands come before the global ones.
+        if (Test-Path -LiteralPath $global) { $ours += $global }
     }
+    $start = (Join-Path $global:CskHome 'commands') + [IO.Path]::DirectorySeparatorChar
+    $own = if ($env:CSK_PROJECT_ROOT) { Join-Path (Join-Path $env:CSK_PROJECT_ROOT '.agents') 'bin' } else { '' }
+    $kept = @($env:PATH -split $separator | Where-Object {
+        -not $_.StartsWith($start) -and $_ -ne $global -and -not ($own -and $_ -eq $own)
+    })
+    $entries = if ($global:CskFirst -eq '1') { $ours + $kept } else { $kept + $ours }
+    $env:PATH = $entries -join $separator
     if ($wanted -ne $global:CskActive) {
-        if ($global:CskActive) {
-            Remove-CskEntry (Join-Path (Join-Path $global:CskActive '.agents') 'bin')
-            if ($env:CSK_PROJECT_ROOT -eq $global:CskActive) { $env:CSK_PROJECT_ROOT = $null }
-        }
-        if ($wanted) {
-            $env:PATH = (Join-Path (Join-Path $wanted '.agents') 'bin') + $separator + $env:PATH
-            $env:CSK_PROJECT_ROOT = $wanted
-        }
+        if ($global:CskActive -and $env:CSK_PROJECT_ROOT -eq $global:CskActive) { $env:CSK_PROJECT_ROOT = $null }
+        if ($wanted) { $env:CSK_PROJECT_ROOT = $wanted }
         $global:CskActive = $wanted
     }
 }

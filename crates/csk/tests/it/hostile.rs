@@ -164,38 +164,6 @@ fn an_edit_during_an_install_is_kept() {
     assert!(world.installed("pdf/references/new.md").exists());
 }
 
-/// A copy in the cache that changes after it was checked is never installed as if it were the original.
-#[test]
-fn a_cache_that_changes_during_an_install_is_noticed() {
-    let mut world = World::bare();
-    let repo = world.repo("pdf", SKILL);
-    fs::write(repo.path().join("references/large.bin"), "0123456789".repeat(200_000)).unwrap();
-    repo.commit("");
-    repo.git("repack -adq");
-    world.skillfile(r#"{"name": "pdf", "branch": "main"}"#);
-    let cached = world.home().join(".cocoaskills/cache/pdf");
-    for (change, code) in [("rm -rf", Some(0)), ("find", Some(1))] {
-        // The ignore gate asks git once everything is prepared; that is when the cache changes.
-        let change = match change {
-            "find" => format!(
-                "find {} -name large.bin -exec sh -c 'echo evil > {{}}' ';'",
-                cached.display()
-            ),
-            _ => format!("rm -rf {}", cached.display()),
-        };
-        world.wrap_git("*check-ignore*", &change);
-        let _ = fs::remove_dir_all(world.app(".agents"));
-        let _ = fs::remove_dir_all(world.app(".claude"));
-        let _ = fs::remove_dir_all(world.app(".codex"));
-        let run = world.csk("install app");
-        assert_eq!(run.code, code, "{change}: {}", run.stderr);
-        let text =
-            fs::read_to_string(world.installed("pdf/references/large.bin")).unwrap_or_default();
-        assert!(!text.contains("evil"), "{change}");
-        assert_eq!(text.is_empty(), code == Some(1), "{change}");
-    }
-}
-
 #[test]
 fn edits_are_kept_or_nothing_is_replaced() {
     let world = World::new();

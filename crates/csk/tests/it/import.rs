@@ -367,7 +367,10 @@ fn a_change_meanwhile_is_not_lost() {
     fs::write(world.app("skills-lock.json"), lock(&world, 1)).unwrap();
     world.skillfile("");
     let csk = env!("CARGO_BIN_EXE_csk");
-    let add = format!("[ -e added ] || {{ touch added; {csk} add other --tag v1 --project app; }}");
+    let work = world.env.work().display().to_string();
+    let add = format!(
+        "(cd {work}; [ -e added ] || {{ touch added; {csk} add other --tag v1 --project app; }})"
+    );
     world.wrap_git("*clone*", &add);
     world.csk("import --project app");
     let text = world.read(world.app("Skillfile.json"));

@@ -6,6 +6,7 @@
 mod adapters;
 mod audit;
 mod bad_input;
+mod checkouts;
 mod commands;
 mod doctor;
 mod editing;

@@ -85,7 +85,7 @@ step ../..; show back
 PATH="$PATH:/added/inside"; _csk_hook; show edited
 step ..; show left
 case :$PATH: in *:/added/inside:*) echo 'edit stays: yes' ;; *) echo 'edit stays: no' ;; esac
-case $PATH in *.agents/bin*) echo 'own entry gone: no' ;; *) echo 'own entry gone: yes' ;; esac
+case $PATH in */commands/*) echo 'own entry gone: no' ;; *) echo 'own entry gone: yes' ;; esac
 step stranger; show stranger
 step "../with blank's"; show blank
 ln -s app ../link; step ../link; show linked
@@ -130,7 +130,7 @@ cd ../..; show back
 set PATH $PATH /added/inside 2> /dev/null; _csk_hook; show edited
 cd ..; show left
 contains /added/inside $PATH; and echo 'edit stays: yes'; or echo 'edit stays: no'
-string match -q '*.agents/bin*' "$PATH"; and echo 'own entry gone: no'; or echo 'own entry gone: yes'
+string match -q '*/commands/*' "$PATH"; and echo 'own entry gone: no'; or echo 'own entry gone: yes'
 cd stranger; show stranger
 cd "../with blank's"; show blank
 ln -s app ../link; cd ../link; show linked
@@ -302,13 +302,15 @@ fn an_install_says_that_commands_are_not_on_path_unless_there_is_a_hook() {
     assert!(!world.install().stderr.contains("shell-init"));
 }
 
-/// A pull, or another checkout in the same place, puts programs into the folder of commands.
+/// A pull, an archive or another checkout in the same place puts programs into the folder of commands. Only links that
+/// csk made count: nothing of it is ever run by its name.
 #[test]
-fn commands_that_changed_are_not_on_path_until_csk_has_looked() {
+fn what_a_checkout_puts_into_its_folder_of_commands_is_not_on_path() {
     let world = world();
     let csk = env!("CARGO_BIN_EXE_csk");
     let shells = [("bash", "--norc"), ("zsh", "-f"), ("fish", "--no-config")];
-    let check = |expected: &str, is_told: bool| {
+    let steps = "sh -c 'tool || echo nothing' 2> /dev/null; sh -c 'evil || echo nothing' 2> /dev/null; sh -c 'ls -d /'";
+    let check = |what: &str| {
         for (shell, option) in shells {
             if world.env.run_args("sh", &["-c", &format!("command -v {shell}")]).code != Some(0) {
                 testkit::skip("a hook", &format!("there is no {shell}"));
@@ -318,65 +320,115 @@ fn commands_that_changed_are_not_on_path_until_csk_has_looked() {
                 "fish" => format!("{csk} shell-init fish | source\n"),
                 _ => format!("eval \"$({csk} shell-init {shell})\"\n"),
             };
-            let steps = "cd app; _csk_hook; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null\n";
-            world.env.write("steps", format!("{init}{steps}").as_bytes());
+            world.env.write("steps", format!("{init}cd app; _csk_hook; {steps}\n").as_bytes());
             let run = world.env.run(shell, &format!("{option} steps"));
-            assert_eq!(run.stdout, expected, "{shell}: {}", run.stderr);
-            let told = run.stderr.matches("was changed and is not on PATH").count();
-            assert_eq!(told, usize::from(is_told), "{shell}: {}", run.stderr);
+            assert_eq!(run.stdout, "outer\nnothing\n/\n", "{what} {shell}: {}", run.stderr);
         }
-        let run = world.env.run_args("sh", &["-c", &format!("cd app && {csk} exec -- tool")]);
-        assert_eq!(run.code == Some(2), is_told, "{}", run.stderr);
+        world.env.write("steps", steps.as_bytes());
+        let call = format!("cd app && {csk} exec -- sh ../steps");
+        let run = world.env.run_args("sh", &["-c", &call]);
+        assert_eq!(run.stdout, "outer\nnothing\n/\n", "{what} exec: {}", run.stderr);
     };
-    check("outer\n", false);
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    world.program("app/.agents/bin/make", "#!/bin/sh\necho evil\n");
-    check("nothing\n", true);
-    world.git("app", "add --force .agents/bin/make");
+    check("as installed");
+    for name in ["ls", "evil"] {
+        world.program(&format!("app/.agents/bin/{name}"), "#!/bin/sh\necho evil\n");
+    }
+    check("programs beside the links");
+    world.git("app", "add --force .agents/bin/ls");
     for command in ["install app", "status app", "verify app"] {
         let run = world.csk(command);
         assert_eq!(run.code, Some(1), "{command}");
-        assert!(run.stderr.contains("git tracks .agents/bin/make"), "{command}: {}", run.stderr);
+        assert!(run.stderr.contains("git tracks .agents/bin/ls"), "{command}: {}", run.stderr);
     }
-    check("nothing\n", true);
-    // The user's own tool: csk looks, and says what it is.
-    world.git("app", "rm --quiet --cached .agents/bin/make");
-    assert!(world.install().stderr.contains(".agents/bin/make is not csk's"));
+    check("programs that git tracks");
+    world.git("app", "rm --quiet --cached .agents/bin/ls");
+    assert!(world.install().stderr.contains(".agents/bin/ls is not csk's"));
     let run = world.csk("verify app");
     assert_eq!(run.code, Some(0), "it is the user's: {}", run.stderr);
-    assert!(run.stderr.contains(".agents/bin/make is not csk's"), "{}", run.stderr);
-    check("outer\n", false);
-    // A link in the place of the folder, or of the one around it, with an older time.
+    assert!(run.stderr.contains(".agents/bin/ls is not csk's"), "{}", run.stderr);
+    check("programs that an install has seen");
+    // A program in the place of a link, links of the checkout's own, and a folder that is a link.
     world.program("app/tools/bin/tool", "#!/bin/sh\necho evil\n");
-    for (change, back) in [
-        (
-            "cd app && mv .agents saved && cp -a saved/env.sh tools/ && ln -s tools .agents",
-            "cd app && rm .agents && mv saved .agents",
-        ),
-        (
-            "cd app/.agents && mv bin saved && ln -s ../tools/bin bin",
-            "cd app/.agents && rm bin && mv saved bin",
-        ),
+    for change in [
+        "cd app/.agents/bin && rm tool && cp ../../tools/bin/tool tool",
+        "cd app/.agents/bin && ln -sfn ../../tools/bin/tool tool && ln -sfn tool evil",
+        "cd app/.agents && rm -r bin && ln -s ../tools/bin bin",
+        "cd app && mv .agents saved && cp -a saved/env.sh tools/ && ln -s tools .agents",
+        "rm -rf app/.agents && mkdir -p app/.agents/bin && touch app/.agents/env.sh && cp stranger/.agents/bin/* app/.agents/bin/",
     ] {
-        assert_eq!(world.env.run_args("sh", &["-c", change]).code, Some(0));
-        check("nothing\n", true);
-        assert_eq!(world.env.run_args("sh", &["-c", back]).code, Some(0));
+        assert_eq!(world.env.run_args("sh", &["-c", change]).code, Some(0), "{change}");
+        check(change);
     }
-    // A time in the future is a change like any other, and csk can look at it.
-    assert_eq!(world.env.run_args("touch", &["-d", "+1 day", "app/.agents/bin"]).code, Some(0));
-    check("nothing\n", true);
-    world.install();
-    check("outer\n", false);
-    // While a shell stays in the folder, the next prompt looks again.
-    let steps = format!(
-        "eval \"$({csk} shell-init bash)\"\ncd app; _csk_hook; tool; touch .agents/bin/x; rm .agents/bin/x; _csk_hook 2> /dev/null; sh -c 'tool || echo nothing' 2> /dev/null\n"
+}
+
+/// The user's own programs come first, then the project's commands, then the global ones; a setting turns that round.
+#[test]
+fn a_command_never_takes_the_place_of_a_program_unless_a_setting_says_so() {
+    let mut world = World::bare();
+    for name in ["outer", "wide"] {
+        world.repo(name, &TOOL.replace("NAME", name)).git("tag v1");
+    }
+    world.skillfile(r#"{"name": "outer", "tag": "v1"}"#);
+    let csk = env!("CARGO_BIN_EXE_csk");
+    world.program("own/tool", "#!/bin/sh\necho own\n");
+    let path = format!("{}:{}", world.env.path("own").display(), std::env::var("PATH").unwrap());
+    world.env = std::mem::take(&mut world.env).var("PATH", &path);
+    // Naming both, and once; `csk doctor` goes on saying so.
+    let told = "the command `tool` of `outer` is shadowed by [ROOT]/work/own/tool";
+    assert!(world.install().stderr.contains(told));
+    assert!(!world.install().stderr.contains(told));
+    let run = world.csk("doctor app");
+    assert!(
+        run.stdout.contains("`tool` of `outer` is shadowed by"),
+        "{}{}",
+        run.stdout,
+        run.stderr
     );
-    world.env.write("steps", steps.as_bytes());
-    assert_eq!(world.env.run("bash", "--norc steps").stdout, "outer\nnothing\n");
-    // Another checkout in the same place.
-    let call = "rm -rf app && mkdir -p app/.agents/bin && echo '{}' > app/Skillfile.json && touch app/.agents/env.sh && cp stranger/.agents/bin/tool app/.agents/bin/";
-    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
-    check("nothing\n", true);
+    let hook = format!(
+        "eval \"$({csk} shell-init bash)\"; cd app; _csk_hook; tool; chmod -x ../own/tool; hash -r; tool; chmod +x ../own/tool"
+    );
+    let file =
+        "cd app; . .agents/env.sh; tool; chmod -x ../own/tool; hash -r; tool; chmod +x ../own/tool";
+    let global = "[ -f ~/.cocoaskills/global/env.sh ] && . ~/.cocoaskills/global/env.sh; ";
+    let exec = format!(
+        "cd app; {csk} exec -- tool; chmod -x ../own/tool; {csk} exec -- tool; chmod +x ../own/tool"
+    );
+    let check = |expected: &str| {
+        for script in [&hook, &format!("{global}{file}"), &exec] {
+            for shell in ["bash", "sh"] {
+                if shell == "sh" && script.contains("shell-init") {
+                    continue;
+                }
+                let run = world.env.run_args(shell, &["-c", script]);
+                assert_eq!(run.stdout, expected, "{shell} {script}: {}", run.stderr);
+            }
+        }
+    };
+    check("own\nouter\n");
+    // The project's commands come before the global ones, whichever were there first.
+    assert_eq!(world.csk("global init").code, Some(0));
+    assert_eq!(world.csk("global add wide --tag v1").code, Some(0));
+    let run = world.csk("global install");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stderr.contains("the command `tool` of `wide` is shadowed by"), "{}", run.stderr);
+    check("own\nouter\n");
+    let run = world.env.run_args(
+        "bash",
+        &["-c", &format!("PATH=${{PATH#*:}}; eval \"$({csk} shell-init bash)\"; tool")],
+    );
+    assert_eq!(run.stdout, "wide\n", "{}", run.stderr);
+    // A project cannot choose.
+    world.env.write(
+        "app/Skillfile.json",
+        br#"{"schema_version": 1, "commands_first": true, "skills": [{"name": "outer", "tag": "v1"}]}"#,
+    );
+    world.install();
+    check("own\nouter\n");
+    world.config(r#", "commands_first": true"#);
+    world.skillfile(r#"{"name": "outer", "tag": "v1"}"#);
+    let run = world.install();
+    assert!(!run.stderr.contains("is shadowed"), "{}", run.stderr);
+    check("outer\nouter\n");
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn a_repository_around_the_skills_is_left_alone() {
     let run = world.csk("update");
     assert_eq!(run.code, Some(1));
     assert!(run.stdout.contains("pdf: no remote"), "{}", run.stdout);
-    assert!(run.stderr.contains("junk: fatal: not a git repository"), "{}", run.stderr);
+    assert!(run.stderr.contains("skills/junk is not a git repository"), "{}", run.stderr);
     assert_eq!(world.git(".", "tag"), "mine\n");
     assert!(!world.git(".", "branch --all").contains("origin"));
 }
@@ -330,10 +330,21 @@ fn a_repository_that_git_refuses_is_told() {
     if world.env.run_args("sh", &["-c", "test $(id -u) = 0"]).code != Some(0) {
         return testkit::skip("a repository of another user", "only root can give files away");
     }
+    world.config(r#", "allow_local_sources": true"#);
+    let upstream = testkit::GitRepo::new(&world.env, "upstream", SKILL);
+    let url = format!("file://{}", upstream.path().display());
+    world.git("skills/pdf", &format!("remote add origin {url}"));
     assert_eq!(world.env.run_args("chown", &["-R", "12345", "skills/pdf"]).code, Some(0));
     let run = world.csk("update");
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("dubious ownership"), "{}{}", run.stdout, run.stderr);
+    let place = world.env.path("skills/pdf").display().to_string();
+    for value in ["/elsewhere", "", &place] {
+        let words = ["config", "--global", "--add", "safe.directory", value];
+        assert_eq!(world.env.run_args("git", &words).code, Some(0));
+        let code = world.csk("update").code;
+        assert_eq!(code == Some(0), value == place, "{value}");
+    }
 }
 
 /// When the origin renames its branch, the old one must not come back from this machine.
@@ -568,7 +579,7 @@ fn a_repository_from_elsewhere_is_refused() {
     assert_eq!(world.csk("install app --locked").code, Some(0));
     std::fs::write(&config, settings.replace(&urls[0], "short:skills")).unwrap();
     let base = urls[0].trim_end_matches("skills");
-    world.git("skills/skills", &format!("config url.{base}.insteadOf short:"));
+    world.git("skills/skills", &format!("config --global url.{base}.insteadOf short:"));
     assert_eq!(world.csk("install app --locked").code, Some(0));
     std::fs::write(&config, &settings).unwrap();
     std::fs::remove_file(world.app("Skillfile.lock")).unwrap();
