@@ -17,6 +17,7 @@ mod kind;
 mod link;
 mod run;
 pub mod staged;
+mod stop;
 mod streams;
 
 pub use artifact::{Artifact, CacheName, CompiledFor, KEY_LENGTH};
@@ -24,5 +25,6 @@ pub use engine::compile;
 pub use error::WasmError;
 pub use job::{Guest, Job};
 pub use kind::{MAX_MODULE, is_wasm};
-pub use run::{Report, run};
+pub use run::{Report, run, run_until};
 pub use staged::init;
+pub use stop::Stop;

@@ -20,6 +20,7 @@ use crate::error::{WasmError, words};
 use crate::files::Files;
 use crate::fixed::fix;
 use crate::job::Job;
+use crate::stop::Stop;
 use crate::streams::Streams;
 
 /// How much a call of the host may copy from the program.
@@ -74,11 +75,18 @@ enum End {
     Error(wasmtime::Error),
     /// Not at all.
     Late,
+    /// Somebody stopped it.
+    Stopped,
 }
 
 /// Runs compiled code in this process.
 pub fn run(job: &Job, artifact: &Artifact) -> Result<Report, WasmError> {
-    run_with(job, artifact, None)
+    run_until(job, artifact, &Stop::default())
+}
+
+/// The same, until somebody stops it.
+pub fn run_until(job: &Job, artifact: &Artifact, stop: &Stop) -> Result<Report, WasmError> {
+    run_with(job, artifact, None, stop)
 }
 
 /// Runs compiled code that may connect to one address.
@@ -86,6 +94,7 @@ pub(crate) fn run_with(
     job: &Job,
     artifact: &Artifact,
     proxy: Option<SocketAddr>,
+    stop: &Stop,
 ) -> Result<Report, WasmError> {
     let engine = engine()?;
     let loaded = load(artifact)?;
@@ -104,7 +113,7 @@ pub(crate) fn run_with(
     store.set_fuel(u64::MAX).map_err(failed)?;
     store.set_epoch_deadline(1);
     store.epoch_deadline_async_yield_and_update(1);
-    let end = until(job.wall, engine, start(&mut store, loaded))?;
+    let end = until(job.wall, engine, stop, start(&mut store, loaded))?;
     if let End::Error(error) = &end {
         if error.is::<PoolConcurrencyLimitError>() {
             return Err(WasmError::Engine("too many run at once in this process".to_owned()));
@@ -120,6 +129,7 @@ pub(crate) fn run_with(
     let ([stdout, stderr], is_flooded) = streams.take();
     let (ended, trap) = match end {
         End::Late => (Ended::Timeout, None),
+        End::Stopped => (Ended::Cancelled, None),
         End::Error(_) if bound.is_hit => (Ended::Memory, None),
         End::Error(_) if is_flooded => (Ended::Output, None),
         End::Code(code) => (Ended::Exited(code), None),
@@ -191,6 +201,7 @@ async fn start(store: &mut Store<State>, loaded: Loaded) -> wasmtime::Result<i32
 fn until(
     wall: Duration,
     engine: &'static Engine,
+    stop: &Stop,
     program: impl Future<Output = wasmtime::Result<i32>>,
 ) -> Result<End, WasmError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -205,6 +216,7 @@ fn until(
             wait = REMINDED;
         }
     });
+    let program = stop.or_until(program);
     let end = runtime.block_on(async { tokio::time::timeout(wall, program).await });
     drop(over);
     let _ = reminder.join();
@@ -212,8 +224,9 @@ fn until(
     runtime.shutdown_background();
     Ok(match end {
         Err(_) => End::Late,
-        Ok(Ok(code)) => End::Code(code),
-        Ok(Err(error)) => match error.downcast_ref::<I32Exit>() {
+        Ok(None) => End::Stopped,
+        Ok(Some(Ok(code))) => End::Code(code),
+        Ok(Some(Err(error))) => match error.downcast_ref::<I32Exit>() {
             Some(I32Exit(code)) => End::Code(*code),
             None => End::Error(error),
         },

@@ -20,6 +20,7 @@ use crate::engine::compile;
 use crate::error::WasmError;
 use crate::job::Job;
 use crate::run::{Report, run_with};
+use crate::stop::Stop;
 
 /// The word by which a program knows that it is the runner.
 const WORD: &str = "__wasm";
@@ -221,13 +222,13 @@ fn serve() -> Result<(), WasmError> {
 
 fn run_job(job: Job, code: &Artifact) -> Result<(Answer, Vec<u8>), WasmError> {
     let report = match job.has_proxy {
-        false => run_with(&job, code, None)?,
+        false => run_with(&job, code, None, &Stop::default())?,
         true => {
             let none = || WasmError::Runner("there is no proxy".to_owned());
             let address = std::env::var(PROXY_NAME).map_err(|_| none())?;
             let known = address.strip_prefix("http://").ok_or_else(none)?;
             let known: SocketAddr = known.parse().map_err(|_| none())?;
-            run_with(&job.with_proxy(&address), code, Some(known))?
+            run_with(&job.with_proxy(&address), code, Some(known), &Stop::default())?
         }
     };
     let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
