@@ -319,12 +319,41 @@ fn evidence(text: &str, at: &At) -> String {
     let start = near::floor(text, at.span.start);
     let from = near::floor(text, line.start.max(start.saturating_sub(LONGEST / 2)));
     let to = near::floor(text, line.end.min(start + LONGEST));
-    let shown: String = text[from..to.max(from)]
+    let (from, to) = whole_words(text, from, to.max(from));
+    let shown: String = text[from..to]
         .trim()
         .chars()
         .map(|c| if skill::is_unsafe_to_show(c) || skill::is_invisible(c) { '\u{fffd}' } else { c })
         .collect();
     redacted(&shown)
+}
+
+/// Moves the ends of a piece so that no word is cut: half a secret is not known for one. A word that is too long for that is left out.
+fn whole_words(text: &str, from: usize, to: usize) -> (usize, usize) {
+    const MAX_WORD: usize = 400;
+    let bytes = text.as_bytes();
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let run = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| is_part(byte)).count();
+    let is_cut =
+        |at: usize| at > 0 && bytes.get(at).is_some_and(is_part) && is_part(&bytes[at - 1]);
+    let mut ends = (from, to);
+    if is_cut(from) {
+        let before = run(&mut bytes[..from].iter().rev());
+        ends.0 = if before <= MAX_WORD {
+            from - before
+        } else {
+            from + run(&mut bytes[from..to].iter())
+        };
+    }
+    if is_cut(to) {
+        let after = run(&mut bytes[to..].iter());
+        ends.1 = if after <= MAX_WORD {
+            to + after
+        } else {
+            to - run(&mut bytes[from..to].iter().rev())
+        };
+    }
+    (ends.0, ends.1.max(ends.0))
 }
 
 /// Takes out what looks like a real secret: long runs of letters and digits after a name for one.
@@ -334,7 +363,7 @@ pub(crate) fn redacted(text: &str) -> String {
     use regex::Regex;
 
     static SECRET: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?-u:\b)(gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|xox[abps]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,}|glpat-[A-Za-z0-9_-]{16,})").expect("a pattern that is tested")
+        Regex::new(r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?-u:\b)sk-[A-Za-z0-9_-]{20,}|sk-(?:proj|ant|svcacct)-[A-Za-z0-9_-]{16,}|AKIA[0-9A-Z]{16}|xox[abps]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,}|glpat-[A-Za-z0-9_-]{16,}").expect("a pattern that is tested")
     });
     SECRET.replace_all(text, "[secret]").into_owned()
 }

@@ -248,13 +248,14 @@ fn lines(page: &mut String, text: &str, finding: &FindingJson) {
     for (at, line) in text.lines().enumerate().skip(first - 1).take(last + 1 - first) {
         let number = at + 1;
         let is_hit = (finding.line..=finding.end_line).contains(&number);
-        let shown: String = line.chars().take(LONGEST).collect();
-        let more = if line.chars().count() > LONGEST { "…" } else { "" };
+        let clean = crate::report::redacted(line);
+        let shown: String = clean.chars().take(LONGEST).collect();
+        let more = if clean.chars().count() > LONGEST { "…" } else { "" };
         let _ = write!(
             page,
             "<span{}><i>{number}</i>{}{more}</span>",
             if is_hit { " class=\"hit\"" } else { "" },
-            escaped(&crate::report::redacted(&shown))
+            escaped(&shown)
         );
     }
     page.push_str("</pre>\n");
