@@ -23,7 +23,7 @@ pub use error::LogError;
 pub use line::Entry;
 pub use read::{Entries, Source};
 pub(crate) use redact::redact_all;
-pub use redact::{REDACTED, redact};
+pub use redact::{REDACTED, Redactor, redact};
 pub use stats::{SkillStats, Stats, stats};
 pub use verify::{LogProblem, LogReport, verify};
 pub use writer::{Log, LogOptions, Sync};

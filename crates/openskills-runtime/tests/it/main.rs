@@ -11,6 +11,7 @@ mod log;
 mod modules;
 mod oddities;
 mod provenance;
+mod redaction;
 mod resources;
 mod roots;
 mod schemas;

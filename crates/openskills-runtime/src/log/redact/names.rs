@@ -1,0 +1,210 @@
+//! Secrets that are called so: what stands behind a name such as `PASSWORD`, however the two are written together.
+
+use super::Ranges;
+
+/// Words in the name of something whose value is a secret, in small letters without `-` and `_`.
+const NAMES: [&str; 19] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "accountkey",
+    "authkey",
+    "authorization",
+    "credential",
+    "cookie",
+    "signature",
+    "jwt",
+    "sharedaccesskey",
+    "sessionkey",
+];
+/// Words that only sound like those. They are taken away first: `BYPASS_TOKEN` is a token all the same.
+const HARMLESS: [&str; 10] = [
+    "tokenize",
+    "tokenlimit",
+    "passthrough",
+    "passive",
+    "bypass",
+    "compass",
+    "passed",
+    "passing",
+    "passage",
+    "passenger",
+];
+/// What is counted in tokens.
+const COUNTED: [&str; 9] =
+    ["max", "min", "total", "num", "input", "output", "prompt", "completion", "used"];
+/// Names after which everything to the end of the text in quotes, or of the line, is a secret.
+const WHOLE: [&str; 3] = ["authorization", "cookie", "proxyauthorization"];
+/// Between a name and its value.
+const SIGNS: [&str; 8] = [":=", "=>", "==", "=", ":", "%3D", "%3d", "%3A"];
+/// Quotes, as they are and as they are written inside other text.
+const QUOTES: [&str; 6] = ["\"", "'", "`", "&quot;", "%22", "\\u0022"];
+
+/// Returns true if a name says that its value is a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let plain = plain(name);
+    is_secret(&plain)
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn is_secret(plain: &str) -> bool {
+    let is_named = |name: &str| NAMES.iter().any(|word| name.contains(word));
+    if !is_named(plain) {
+        return false;
+    }
+    let count = plain.strip_suffix("tokens").or_else(|| plain.strip_suffix("tokencount"));
+    if count.is_some_and(|what| what.is_empty() || COUNTED.iter().any(|word| what.ends_with(word)))
+    {
+        return false;
+    }
+    if !HARMLESS.iter().any(|word| plain.contains(word)) {
+        return true;
+    }
+    let mut rest = plain.to_owned();
+    for word in HARMLESS {
+        rest = rest.replace(word, " ");
+    }
+    is_named(&rest)
+}
+
+/// Values of things that are called secret.
+pub(super) fn named(text: &str, ranges: &mut Ranges) {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut at = 0;
+    let mut before = "";
+    while at < text.len() {
+        let rest = &text[at..];
+        let Some(start) = rest.find(is_name) else { return };
+        let word_at = at + start;
+        let rest = &text[word_at..];
+        let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        let word = &rest[..end];
+        let after = word_at + end;
+        at = after;
+        // The shortest names have three letters.
+        if end < 3 {
+            before = word;
+            continue;
+        }
+        let plain = plain(word);
+        let is_bearer = plain == "bearer";
+        if is_bearer || is_secret(&plain) {
+            let is_set = matches!(before, "set" | "-x" | "add") || is_bearer;
+            let written = if text[..word_at].ends_with('<') {
+                Written::Tag
+            } else if word.starts_with('-') || is_set {
+                Written::AfterBlank
+            } else {
+                Written::AfterSign
+            };
+            if let Some((from, to)) = value(text, after, written) {
+                let is_whole = WHOLE.iter().any(|name| plain.ends_with(name));
+                let to = if is_whole { end_of_text(text, from) } else { to };
+                let is_number = text[from..to].chars().all(|c| c.is_ascii_digit());
+                // A number is a limit or a count, unless it is what opens a door.
+                if to > from && (!is_number || plain.contains("pass") || plain.contains("pwd")) {
+                    ranges.push((from, to));
+                    at = to.max(at);
+                }
+            }
+        }
+        before = word;
+    }
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// `name=value`, `name: value`, `"name" => "value"`.
+    AfterSign,
+    /// So, or `--name value`.
+    AfterBlank,
+    /// So, or `<name>value</name>`.
+    Tag,
+}
+
+/// Returns where the value of a name is: after a sign, or after a blank where that is how it is written.
+fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
+    if written == Written::Tag && text[after..].starts_with('>') {
+        let rest = &text[after + 1..];
+        return Some((after + 1, after + 1 + rest.find('<').unwrap_or(rest.len())));
+    }
+    let (unquoted, _) = skip_quote(&text[after..]);
+    let rest = skip_colors(unquoted);
+    let signed = skip_blanks(rest);
+    let found = SIGNS.iter().find_map(|sign| signed.strip_prefix(sign));
+    let value = match found {
+        // A path of code, such as `token::parse`.
+        Some(value) if signed.starts_with("::") && !value.is_empty() => return None,
+        Some(value) => skip_blanks(value),
+        None if written == Written::AfterBlank && rest.starts_with([' ', '\t']) => signed,
+        None => return None,
+    };
+    let (inner, quote) = skip_quote(value);
+    let start = text.len() - inner.len();
+    let length = match quote {
+        Some(quote) => inner.find(quote).unwrap_or(inner.len()),
+        None => {
+            let is_end = |c: char| {
+                c.is_whitespace()
+                    || matches!(c, ';' | '&' | '|' | '"' | '\'' | ',' | '}' | ')' | '<' | '\u{1b}')
+            };
+            inner.find(is_end).unwrap_or(inner.len())
+        }
+    };
+    // Backslashes before a quote are that quote's.
+    let kept = inner[..length].trim_end_matches('\\');
+    Some((start, start + kept.len()))
+}
+
+/// Passes over a quote with the backslashes before it, and returns it.
+fn skip_quote(text: &str) -> (&str, Option<&'static str>) {
+    let bare = text.trim_start_matches('\\');
+    for quote in QUOTES {
+        // The escape of a quote begins with a backslash itself.
+        let from = if quote.starts_with('\\') { text } else { bare };
+        if let Some(rest) = from.strip_prefix(quote) {
+            return (rest, Some(quote));
+        }
+    }
+    (text, None)
+}
+
+fn skip_blanks(text: &str) -> &str {
+    skip_colors(text.trim_start_matches([' ', '\t']))
+}
+
+/// Passes over colors of a terminal, as they are or as JSON writes them.
+fn skip_colors(mut text: &str) -> &str {
+    /// More of them hide nothing that a terminal would show.
+    const MOST: usize = 8;
+    for _ in 0..MOST {
+        let Some(rest) = ["\u{1b}[", "\\u001b[", "\\x1b[", "\\033[", "\\e["]
+            .iter()
+            .find_map(|begin| text.strip_prefix(begin))
+        else {
+            return text;
+        };
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        let Some(after) = rest.strip_prefix(|c: char| c.is_ascii_alphabetic()) else { return text };
+        text = after.trim_start_matches([' ', '\t']);
+    }
+    text
+}
+
+/// Returns where the quotes or the line around a place end.
+fn end_of_text(text: &str, from: usize) -> usize {
+    let rest = &text[from..];
+    let end = rest.find(['"', '\'', '\n']).unwrap_or(rest.len());
+    from + rest[..end].trim_end_matches('\\').len()
+}

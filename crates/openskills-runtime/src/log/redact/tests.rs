@@ -1,0 +1,183 @@
+use super::*;
+
+#[test]
+fn secrets_are_known_by_form_or_name() {
+    for (text, expected) in [
+        ("git status", "git status"),
+        ("curl -H 'Authorization: Bearer abc.def' x", "curl -H 'Authorization: [redacted]' x"),
+        ("curl -H 'Authorization: Token X1' x", "curl -H 'Authorization: [redacted]' x"),
+        ("curl -H 'Cookie: a=b; session=X' x", "curl -H 'Cookie: [redacted]' x"),
+        ("TOKEN=abc make", "TOKEN=[redacted] make"),
+        ("PASSWORD=p@S3cr3t make", "PASSWORD=[redacted] make"),
+        ("PASSWORD=ab!X make", "PASSWORD=[redacted] make"),
+        ("AWS_SECRET_ACCESS_KEY=abc/d+e make", "AWS_SECRET_ACCESS_KEY=[redacted] make"),
+        ("DB_PASS=x MYSQL_PWD=y a", "DB_PASS=[redacted] MYSQL_PWD=[redacted] a"),
+        ("x --password hunter2 y", "x --password [redacted] y"),
+        ("x --password 'two words' y", "x --password '[redacted]' y"),
+        ("x --password=hunter2 y", "x --password=[redacted] y"),
+        ("x --pass 1234 y", "x --pass [redacted] y"),
+        (r#"{"api_key": "abc d", "b": 1}"#, r#"{"api_key": "[redacted]", "b": 1}"#),
+        (r#"{"max_tokens": 1000}"#, r#"{"max_tokens": 1000}"#),
+        ("git clone https://me:p#w@host/x", "git clone https://me:[redacted]@host/x"),
+        (
+            "git clone https://ghp_0123456789abcdefghij@host/x",
+            "git clone https://[redacted]@host/x",
+        ),
+        ("echo ghp_0123456789abcdefghij!", "echo [redacted]!"),
+        ("cat /x/ghp_0123456789abcdefghij", "cat /x/[redacted]"),
+        ("mysql -pghp_0123456789abcdefghij", "mysql -p[redacted]"),
+        ("mysql -u me -pS3cret db", "mysql -u me -p[redacted] db"),
+        ("curl -u me:S3cret x", "curl -u me:[redacted] x"),
+        ("sshpass -p S3cret ssh h", "sshpass -p [redacted] ssh h"),
+        (
+            "aws configure set aws_secret_access_key X1",
+            "aws configure set aws_secret_access_key [redacted]",
+        ),
+        (
+            "curl https://hooks.slack.com/services/T0/B0/x",
+            "curl https://hooks.slack.com/services/[redacted]",
+        ),
+        (
+            "curl https://api.telegram.org/bot123:AAx/y",
+            "curl https://api.telegram.org/bot[redacted]",
+        ),
+        ("id AKIAIOSFODNN7EXAMPLE9", "id [redacted]"),
+        ("export X=sk-proj-0123456789abcdefgh", "export X=[redacted]"),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\n",
+            "a\n[redacted]-----END RSA PRIVATE KEY-----\n",
+        ),
+        ("-----BEGIN PRIVATE KEY-----\nMII", "[redacted]"),
+        ("token ring", "token ring"),
+        ("the secret of life", "the secret of life"),
+        ("--token-limit 500", "--token-limit 500"),
+        ("cargo test tokenize.py: ok", "cargo test tokenize.py: ok"),
+        ("é TOKEN=é", "é TOKEN=[redacted]"),
+        (
+            "sha256:0123456789012345678901234567890123456789012345678901234567890123",
+            "sha256:0123456789012345678901234567890123456789012345678901234567890123",
+        ),
+        ("", ""),
+    ] {
+        assert_eq!(redact(text), expected, "{text}");
+    }
+}
+
+/// Ways in which an outside attack got secrets past an earlier version.
+#[test]
+fn secrets_do_not_hide_behind_what_stands_before_them() {
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    for before in [
+        "\u{1b}[31m",
+        "\u{1b}[1;32m",
+        "\\u001b[0m",
+        "\\n",
+        "\\t",
+        "\\u000a",
+        "%3D",
+        "%0a",
+        "x",
+        "prefix",
+        "_",
+        "7",
+        "é",
+        "\\x41",
+    ] {
+        for token in [token, "sk-Ab0123456789Cdefghij0123", "AKIAIOSFODNN7EXAMPL3"] {
+            let clean = redact(&format!("{before}{token} end")).into_owned();
+            assert!(
+                !clean.contains(token) && clean.ends_with("[redacted] end"),
+                "{before:?}: {clean}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_value_is_found_behind_its_name_however_both_are_written() {
+    for (text, expected) in [
+        (r#"{\"password\":\"x\"}"#, r#"{\"password\":\"[redacted]\"}"#),
+        (r#"{\\\"password\\\":\\\"x\\\"}"#, r#"{\\\"password\\\":\\\"[redacted]\\\"}"#),
+        ("password => 'x y'", "password => '[redacted]'"),
+        (r#""secret" => "x""#, r#""secret" => "[redacted]""#),
+        ("token := x", "token := [redacted]"),
+        ("MY_DB_PASSWORD_OLD=x", "MY_DB_PASSWORD_OLD=[redacted]"),
+        ("x-api-key-2: x", "x-api-key-2: [redacted]"),
+        ("BYPASS_TOKEN=x", "BYPASS_TOKEN=[redacted]"),
+        ("compass_password=x", "compass_password=[redacted]"),
+        ("a=1&password%3Dx&b=2", "a=1&password%3D[redacted]&b=2"),
+        ("password\u{1b}[0m=\u{1b}[31mx", "password\u{1b}[0m=\u{1b}[31m[redacted]"),
+        ("<password>x</password>", "<password>[redacted]</password>"),
+        ("&quot;password&quot;:&quot;x&quot;", "&quot;password&quot;:&quot;[redacted]&quot;"),
+        (r#"{\"authorization\":\"Bearer x y\"}"#, r#"{\"authorization\":\"[redacted]\"}"#),
+        ("if password == hunter2", "if password == [redacted]"),
+    ] {
+        assert_eq!(redact(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn ordinary_output_stays_readable() {
+    for text in [
+        "commit 5ccbd03f2ef373e0123456789abcdef012345678",
+        "id: 550e8400-e29b-41d4-a716-446655440000",
+        "task-2024-11-16-0001-report-final-version",
+        "disk-0123456789abcdefghijklmn",
+        "token::parse(input)",
+        "max_tokens: 1000, total_tokens=17",
+        "compass: north",
+        "3 passed; 0 failed; passing: all",
+        "http://localhost:4873/@scope/package@1.2.3",
+        "the password is not shown",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "docker run image\nuse -p to publish ports",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
+fn values_are_found_as_they_are_and_encoded() {
+    let redactor = Redactor::new([
+        "s3cr3t/Value+1",
+        "abcd",
+        "tru",
+        "true",
+        "12",
+        "-----\nline one of a key\n-----",
+    ]);
+    for (text, expected) in [
+        ("x s3cr3t/Value+1 y", "x [redacted] y"),
+        ("xs3cr3t/Value+1y", "x[redacted]y"),
+        ("q=s3cr3t%2FValue%2B1&r", "q=[redacted]&r"),
+        // `user:s3cr3t/Value+1` and the value alone.
+        ("Basic dXNlcjpzM2NyM3QvVmFsdWUrMQ==", "Basic dXNlcjp[redacted]Q=="),
+        // The last letter is not the value's alone.
+        ("czNjcjN0L1ZhbHVlKzE", "[redacted]E"),
+        ("733363723374", "733363723374"),
+        ("7333637233742f56616c75652b31", "[redacted]"),
+        ("line one of a key", "[redacted]"),
+        // Short ones count as words, very short ones and plain settings not at all.
+        ("abcd abcde xabcd a-abcd", "[redacted] abcde xabcd a-[redacted]"),
+        ("true tru 12", "true tru 12"),
+    ] {
+        assert_eq!(redactor.redact(text), expected, "{text}");
+    }
+    let overlapping = Redactor::new(["abcdefghij", "ghijklmnop"]);
+    assert_eq!(overlapping.redact("abcdefghijklmnop"), "[redacted]");
+    let odd = Redactor::new(["redacted", "[redacted]", "cted]tail"]);
+    let clean = odd.redact("[redacted]tail redacted").into_owned();
+    assert_eq!(odd.redact(&clean), clean);
+}
+
+#[test]
+fn an_option_says_that_the_next_argument_is_a_secret() {
+    let redactor = Redactor::new(["granted-value-1"]);
+    let given =
+        ["--password", "hunter2", "--name", "me", "a=granted-value-1", "--token=x", "plain"];
+    let clean = redactor.redact_arguments(&given.map(str::to_owned));
+    assert_eq!(
+        clean,
+        ["--password", "[redacted]", "--name", "me", "a=[redacted]", "--token=[redacted]", "plain"]
+    );
+}

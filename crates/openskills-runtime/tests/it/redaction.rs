@@ -1,0 +1,102 @@
+//! Secrets do not survive, whatever surrounds them, and finding them costs no more than the text weighs.
+
+#[path = "../../../../fuzz/redaction.rs"]
+#[expect(unreachable_pub, reason = "it is the fuzz target's file")]
+mod check;
+
+use std::time::{Duration, Instant};
+
+use openskills_runtime::log::{Redactor, redact};
+use proptest::prelude::*;
+
+/// Pieces that names, signs, quotes, addresses, keys and tokens are made of.
+const PIECES: [&str; 40] = [
+    "password",
+    "token",
+    "=",
+    ":",
+    ":=",
+    "=>",
+    "\"",
+    "'",
+    "\\",
+    "\\n",
+    "%3D",
+    "\u{1b}[31m",
+    "://",
+    "@",
+    "/",
+    "user",
+    "-----BEGIN ",
+    "PRIVATE KEY-----",
+    "-----END ",
+    "ghp_",
+    "eyJ",
+    "sk-",
+    "0123456789",
+    "abcdefghij",
+    "[redacted]",
+    "[",
+    "]",
+    " ",
+    "\n",
+    "curl",
+    "-u",
+    "mysql",
+    "-p",
+    "&quot;",
+    "<",
+    ">",
+    "é",
+    "authorization",
+    "Bearer",
+    "--",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(PIECES.as_slice()).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_planted_secret_never_survives(before in text(), after in text()) {
+        check::check(&before, &after);
+    }
+}
+
+#[test]
+fn hostile_text_costs_no_more_than_it_weighs() {
+    let redactor = Redactor::new(["aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaab"]);
+    for piece in [
+        "://",
+        "http://a:b@",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----",
+        "eyJ",
+        "eyJ0",
+        "sk-a1",
+        "token=1 ",
+        "token= ",
+        "password=\"",
+        "a",
+        "authorization: ",
+        "curl -u ",
+        "=",
+        "\\",
+        "\u{1b}[",
+        "--token ",
+        "<password>",
+        "[redacted]",
+    ] {
+        let text = piece.repeat((256 << 10) / piece.len());
+        let start = Instant::now();
+        let _ = (redact(&text), redactor.redact(&text));
+        assert!(start.elapsed() < Duration::from_secs(20), "{piece:?}: {:?}", start.elapsed());
+    }
+}
