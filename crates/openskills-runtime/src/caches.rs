@@ -3,11 +3,16 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::fs;
+use std::path::Path;
 
 use skill_fs::{AbsPath, FsError, own_names};
 
 use crate::Places;
 use crate::exec::module_cache;
+use crate::exec::run_folder::{self, LeftOver};
+
+/// How the names of files of MCP servers' skills end.
+pub(crate) const SERVED_ENDING: &str = ".blob";
 
 /// A kind of cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +27,14 @@ pub enum CacheKind {
     Wasm,
     /// Files of skills of MCP servers.
     Served,
+    /// What killed runs left: copies of skills, and workspaces of their own. What runs just now is not counted.
+    Runs,
 }
 
 impl CacheKind {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm, Self::Served];
+    pub const ALL: [Self; 6] =
+        [Self::Index, Self::IndexStrict, Self::Hashes, Self::Wasm, Self::Served, Self::Runs];
 
     /// Returns its name, which is that of its folder.
     pub fn as_str(self) -> &'static str {
@@ -37,15 +44,17 @@ impl CacheKind {
             Self::Hashes => "hashes",
             Self::Wasm => module_cache::FOLDER,
             Self::Served => "served",
+            Self::Runs => run_folder::FOLDER,
         }
     }
 
-    /// Returns how the names of its files end. What ends otherwise is not ours to remove.
-    pub(crate) fn ending(self) -> &'static str {
+    /// Returns how the names of its files end. What ends otherwise is not ours to remove. One whose entries are folders has none.
+    fn ending(self) -> Option<&'static str> {
         match self {
-            Self::Index | Self::IndexStrict | Self::Hashes => ".bin",
-            Self::Wasm => module_cache::ENDING,
-            Self::Served => ".blob",
+            Self::Index | Self::IndexStrict | Self::Hashes => Some(".bin"),
+            Self::Wasm => Some(module_cache::ENDING),
+            Self::Served => Some(SERVED_ENDING),
+            Self::Runs => None,
         }
     }
 }
@@ -77,7 +86,17 @@ pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
         if fs::symlink_metadata(folder.as_path()).is_ok_and(|it| !it.is_dir()) {
             return Ok(Cache { kind, folder, files: Vec::new() });
         }
-        let names = own_names(&folder)?.into_iter().filter(|name| name.ends_with(kind.ending()));
+        let Some(ending) = kind.ending() else {
+            let failed = |source| FsError::Io { path: folder.to_string(), source };
+            let left = run_folder::left_over(&folder).map_err(failed)?;
+            let entry = |left: &LeftOver| {
+                let name = left.path.file_name().unwrap_or_default();
+                (name.to_string_lossy().into_owned(), left.bytes())
+            };
+            let files = left.iter().map(entry).collect();
+            return Ok(Cache { kind, folder, files });
+        };
+        let names = own_names(&folder)?.into_iter().filter(|name| name.ends_with(ending));
         let size = |name: String| {
             // One that another process removed meanwhile is gone.
             let metadata = fs::symlink_metadata(folder.join(&name).as_path()).ok()?;
@@ -91,6 +110,14 @@ pub fn caches(places: &Places) -> Result<Vec<Cache>, FsError> {
 
 /// Removes the files of a cache. One that another process removed meanwhile is gone all the same.
 pub fn clear_cache(cache: &Cache) -> Result<(), FsError> {
+    if cache.kind == CacheKind::Runs {
+        let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
+        let left = run_folder::left_over(&cache.folder)
+            .map_err(|source| failed(cache.folder.as_path(), source))?;
+        return left
+            .iter()
+            .try_for_each(|left| left.remove().map_err(|source| failed(&left.path, source)));
+    }
     for (name, _) in &cache.files {
         let path = cache.folder.join(name);
         match fs::remove_file(path.as_path()) {

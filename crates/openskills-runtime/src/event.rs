@@ -1,12 +1,18 @@
 //! What the runtime did, as data for a log.
 
+mod script;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Serialize, Serializer};
 
 use crate::policy::Decision;
 use crate::{Installed, Skill, SkillSource};
+
+pub use script::{
+    Again, CommitFailure, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution,
+    ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution, Writing,
+};
 
 /// Something that happened to a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -53,10 +59,19 @@ pub enum Event {
     /// A file of a skill was read.
     #[serde(rename = "skill.resource_read")]
     ResourceRead(ResourceRead),
-    /// A script of a skill ran.
+    /// A script of a skill is about to start. Exactly one of the next three events ends it.
+    #[serde(rename = "skill.script_started")]
+    ScriptStarted(Box<ScriptStart>),
+    /// A script of a skill ran and ended, in whatever way.
     #[serde(rename = "skill.script_executed")]
     ScriptExecuted(Box<ScriptExecution>),
-    /// What a script wrote was not committed.
+    /// A script could not be started, or the sandbox failed while it ran.
+    #[serde(rename = "skill.script_failed")]
+    ScriptFailed(Box<ScriptFailure>),
+    /// The process that ran a script was killed; the next process that writes the log records it.
+    #[serde(rename = "skill.script_interrupted")]
+    ScriptInterrupted(Box<ScriptInterruption>),
+    /// What a script wrote was not applied to the workspace, or only partly.
     #[serde(rename = "skill.commit_failed")]
     CommitFailed(CommitFailure),
     /// A skill is served that is larger than every MCP host accepts.
@@ -103,6 +118,9 @@ pub enum Event {
     /// A killed process had left half a line, which is not part of the log any more.
     #[serde(rename = "log.recovered")]
     LogRecovered(LogRecovered),
+    /// A checkpoint of the log could not be written to its second place.
+    #[serde(rename = "log.checkpoint_failed")]
+    CheckpointFailed(CheckpointFailure),
 }
 
 /// What is different about a skill.
@@ -212,165 +230,6 @@ pub struct ActivationFailure {
     pub reason: String,
 }
 
-/// A script that ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ScriptExecution {
-    /// The skill's id.
-    pub skill_id: String,
-    /// Who vouches for the skill.
-    pub source: SkillSource,
-    /// The session.
-    pub session_id: String,
-    /// The task, if the host names one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
-    /// What ran, seen from the skill.
-    pub script: String,
-    /// The digest of the skill's content.
-    pub hash: String,
-    /// The digest of everything that may have run.
-    pub bundle_sha256: String,
-    /// What held while it ran.
-    pub enforced: Vec<String>,
-    /// System calls that it tried and was not let.
-    pub violations: Vec<String>,
-    /// Hosts that it asked for, and whether it was let.
-    pub reached: Vec<String>,
-    /// What it changed in its workspace, before any of it was committed; the first of it, where it is much.
-    pub changes: Vec<String>,
-    /// How many changes there are.
-    pub change_count: usize,
-    /// What is to become of them. A commit that then fails is an event of its own.
-    pub writes: Writing,
-    /// More of it, if it was WebAssembly.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wasm: Option<WasmExecution>,
-    /// What it did.
-    pub record: ExecutionRecord,
-}
-
-/// What there is to know of a module that ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WasmExecution {
-    /// The digest of the module.
-    pub module_sha256: String,
-    /// How many steps it took.
-    pub fuel: u64,
-    /// The most memory that it had, in bytes.
-    pub memory_bytes: u64,
-    /// Whether it ran inside the operating system's sandbox.
-    pub staged: bool,
-    /// What it did that it may not, if it was ended for that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trap: Option<String>,
-    /// What random numbers and clocks followed from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// What it takes to run it again, where a seed makes that worth while.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub again: Option<Again>,
-    /// Why it cannot be run again, although there is a seed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_again: Option<String>,
-    /// The number of the event that it repeats.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u64>,
-}
-
-/// What it takes to run a module again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Again {
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Its input.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Value>,
-    /// How long it may take, in milliseconds.
-    pub timeout_ms: u64,
-    /// How much memory it may use, in bytes.
-    pub memory_bytes: u64,
-}
-
-/// What is to become of what a run wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Writing {
-    /// It is committed to the workspace.
-    Commit,
-    /// It is shown, and dropped.
-    DryRun,
-    /// It is dropped: the run did not end well, or nothing of it stays.
-    Dropped,
-    /// It was written to the workspace while it ran.
-    Direct,
-}
-
-/// What a run wrote that was not committed, or not all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CommitFailure {
-    /// The skill's id.
-    pub skill_id: String,
-    /// The session.
-    pub session_id: String,
-    /// What ran, seen from the skill.
-    pub script: String,
-    /// Why.
-    pub reason: String,
-}
-
-/// What an execution did, for an audit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExecutionRecord {
-    /// The skill's id.
-    pub skill_id: String,
-    /// The version that the skill declares; empty if it declares none.
-    pub version: String,
-    /// The digest of the input.
-    pub input_hash: String,
-    /// The digest of all output, also of what is not kept here.
-    pub output_hash: String,
-    /// When it began, in milliseconds since 1970.
-    pub start_time_ms: u64,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// The powers that it had and that were needed.
-    pub permissions_used: Vec<String>,
-    /// How it ended.
-    pub exit_status: ExitStatus,
-    /// Its output, cut and without secrets.
-    pub stdout: String,
-    /// Its other output, cut and without secrets.
-    pub stderr: String,
-}
-
-/// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ExitStatus {
-    /// With code 0.
-    Success,
-    /// Otherwise.
-    Failed,
-    /// It took too long.
-    Timeout,
-}
-
-impl ExitStatus {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-        }
-    }
-}
-
 /// What a policy decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -413,10 +272,22 @@ pub struct ApprovalChange {
     pub expires_at: Option<String>,
 }
 
+/// A checkpoint that could not be written. Later ones of the same process are not reported again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckpointFailure {
+    /// The file, socket or address.
+    pub place: String,
+    /// The error.
+    pub reason: String,
+}
+
 /// The beginning of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LogStarted {
+    /// The random id of this log, which its head and its checkpoints repeat.
+    pub id: String,
     /// The log that was put aside for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<LogBefore>,
@@ -428,6 +299,9 @@ pub struct LogStarted {
 pub struct LogBefore {
     /// The folder that it is in now.
     pub folder: String,
+    /// Its id, if its head names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its head, as it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
@@ -454,11 +328,14 @@ impl Event {
             Self::Installed(_) | Self::Uninstalled(_) | Self::Called { .. } => None,
             Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
             Self::ResourceRead(read) => Some(&read.skill_id),
+            Self::ScriptStarted(start) => Some(&start.skill_id),
             Self::ScriptExecuted(execution) => Some(&execution.skill_id),
+            Self::ScriptFailed(failure) => Some(&failure.skill_id),
+            Self::ScriptInterrupted(interruption) => interruption.skill_id.as_deref(),
             Self::CommitFailed(failure) => Some(&failure.skill_id),
             Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
             Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
-            Self::LogStarted(_) | Self::LogRecovered(_) => None,
+            Self::LogStarted(_) | Self::LogRecovered(_) | Self::CheckpointFailed(_) => None,
         }
     }
 

@@ -1,28 +1,33 @@
 //! Runs scripts of skills: chosen purely, permitted by [`authorize`](crate::permit::authorize), run from a copy of what was permitted, in
 //! the sandbox, and written to the log before the result is returned.
 
+mod cancel;
 mod choose;
 mod copy;
 mod diff;
 mod interpreter;
 pub(crate) mod module_cache;
 mod outside;
+pub(crate) mod run_folder;
 mod spec;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sandbox::{Change, Ended, Guarantee, Violation};
 use serde_json::Value;
 use skill::Digest;
 
+use crate::log::Redactor;
 use crate::permit::{Asked, Request};
 use crate::{ExecutionRecord, Grant};
 
+pub use cancel::Cancel;
 pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
@@ -30,6 +35,7 @@ pub(crate) use interpreter::interpreter;
 pub(crate) use module_cache::ModuleCache;
 pub use outside::OutsidePlaces;
 pub(crate) use outside::{own_places, real_home, touches};
+pub(crate) use run_folder::RunFolder;
 pub(crate) use spec::{Around, granted, spec};
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
@@ -72,60 +78,6 @@ pub struct ExecutionOptions {
     pub repeats: Option<u64>,
     /// What ends it from elsewhere.
     pub cancel: Cancel,
-}
-
-/// Ends a run in a sandbox from another thread. One that is ended before it began ends as soon as it does.
-#[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<Mutex<Cancelled>>);
-
-#[derive(Debug, Default)]
-struct Cancelled {
-    is_cancelled: bool,
-    running: Vec<sandbox::Canceller>,
-    children: Vec<Weak<Mutex<Cancelled>>>,
-}
-
-impl Cancel {
-    /// Ends whatever runs with it, or with a child of it.
-    pub fn cancel(&self) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.is_cancelled = true;
-        state.running.iter().for_each(sandbox::Canceller::cancel);
-        state
-            .children
-            .drain(..)
-            .filter_map(|child| child.upgrade())
-            .for_each(|child| Self(child).cancel());
-    }
-
-    /// Returns one that ends with this, and can be ended without it.
-    #[must_use]
-    pub fn child(&self) -> Self {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.children.retain(|child| child.strong_count() > 0);
-        let cancelled = Cancelled { is_cancelled: state.is_cancelled, ..Cancelled::default() };
-        let child = Arc::new(Mutex::new(cancelled));
-        state.children.push(Arc::downgrade(&child));
-        Self(child)
-    }
-
-    /// Has another end with this.
-    pub fn also(&self, other: &Self) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.is_cancelled {
-            other.cancel();
-        }
-        state.children.push(Arc::downgrade(&other.0));
-    }
-
-    /// Has a program end with this.
-    pub(crate) fn watch(&self, program: sandbox::Canceller) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.is_cancelled {
-            program.cancel();
-        }
-        state.running.push(program);
-    }
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.
@@ -174,6 +126,8 @@ pub struct Execution {
     pub written: [u64; 2],
     /// How it ended.
     pub ended: Ended,
+    /// The signal that this process got while it ran, and that ended it: nothing of it was applied.
+    pub interrupted: Option<i32>,
     /// The record that is in the log.
     pub record: ExecutionRecord,
     /// What it tried and was not let.
@@ -204,6 +158,15 @@ pub struct Execution {
     pub left_out: Vec<String>,
     /// What the audit wants reviewed, if no stored approval was made in view of it.
     pub review: Option<String>,
+    /// Values of granted variables whose names or forms say that they are secrets.
+    pub(crate) secrets: Redactor,
+}
+
+impl Execution {
+    /// Returns a text of it as a model may see it: without the values of secret variables that it was granted. The user sees the text as it is.
+    pub fn for_model<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.secrets.redact_values(text)
+    }
 }
 
 /// What the user says to a request.

@@ -88,6 +88,7 @@ pub mod permit;
 mod places;
 pub mod policy;
 mod problem;
+mod process;
 mod project;
 mod prompt;
 mod provenance;
@@ -117,9 +118,10 @@ pub use caches::{Cache, CacheKind, caches, clear_cache};
 pub use config::{Directory, Logging, RuntimeConfig};
 pub use error::{RuntimeError, file_hint};
 pub use event::{
-    ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CommitFailure, Event,
-    ExecutionRecord, ExitStatus, LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead,
-    ScriptExecution, SkillActivation, WasmExecution, Writing, rfc3339,
+    ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CheckpointFailure,
+    CommitFailure, Event, ExecutionEnd, ExecutionRecord, ExitStatus, LogBefore, LogRecovered,
+    LogStarted, PolicyDecision, ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption,
+    ScriptStart, SkillActivation, WasmExecution, Writing, rfc3339,
 };
 pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
@@ -127,6 +129,7 @@ pub use installed::{DeclaredPower, Installed, InstalledSkills, SignatureRecord, 
 pub use load::codex;
 pub use places::Places;
 pub use problem::{file_problem, problem_of};
+pub use process::ProcessIdentity;
 pub use prompt::{
     Addressing, Disclosed, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
     one_line, prompt,

@@ -4,13 +4,16 @@
 //! the result that it is about is returned. Several processes may append: one at a time holds the kernel's lock on `.lock`.
 //!
 //! The chain shows an event that was changed, removed or moved, the head one that was cut off. Whoever may write the folder
-//! can write a whole new chain; against that helps only a [`Key`] that they cannot read.
+//! can write a whole new chain; against that helps only a [`Key`] that they cannot read. An older copy of the whole folder
+//! verifies as well; against that help [`Checkpoints`] in a second place.
 
 mod archive;
 mod chain;
+mod checkpoint;
 mod error;
 mod head;
 mod line;
+mod open_runs;
 mod read;
 mod redact;
 mod stats;
@@ -19,11 +22,16 @@ mod writer;
 
 pub use archive::archive;
 pub use chain::Key;
+pub use checkpoint::{
+    Checkpoint, CheckpointDelivery, CheckpointOptions, CheckpointPlace, Checkpoints,
+    send_checkpoints_by, take_checkpoint_failure,
+};
 pub use error::LogError;
 pub use line::Entry;
+pub(crate) use open_runs::OpenRun;
 pub use read::{Entries, Source};
-pub(crate) use redact::redact_all;
 pub use redact::{REDACTED, Redactor, redact};
+pub(crate) use redact::{is_secret_name, redact_all};
 pub use stats::{SkillStats, Stats, stats};
-pub use verify::{LogProblem, LogReport, verify};
+pub use verify::{LogProblem, LogReport, verify, verify_against};
 pub use writer::{Log, LogOptions, Sync};

@@ -5,6 +5,7 @@
 mod again;
 mod approvals;
 mod audited;
+mod carry_out;
 mod contents;
 mod decisions;
 mod execute;
@@ -14,6 +15,7 @@ mod install;
 mod module;
 mod prepare;
 mod recorded;
+mod run_record;
 mod served;
 mod tools;
 mod unpacked;

@@ -14,6 +14,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("openskills-approvals-file", approvals()),
         ("openskills-policy", policy()),
         ("openskills-log-head", head()),
+        ("openskills-log-checkpoint", checkpoint()),
         ("openskills-mcp-servers", mcp_servers()),
         ("openskills-installed-file", installed()),
     ]
@@ -46,10 +47,64 @@ fn config() -> Value {
                     "key_file": path,
                     "sync": { "type": "boolean" },
                     "max_bytes": { "type": "integer", "minimum": 65536 },
+                    "checkpoints": checkpoints(&path),
                 },
                 "additionalProperties": false,
             },
         },
+    })
+}
+
+/// Where checkpoints of the log go: at least one place.
+fn checkpoints(path: &Value) -> Value {
+    let facilities: Vec<String> = (0..8).map(|number| format!("local{number}")).collect();
+    let facilities: Vec<&str> = ["user", "daemon", "auth", "authpriv"]
+        .into_iter()
+        .chain(facilities.iter().map(String::as_str))
+        .collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "file": path,
+            "syslog": {
+                "type": "object",
+                "properties": { "socket": path, "facility": { "enum": facilities } },
+                "additionalProperties": false,
+            },
+            "otlp": {
+                "type": "object",
+                "required": ["endpoint"],
+                "properties": {
+                    "endpoint": { "type": "string", "pattern": "^https?://" },
+                    "token_env": { "type": "string" },
+                },
+                "additionalProperties": false,
+            },
+            "required": { "type": "boolean" },
+        },
+        "anyOf": [{ "required": ["file"] }, { "required": ["syslog"] }, { "required": ["otlp"] }],
+        "additionalProperties": false,
+    })
+}
+
+fn checkpoint() -> Value {
+    let id = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "How far the audit log was at a moment: one line in a second place",
+        "type": "object",
+        "required": ["openskills_checkpoint", "log", "events", "head", "time"],
+        "properties": {
+            "openskills_checkpoint": { "const": 1 },
+            "log": id,
+            "previous": id,
+            "events": { "type": "integer", "minimum": 0 },
+            "head": { "type": "string", "pattern": "^(hmac-)?sha256:[0-9a-f]{64}$" },
+            "time": { "type": "string", "format": "date-time" },
+            "key_id": { "type": "string", "pattern": "^[0-9a-f]{16}$" },
+            "mac": { "type": "string", "pattern": "^[0-9a-f]{64}$" },
+        },
+        "additionalProperties": false,
     })
 }
 
@@ -185,14 +240,17 @@ fn policy() -> Value {
 
 fn head() -> Value {
     let number = json!({ "type": "integer", "minimum": 0 });
+    let id = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Where the audit log ends",
         "type": "object",
-        "required": ["schema_version", "chain", "events", "first", "size", "last", "seal"],
+        "required": ["schema_version", "chain", "id", "events", "first", "size", "last", "seal"],
         "properties": {
-            "schema_version": { "const": 1 },
+            "schema_version": { "const": 2 },
             "chain": { "enum": ["sha256", "hmac-sha256"] },
+            "id": id,
+            "previous": id,
             "events": number,
             "first": number,
             "size": number,

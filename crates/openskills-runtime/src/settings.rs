@@ -7,7 +7,7 @@ use skill::{Code, Diagnostic};
 use skill_fs::{AbsPath, read_text};
 use skill_state::audit::AuditMode;
 
-use crate::log::Sync;
+use crate::log::{CheckpointOptions, CheckpointPlace, Sync};
 use crate::policy::ToolLists;
 use crate::{Directory, Places, RuntimeError, SkillSource};
 
@@ -47,6 +47,7 @@ pub(crate) struct LogSettings {
     pub(crate) key_file: Option<PathBuf>,
     pub(crate) sync: Sync,
     pub(crate) max_bytes: Option<u64>,
+    pub(crate) checkpoints: CheckpointOptions,
 }
 
 /// The smallest size at which a new file of the log is begun.
@@ -140,7 +141,77 @@ fn log_settings(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> LogS
         let message = format!("`log.max_bytes` is {few}; at least {MIN_LOG_BYTES} are needed");
         object.problem(Code::BadValue, place, message);
     }
-    LogSettings { key_file, sync, max_bytes }
+    let checkpoints = object.object("checkpoints", |checkpoints| checkpoints_of(checkpoints, home));
+    LogSettings { key_file, sync, max_bytes, checkpoints: checkpoints.unwrap_or_default() }
+}
+
+/// The socket of the system's log.
+const SYSLOG: &str = "/dev/log";
+/// Facilities of syslog that a user's program may use, with their numbers.
+const FACILITIES: [(&str, u8); 12] = [
+    ("user", 1),
+    ("daemon", 3),
+    ("auth", 4),
+    ("authpriv", 10),
+    ("local0", 16),
+    ("local1", 17),
+    ("local2", 18),
+    ("local3", 19),
+    ("local4", 20),
+    ("local5", 21),
+    ("local6", 22),
+    ("local7", 23),
+];
+
+/// Reads where checkpoints of the log go. One that cannot be read is an error of the file: nothing is left out.
+fn checkpoints_of(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> CheckpointOptions {
+    object.unknown_keys(Unknown::Refused);
+    let mut places = Vec::new();
+    let file = object.text("file").and_then(|text| absolute(object, text, home));
+    places.extend(file.and_then(|path| AbsPath::new(path).ok()).map(CheckpointPlace::File));
+    places.extend(object.object("syslog", |syslog| syslog_of(syslog, home)).flatten());
+    places.extend(object.object("otlp", otlp_of).flatten());
+    let required = object.boolean("required").unwrap_or(false);
+    if places.is_empty() {
+        let place = object.place();
+        let message = "`log.checkpoints` names no place: `file`, `syslog` or `otlp`".to_owned();
+        object.problem(Code::BadValue, place, message);
+    }
+    CheckpointOptions { places, required }
+}
+
+fn syslog_of(object: &mut Object<'_, '_, '_>, home: Option<&AbsPath>) -> Option<CheckpointPlace> {
+    object.unknown_keys(Unknown::Refused);
+    let socket = match object.text("socket") {
+        Some(text) => absolute(object, text, home)?,
+        None => PathBuf::from(SYSLOG),
+    };
+    let facility = match object.text("facility") {
+        None => FACILITIES[0].1,
+        Some(word) => {
+            let known = FACILITIES.iter().find(|(name, _)| *name == word.value);
+            let Some((_, number)) = known else {
+                let all = FACILITIES.map(|(name, _)| name).join(", ");
+                let message = format!("`facility` is `{}`; expected one of: {all}", word.value);
+                object.problem(Code::BadValue, word.range, message);
+                return None;
+            };
+            *number
+        }
+    };
+    Some(CheckpointPlace::Syslog { socket: AbsPath::new(socket).ok()?, facility })
+}
+
+fn otlp_of(object: &mut Object<'_, '_, '_>) -> Option<CheckpointPlace> {
+    object.unknown_keys(Unknown::Refused);
+    let endpoint = object.required("endpoint")?;
+    if !["http://", "https://"].iter().any(|scheme| endpoint.value.starts_with(scheme)) {
+        let message = format!("`endpoint` is `{}`; expected an http(s) address", endpoint.value);
+        object.problem(Code::BadValue, endpoint.range, message);
+        return None;
+    }
+    let token_env = object.text("token_env").map(|text| text.value);
+    Some(CheckpointPlace::Otlp { endpoint: endpoint.value, token_env })
 }
 
 /// Checks the `schema_version` of a file of ours.

@@ -102,7 +102,8 @@ Exit codes:
   4  it is not allowed
   5  the user has to be asked
   6  the log cannot be used, or is not what was written
-  `run` has the script's own codes, and 78, 124, 125, 137
+  `run` has the script's own codes, and 78, 124, 125, 137; 128 and the signal's number if a
+  signal ended it
 
 Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples."
 )]
@@ -229,6 +230,7 @@ fn parsed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
 pub fn main() -> ExitCode {
     // Before anything else: this process may be the stage of a sandbox.
     openskills_runtime::init();
+    crate::checkpoints::init();
     if let Some(code) = complete_if_asked("openskills", commands) {
         return code;
     }
@@ -248,7 +250,9 @@ pub fn main() -> ExitCode {
     let color = cli.color;
     let mut ui = Ui::new(color);
     ui.is_quiet = cli.quiet;
-    match dispatch(&cli.command, ui) {
+    let done = dispatch(&cli.command, ui);
+    crate::checkpoints::flush(&mut Ui::new(color));
+    match done {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
         Err(error) => ExitCode::from(tell(&mut Ui::new(color), &error, cli.command.form())),

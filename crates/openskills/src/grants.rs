@@ -19,7 +19,7 @@ pub(crate) struct GrantArgs {
     env: Vec<String>,
     /// Let it write straight to the workspace, protected names apart
     #[arg(long)]
-    direct_writes: bool,
+    pub(crate) direct_writes: bool,
     /// Let it delete files of the workspace
     #[arg(long)]
     deletions: bool,

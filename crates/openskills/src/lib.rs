@@ -1,6 +1,7 @@
 //! The command line `openskills`: arguments, output and exit codes. The work is done in the libraries.
 
 mod ask;
+mod checkpoints;
 mod cli;
 mod commands;
 mod context;
@@ -12,6 +13,7 @@ mod load;
 mod look;
 mod mcp;
 pub mod output;
+mod signals;
 mod target;
 mod when;
 

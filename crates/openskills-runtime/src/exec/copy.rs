@@ -7,10 +7,11 @@ use std::io;
 use std::path::Path;
 
 use skill::{Digest, MARKER_FILE};
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, make_private_folder, walk};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
 
 use skill_state::compare_runtime;
 
+use super::RunFolder;
 use crate::RuntimeError;
 
 /// What a copy must be.
@@ -25,7 +26,7 @@ pub(crate) enum Expected {
 /// The copy; it goes when it is dropped.
 #[derive(Debug)]
 pub(crate) struct PrivateCopy {
-    _folder: tempfile::TempDir,
+    _folder: RunFolder,
     pub(crate) root: AbsPath,
 }
 
@@ -36,12 +37,8 @@ impl PrivateCopy {
         base: &AbsPath,
         expected: Expected,
     ) -> Result<Self, RuntimeError> {
-        make_private_folder(base)?;
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
-        let folder = tempfile::Builder::new()
-            .prefix("run-")
-            .tempdir_in(base.as_path())
-            .map_err(|source| failed(base.as_path(), source))?;
+        let folder = RunFolder::new(base)?;
         let name = skill.path().file_name().unwrap_or("skill").to_owned();
         let place = folder.path().join(&name);
         copy(skill, &place)?;

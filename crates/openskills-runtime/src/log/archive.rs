@@ -8,6 +8,7 @@ use std::io;
 use jiff::Timestamp;
 use skill_fs::AbsPath;
 
+use super::head::Head;
 use super::read::log_files;
 use super::writer::{Log, lock};
 use super::{LogError, head};
@@ -18,26 +19,32 @@ const START: &str = "archive-";
 /// Moves the files of a log, whole or broken, into a folder beside them, and starts a new log that names it. Returns that
 /// folder; `None` if there was no log.
 pub fn archive(log: &Log, now: Timestamp) -> Result<Option<AbsPath>, LogError> {
-    let folder = log.folder();
     let aside = {
-        let _held = lock(folder)?;
-        let head = folder.join(head::FILE);
-        // Whatever stands there: a link, a folder or rubbish is in the way as well.
-        let has_head = fs::symlink_metadata(head.as_path()).is_ok();
-        let files = log_files(folder)?.into_iter().map(|file| file.path);
-        let paths: Vec<AbsPath> = files.chain(has_head.then_some(head)).collect();
-        if paths.is_empty() {
-            return Ok(None);
-        }
-        let aside = new_folder(folder, now)?;
-        for path in paths {
-            let to = aside.join(path.file_name().unwrap_or_default());
-            fs::rename(path.as_path(), to.as_path())
-                .map_err(|source| LogError::Io { path: path.to_string(), source })?;
-        }
-        aside
+        let _held = lock(log.folder())?;
+        set_aside(log.folder(), now)?
     };
-    log.append(&[], now)?;
+    if aside.is_some() {
+        log.append(&[], now)?;
+    }
+    Ok(aside)
+}
+
+/// Moves the files of a log whose lock is held.
+pub(super) fn set_aside(folder: &AbsPath, now: Timestamp) -> Result<Option<AbsPath>, LogError> {
+    let head = folder.join(head::FILE);
+    // Whatever stands there: a link, a folder or rubbish is in the way as well.
+    let has_head = fs::symlink_metadata(head.as_path()).is_ok();
+    let files = log_files(folder)?.into_iter().map(|file| file.path);
+    let paths: Vec<AbsPath> = files.chain(has_head.then_some(head)).collect();
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let aside = new_folder(folder, now)?;
+    for path in paths {
+        let to = aside.join(path.file_name().unwrap_or_default());
+        fs::rename(path.as_path(), to.as_path())
+            .map_err(|source| LogError::Io { path: path.to_string(), source })?;
+    }
     Ok(Some(aside))
 }
 
@@ -61,9 +68,11 @@ pub(super) fn last_archive(folder: &AbsPath) -> Option<LogBefore> {
     let names = fs::read_dir(folder.as_path()).ok()?;
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let last = names.filter(|name| name.starts_with(START)).max()?;
-    let head = fs::read(folder.join(&last).join(head::FILE).as_path()).ok();
+    let archived = folder.join(&last);
+    let id = Head::load(&archived).ok().flatten().map(|head| head.id).filter(|id| !id.is_empty());
+    let head = fs::read(archived.join(head::FILE).as_path()).ok();
     let head = head.map(|bytes| {
         String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).trim_end().to_owned()
     });
-    Some(LogBefore { folder: last, head })
+    Some(LogBefore { folder: last, id, head })
 }

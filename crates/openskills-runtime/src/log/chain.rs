@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use skill_fs::AbsPath;
 
 use super::LogError;
+use super::head::Head;
 
 /// The fewest bytes that make a key.
 const MIN_KEY: usize = 32;
@@ -89,9 +90,38 @@ impl Chain {
         }
     }
 
-    /// Returns what the head holds. It is no link: those can be read in the log, and would seal a shorter one.
-    pub(super) fn seal(&self, events: u64, size: u64, last: &[u8]) -> Hex {
-        self.digest(&[format!("openskills log head\n{events}\n{size}\n").as_bytes(), last])
+    /// Returns what the head holds of everything else that it says, and of the last line. It is no link: those can be read
+    /// in the log, and would seal a shorter one.
+    pub(super) fn seal(&self, head: &Head, last: &[u8]) -> Hex {
+        let Head { schema_version, chain, id, previous, events, first, size, last: length, .. } =
+            head;
+        let said = match schema_version {
+            // Of a log of the first format `first` and `last` are outside; they are compared with its files.
+            1 => format!("openskills log head\n{events}\n{size}\n"),
+            _ => format!(
+                "openskills log head {schema_version}\n{chain}\n{id}\n{previous}\n{events}\n{first}\n{size}\n{length}\n"
+            ),
+        };
+        self.digest(&[said.as_bytes(), last])
+    }
+
+    /// Returns what a checkpoint is signed with; nothing without a key.
+    pub(super) fn sign(&self, said: &str) -> Option<Hex> {
+        match self {
+            Self::Plain => None,
+            Self::Keyed(_) => Some(self.digest(&[b"openskills log checkpoint\n", said.as_bytes()])),
+        }
+    }
+
+    /// Returns a name of the key that tells nothing of it.
+    pub(super) fn key_id(&self) -> Option<String> {
+        match self {
+            Self::Plain => None,
+            Self::Keyed(_) => {
+                let digest = self.digest(&[b"openskills log key id\n"]);
+                Some(text(&digest)[..16].to_owned())
+            }
+        }
     }
 
     fn digest(&self, parts: &[&[u8]]) -> Hex {

@@ -33,6 +33,14 @@ pub enum LogError {
         /// Why.
         what: String,
     },
+    /// A checkpoint could not be written, and the configuration requires it.
+    #[error("cannot write a checkpoint of the log to {place}: {reason}")]
+    Checkpoint {
+        /// The file, socket or address.
+        place: String,
+        /// Why.
+        reason: String,
+    },
     /// The log was made with a key and there is none, or the other way round.
     #[error("the log is chained by {found}, and is to go on by {expected}")]
     OtherChain {
@@ -56,6 +64,9 @@ impl LogError {
             Self::Io { .. } => return None,
             Self::Key { .. } => {
                 "name the file of the key by --key-file, or by `log.key_file` in config.json"
+            }
+            Self::Checkpoint { .. } => {
+                "fix the place, or set `log.checkpoints.required` to false in config.json"
             }
             Self::Busy { .. } => "try again; if a stopped process holds it, end that one",
             Self::Broken { .. } => {

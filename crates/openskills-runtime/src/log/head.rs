@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 use skill_fs::AbsPath;
 
 use super::LogError;
+use super::chain::{Chain, text};
 
 /// The name of the file.
 pub(super) const FILE: &str = "head.json";
 /// Its size: more than any head needs.
-const SIZE: usize = 384;
+const SIZE: usize = 512;
+/// The format that is written. The first one did not seal `first` and `last`, and had no id.
+pub(super) const VERSION: u32 = 2;
 /// The most that is read of one.
 const MOST: u64 = 4096;
 
@@ -24,6 +27,12 @@ pub(super) struct Head {
     pub(super) schema_version: u32,
     /// How lines are linked.
     pub(super) chain: String,
+    /// The random id of the log; empty in the first format.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) id: String,
+    /// The id of the log that was archived for it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) previous: String,
     /// How many events there are.
     pub(super) events: u64,
     /// The first event of the last file.
@@ -37,6 +46,12 @@ pub(super) struct Head {
 }
 
 impl Head {
+    /// Returns it with its seal; `last` is the last line of the log.
+    pub(super) fn sealed(self, chain: &Chain, last: &[u8]) -> Self {
+        let seal = text(&chain.seal(&self, last)).to_owned();
+        Self { seal, ..self }
+    }
+
     /// Reads the head of the log in `folder`, if there is one.
     pub(super) fn load(folder: &AbsPath) -> Result<Option<Self>, LogError> {
         let path = folder.join(FILE);
@@ -47,7 +62,21 @@ impl Head {
         let broken = |what: String| LogError::Broken { what: format!("{path} {what}") };
         let head: Self = serde_json::from_slice(&bytes)
             .map_err(|error| broken(format!("is malformed: {error}")))?;
-        let is_possible = head.schema_version == 1
+        if head.schema_version > VERSION {
+            let what = format!(
+                "has the format {}; this openskills knows 1 to {VERSION}",
+                head.schema_version
+            );
+            return Err(broken(what));
+        }
+        let is_id =
+            |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let has_ids = match head.schema_version {
+            1 => head.id.is_empty() && head.previous.is_empty(),
+            VERSION => is_id(&head.id) && (head.previous.is_empty() || is_id(&head.previous)),
+            _ => false,
+        };
+        let is_possible = has_ids
             && head.last <= head.size
             && (head.events == 0) == (head.size == 0)
             && head.first <= head.events.saturating_add(1)

@@ -74,20 +74,6 @@ pub(super) struct Snapshot {
     pub(super) head: Option<Head>,
 }
 
-impl Snapshot {
-    /// Returns the files up to where the head says that the log ends: what stands behind may be half a line.
-    fn written(self) -> Vec<LogFile> {
-        let Self { mut files, head } = self;
-        if let Some(head) = head {
-            files.retain(|file| file.first <= head.first);
-            if let Some(last) = files.last_mut().filter(|file| file.first == head.first) {
-                last.size = last.size.min(head.size);
-            }
-        }
-        files
-    }
-}
-
 impl Source {
     /// Returns the source that a path means.
     pub fn at(path: &AbsPath) -> Result<Self, LogError> {
@@ -124,6 +110,7 @@ impl Source {
             line: Vec::new(),
             number: 0,
             seen: 0,
+            log: None,
         };
         entries.more()?;
         Ok(entries)
@@ -154,6 +141,8 @@ pub struct Entries {
     number: u64,
     /// The number of the last event that was returned.
     seen: u64,
+    /// The id of the log.
+    log: Option<String>,
 }
 
 impl Entries {
@@ -161,10 +150,15 @@ impl Entries {
     pub fn more(&mut self) -> Result<(), LogError> {
         let snapshot = self.source.snapshot()?;
         // A log that was put aside: the next one starts anew.
-        if snapshot.head.as_ref().is_some_and(|head| head.events < self.seen) {
-            (self.from, self.seen, self.place, self.open) = (1, 0, 0, None);
+        if let Some(head) = &snapshot.head {
+            let is_shorter = head.id.is_empty() && head.events < self.seen;
+            if is_shorter || self.log.as_ref().is_some_and(|known| *known != head.id) {
+                (self.from, self.seen, self.place, self.open) = (1, 0, 0, None);
+            }
+            self.log = Some(head.id.clone());
         }
-        let mut files = snapshot.written();
+        // Whole lines behind the head count as well: an older head, put back, hides nothing.
+        let mut files = snapshot.files;
         let last = self.open.take().map(|(file, _)| file.first);
         let wanted =
             |file: &LogFile| last.map_or(file.first <= self.from, |last| file.first == last);
@@ -194,6 +188,8 @@ impl Entries {
             let read = reader
                 .read_until(b'\n', &mut self.line)
                 .map_err(|source| LogError::Io { path: file.path.to_string(), source })?;
+            // Half a line was left by a killed process, or is being written.
+            let read = if self.line.ends_with(b"\n") { read } else { 0 };
             self.place += read as u64;
             self.number += 1;
             if read == 0 {

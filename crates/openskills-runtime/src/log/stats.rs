@@ -27,9 +27,9 @@ pub struct SkillStats {
     pub activation_failures: u64,
     /// How many of its files were read.
     pub resource_reads: u64,
-    /// How many of its scripts ran.
+    /// How many of its scripts were started.
     pub script_runs: u64,
-    /// How many of those did not succeed.
+    /// How many of those did not succeed, were not started, or were interrupted.
     pub script_failures: u64,
     /// Decisions of the policy: allowed.
     pub allowed: u64,
@@ -61,6 +61,10 @@ pub fn stats(
                 if record.is_none_or(|record| record["exit_status"] != "success") {
                     skill.script_failures += 1;
                 }
+                &mut skill.script_runs
+            }
+            "skill.script_failed" | "skill.script_interrupted" => {
+                skill.script_failures += 1;
                 &mut skill.script_runs
             }
             "policy.decided" => match entry.text("decision") {

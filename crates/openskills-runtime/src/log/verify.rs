@@ -1,5 +1,6 @@
 //! Proves that a log is what was written, as far as that can be proven.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use rayon::prelude::*;
@@ -11,7 +12,7 @@ use super::chain::{Chain, Hex, text};
 use super::head::{Head, open_regular};
 use super::line::{Linked, follows, is_own, linked};
 use super::read::{LogFile, Snapshot, Source};
-use super::{Key, LogError};
+use super::{Checkpoints, Entry, Key, LogError};
 
 /// How much is looked at at once.
 const CHUNK: u64 = 8 << 20;
@@ -36,6 +37,9 @@ pub struct LogReport {
     pub keyed: bool,
     /// Whether the end was compared with the head; not so for a single file.
     pub end_checked: bool,
+    /// How many checkpoints of this log were compared with it; absent if none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoints: Option<usize>,
     /// What is wrong, in order.
     pub problems: Vec<LogProblem>,
 }
@@ -58,17 +62,29 @@ pub struct LogProblem {
 
 /// Looks at every line of a log.
 pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError> {
+    verify_against(source, key, None)
+}
+
+/// Looks at every line of a log, and compares it with checkpoints that lie elsewhere.
+pub fn verify_against(
+    source: &Source,
+    key: Option<&Key>,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<LogReport, LogError> {
     let Snapshot { files, head } = source.snapshot()?;
     let chain = Chain::new(key.cloned());
+    let wanted = checkpoints.iter().flat_map(|found| &found.all).map(|(_, one)| one.events);
     let mut check = Check {
         chain: &chain,
         report: LogReport { files: files.len(), keyed: key.is_some(), ..LogReport::default() },
         before: None,
         last: None,
+        started: None,
         file: String::new(),
         line: 0,
         is_single: matches!(source, Source::File(_)),
         end: head.as_ref().map(|head| head.events),
+        wanted: wanted.map(|events| (events, None)).collect(),
     };
     if let Some(head) = head.as_ref().filter(|head| head.chain != chain.name()) {
         let wanted = match key {
@@ -76,49 +92,140 @@ pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError>
             Some(_) => "it was made without a key",
         };
         let message = format!("the log is chained by {}; {wanted}", head.chain);
-        let file = super::head::FILE.to_owned();
-        check.report.problems.push(LogProblem { seq: None, file, line: None, message });
+        check.in_head(None, message);
         return Ok(check.report);
     }
     for file in &files {
         check.file(file)?;
     }
-    let report = &mut check.report;
-    if let Some(head) = head {
-        report.end_checked = true;
-        let seen = check.before.map_or(0, |(seq, _)| seq);
-        let problem = if seen < head.events {
+    match &head {
+        Some(head) => check.head(head, &files),
+        None if !check.is_single && !files.is_empty() => {
+            check.in_head(None, "it is gone, so the end cannot be checked".to_owned());
+        }
+        None => {}
+    }
+    if let Some(checkpoints) = checkpoints {
+        check.compare(checkpoints, head.as_ref(), source);
+    }
+    check.report.valid = check.report.problems.is_empty();
+    Ok(check.report)
+}
+
+impl Check<'_> {
+    fn in_head(&mut self, seq: Option<u64>, message: String) {
+        let file = super::head::FILE.to_owned();
+        self.report.problems.push(LogProblem { seq, file, line: None, message });
+    }
+
+    /// Compares everything that the head says with the files: whoever reads the log goes by it.
+    fn head(&mut self, head: &Head, files: &[LogFile]) {
+        self.report.end_checked = true;
+        let seen = self.before.map_or(0, |(seq, _)| seq);
+        if seen < head.events {
             let cut = if seen + 1 == head.events {
                 format!("event {} was cut off", head.events)
             } else {
                 format!("events {} to {} were cut off", seen + 1, head.events)
             };
-            Some((Some(seen + 1), cut))
-        } else if !is_sealed(&chain, &head, check.last.as_deref()) {
+            return self.in_head(Some(seen + 1), cut);
+        }
+        if !is_sealed(self.chain, head, self.last.as_ref().map(|last| last.line.as_slice())) {
             let what = if head.events == 0 {
                 "head.json was not written by this log".to_owned()
             } else {
                 format!("event {} was changed, or head.json was", head.events)
             };
-            Some((Some(head.events), what))
-        } else {
-            None
-        };
-        report.problems.extend(problem.map(|(seq, message)| LogProblem {
-            seq,
-            file: "head.json".to_owned(),
-            line: None,
-            message,
-        }));
-    } else if let (Source::Folder(folder) | Source::Copy(folder), false) =
-        (source, files.is_empty())
-    {
-        let message = "it is gone, so the end cannot be checked".to_owned();
-        let file = folder.join(super::head::FILE).to_string();
-        report.problems.push(LogProblem { seq: None, file, line: None, message });
+            return self.in_head(Some(head.events), what);
+        }
+        // A gap in the files is told of already, and moves the end.
+        let is_whole = self.report.problems.is_empty() && head.events > 0;
+        if let Some(last) = self.last.as_ref().filter(|_| is_whole) {
+            let found = (last.first, last.end, last.line.len() as u64);
+            if found != (head.first, head.size, head.last) {
+                let what = "head.json names another end than the files have".to_owned();
+                return self.in_head(Some(head.events), what);
+            }
+        }
+        // A file that begins behind the end is what a killed process left; the next append takes it over.
+        let is_next = |file: &&LogFile| file.first > head.first && file.first != head.events + 1;
+        if let Some(file) = files.iter().find(is_next) {
+            let what = format!("{} is behind the end that head.json names", file.path);
+            return self.in_head(Some(file.first), what);
+        }
+        let id = self.started.as_deref().filter(|_| !head.id.is_empty());
+        if id.is_some_and(|id| id != head.id) {
+            self.in_head(Some(1), "head.json has the id of another log".to_owned());
+        }
     }
-    report.valid = report.problems.is_empty();
-    Ok(check.report)
+
+    /// Compares the log with checkpoints of it. A log that is shorter than one, or another one, is not what was written.
+    fn compare(&mut self, checkpoints: &Checkpoints, head: Option<&Head>, source: &Source) {
+        let mut problems = Vec::new();
+        let mut problem = |line: Option<u64>, message: String| {
+            let file = checkpoints.file.clone();
+            problems.push(LogProblem { seq: None, file, line, message });
+        };
+        for line in &checkpoints.malformed {
+            problem(Some(*line), "the checkpoint cannot be read".to_owned());
+        }
+        let Some(head) = head.filter(|head| !head.id.is_empty()) else {
+            problem(
+                None,
+                "only the whole folder of a log can be compared with checkpoints".to_owned(),
+            );
+            self.report.problems.extend(problems);
+            return;
+        };
+        let mut compared = 0;
+        for (line, one) in &checkpoints.all {
+            let is_after = one.previous.as_deref() == Some(&head.id);
+            if is_after && matches!(source, Source::Folder(_)) {
+                let what = format!(
+                    "this log was archived before {}, and another one followed: an older copy was put back",
+                    one.time
+                );
+                problem(Some(*line), what);
+            }
+            if one.log != head.id {
+                continue;
+            }
+            compared += 1;
+            if !one.is_signed(self.chain) {
+                problem(
+                    Some(*line),
+                    "the checkpoint was not written by one who has the key".to_owned(),
+                );
+                continue;
+            }
+            let seen = self.before.map_or(0, |(seq, _)| seq);
+            let link = self.wanted.get(&one.events).copied().flatten();
+            let link = link.map(|link| format!("{}:{}", self.chain.name(), text(&link)));
+            match link {
+                Some(link) if link == one.head => {}
+                Some(_) => {
+                    let what = format!(
+                        "event {} is another one than at {}: the log was rewritten",
+                        one.events, one.time
+                    );
+                    problem(Some(*line), what);
+                }
+                None => {
+                    let what = format!(
+                        "the log ends at event {seen}, but had {} events at {}: events were removed, or an older copy was put back",
+                        one.events, one.time
+                    );
+                    problem(Some(*line), what);
+                }
+            }
+        }
+        if compared == 0 {
+            problem(None, format!("it has no checkpoint of this log ({})", head.id));
+        }
+        self.report.checkpoints = Some(compared);
+        problems.truncate(MAX_PROBLEMS);
+        self.report.problems.extend(problems);
+    }
 }
 
 /// Returns true if the head is of this end. A last event that is missing was told of already.
@@ -128,7 +235,17 @@ fn is_sealed(chain: &Chain, head: &Head, last: Option<&[u8]>) -> bool {
         (_, None) => return true,
         (_, Some(last)) => last,
     };
-    text(&chain.seal(head.events, head.size, last)) == head.seal
+    text(&chain.seal(head, last)) == head.seal
+}
+
+/// The last event that the head knows of, as it was found.
+struct Last {
+    /// Its line, with its line break.
+    line: Vec<u8>,
+    /// The first event of its file, by the file's name.
+    first: u64,
+    /// Where its line ends in that file.
+    end: u64,
 }
 
 struct Check<'a> {
@@ -136,13 +253,16 @@ struct Check<'a> {
     report: LogReport,
     /// The number of the event before, and what the next one must hold of it.
     before: Option<(u64, Hex)>,
-    /// The line of that event, with its line break.
-    last: Option<Vec<u8>>,
+    last: Option<Last>,
+    /// The id in the first event.
+    started: Option<String>,
     file: String,
     line: u64,
     is_single: bool,
     /// The number of the last event that the head knows of.
     end: Option<u64>,
+    /// Events that checkpoints know of, and their digests as they are found.
+    wanted: HashMap<u64, Option<Hex>>,
 }
 
 /// What the chain needs of a line, and its own digest; whether one who has the key wrote it.
@@ -155,10 +275,12 @@ impl Check<'_> {
         let Some(opened) = open_regular(&file.path)? else { return Ok(()) };
         let mut reader = opened.take(file.size);
         let mut bytes = Vec::new();
+        let mut place = 0;
         loop {
             let read = (&mut reader).take(CHUNK).read_to_end(&mut bytes).map_err(failed)?;
             let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-            self.lines(&bytes[..end]);
+            self.lines(&bytes[..end], (file.first, place));
+            place += end as u64;
             bytes.drain(..end);
             if read == 0 || bytes.len() > MAX_LINE {
                 break;
@@ -174,7 +296,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn lines(&mut self, bytes: &[u8]) {
+    /// Looks at whole lines, which stand at `place` of the file whose first event is `first`.
+    fn lines(&mut self, bytes: &[u8], (first, mut place): (u64, u64)) {
         let mut lines = Vec::new();
         let mut start = 0;
         for at in memchr::memchr_iter(b'\n', bytes) {
@@ -195,6 +318,7 @@ impl Check<'_> {
         let links: Vec<Looked> = lines.par_iter().with_min_len(256).map(read).collect();
         for ((link, linked), line) in links.into_iter().zip(&lines) {
             self.line += 1;
+            place += line.len() as u64 + 1;
             match linked {
                 Some((seq, prev, is_own)) => {
                     if !is_own {
@@ -202,7 +326,16 @@ impl Check<'_> {
                         self.problem(Some(seq), message);
                     }
                     if self.end == Some(seq) {
-                        self.last = Some([line, b"\n".as_slice()].concat());
+                        let line = [line, b"\n".as_slice()].concat();
+                        self.last = Some(Last { line, first, end: place });
+                    }
+                    if seq == 1 {
+                        self.started = Entry::parse(line)
+                            .ok()
+                            .and_then(|entry| entry.text("id").map(str::to_owned));
+                    }
+                    if let Some(wanted) = self.wanted.get_mut(&seq) {
+                        *wanted = Some(link);
                     }
                     self.event(&Linked { seq, prev: &prev }, link);
                 }

@@ -4,18 +4,21 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use skill_fs::{AbsPath, make_private_folder};
 
-use super::archive::last_archive;
+use super::archive::{last_archive, set_aside};
 use super::chain::{Chain, Hex, text};
-use super::head::{Head, open_regular, private};
+use super::checkpoint::{Checkpoint, CheckpointOptions, write_to};
+use super::head::{Head, VERSION, open_regular, private};
 use super::line::{follows, is_own, linked, write};
+use super::open_runs::{OpenRun, abandoned};
 use super::read::{file_name, log_files};
 use super::{Key, LogError, redact_all};
-use crate::event::{LogRecovered, LogStarted};
+use crate::event::{CheckpointFailure, LogRecovered, LogStarted, ScriptFailure, ScriptStart};
 use crate::{Event, rfc3339};
 
 /// The lock's file. It stays.
@@ -48,11 +51,14 @@ pub struct LogOptions {
     pub sync: Sync,
     /// What the chain is made with.
     pub key: Option<Key>,
+    /// Where checkpoints go.
+    pub checkpoints: CheckpointOptions,
 }
 
 impl Default for LogOptions {
     fn default() -> Self {
-        Self { max_bytes: 64 << 20, sync: Sync::Never, key: None }
+        let checkpoints = CheckpointOptions::default();
+        Self { max_bytes: 64 << 20, sync: Sync::Never, key: None, checkpoints }
     }
 }
 
@@ -63,13 +69,20 @@ pub struct Log {
     chain: Chain,
     max_bytes: u64,
     sync: Sync,
+    checkpoints: CheckpointOptions,
+    /// Whether executions of killed processes were looked for: once is enough for a process.
+    has_looked: AtomicBool,
+    /// Whether the log says already that checkpoints cannot be written.
+    has_told: AtomicBool,
 }
 
 impl Log {
     /// Returns the log in `folder`.
     pub fn new(folder: AbsPath, options: LogOptions) -> Self {
-        let LogOptions { max_bytes, sync, key } = options;
-        Self { folder, chain: Chain::new(key), max_bytes, sync }
+        let LogOptions { max_bytes, sync, key, checkpoints } = options;
+        let (has_looked, has_told) = (AtomicBool::new(false), AtomicBool::new(false));
+        let chain = Chain::new(key);
+        Self { folder, chain, max_bytes, sync, checkpoints, has_looked, has_told }
     }
 
     /// Returns the folder.
@@ -87,25 +100,108 @@ impl Log {
 
     /// Appends events; returns the number of the last one. Either all of them are in the log, or none is.
     pub fn append(&self, events: &[Event], now: Timestamp) -> Result<u64, LogError> {
-        let _held = lock(&self.folder)?;
-        let mut batch = Batch { now: rfc3339(now), bytes: Vec::new(), tail: self.tail()?, last: 0 };
+        let checkpoint = {
+            let _held = lock(&self.folder)?;
+            self.append_locked(events, now)?
+        };
+        self.deliver(checkpoint, now)
+    }
+
+    /// Appends the start of an execution, and marks it as open until something ends it.
+    pub(crate) fn begin_run(
+        &self,
+        start: ScriptStart,
+        now: Timestamp,
+    ) -> Result<OpenRun, LogError> {
+        let (run, checkpoint) = {
+            let _held = lock(&self.folder)?;
+            // The marker comes first: a kill in between leaves one that is found, not an execution that nobody ends.
+            let run = OpenRun::begin(&self.folder, &start, &rfc3339(now))?;
+            match self.append_locked(&[Event::ScriptStarted(Box::new(start.clone()))], now) {
+                Ok(checkpoint) => (run, checkpoint),
+                Err(error) => {
+                    run.close();
+                    return Err(error);
+                }
+            }
+        };
+        if let Err(error) = self.deliver(checkpoint, now) {
+            // It is in the log, so its end has to be as well. Nothing was started.
+            let failure = ScriptFailure {
+                execution_id: start.execution_id,
+                skill_id: start.skill_id,
+                session_id: start.session_id,
+                task_id: start.task_id,
+                script: start.script,
+                code: "log".to_owned(),
+                reason: error.to_string(),
+                may_have_written: false,
+            };
+            let _held = lock(&self.folder)?;
+            self.append_locked(&[Event::ScriptFailed(Box::new(failure))], now)?;
+            run.close();
+            return Err(error);
+        }
+        Ok(run)
+    }
+
+    fn append_locked(&self, events: &[Event], now: Timestamp) -> Result<Checkpoint, LogError> {
+        let mut tail = self.tail()?;
+        if tail.version != VERSION {
+            // Nothing is lost, and the new log names the old one.
+            set_aside(&self.folder, now)?;
+            tail = self.begin()?;
+        }
+        let mut batch = Batch { now: rfc3339(now), bytes: Vec::new(), tail, last: 0 };
         if batch.tail.events == 0 && batch.tail.size == 0 {
-            let before = last_archive(&self.folder);
-            batch.add(&self.chain, &Event::LogStarted(LogStarted { before }))?;
+            let (id, before) = (batch.tail.id.clone(), last_archive(&self.folder));
+            batch.add(&self.chain, &Event::LogStarted(LogStarted { id, before }))?;
         }
         if let Some(torn) = batch.tail.torn.take() {
             batch.add(&self.chain, &Event::LogRecovered(torn))?;
         }
+        let is_first = !self.has_looked.load(Ordering::Relaxed);
+        let gone = if is_first { abandoned(&self.folder) } else { Vec::new() };
+        for run in &gone {
+            batch.add(&self.chain, &Event::ScriptInterrupted(Box::new(run.event.clone())))?;
+        }
         for event in events {
             batch.add(&self.chain, event)?;
         }
-        self.write(batch)
+        let checkpoint = self.write(batch)?;
+        self.has_looked.store(true, Ordering::Relaxed);
+        gone.into_iter().for_each(super::open_runs::Abandoned::remove);
+        Ok(checkpoint)
     }
 
-    fn write(&self, batch: Batch) -> Result<u64, LogError> {
-        let Batch { bytes, tail, last, .. } = batch;
+    /// Writes a checkpoint to its second place. The log is written either way.
+    fn deliver(&self, checkpoint: Checkpoint, now: Timestamp) -> Result<u64, LogError> {
+        let events = checkpoint.events;
+        let Err((place, reason)) = write_to(&self.checkpoints, &checkpoint) else {
+            return Ok(events);
+        };
+        if !self.has_told.swap(true, Ordering::Relaxed) {
+            self.note_failure(&place, &reason, now)?;
+        }
+        if self.checkpoints.required {
+            return Err(LogError::Checkpoint { place, reason });
+        }
+        Ok(events)
+    }
+
+    /// Notes in the log that a checkpoint could not be written.
+    pub fn note_failure(&self, place: &str, reason: &str, now: Timestamp) -> Result<(), LogError> {
+        let failure = CheckpointFailure { place: place.to_owned(), reason: reason.to_owned() };
+        let _held = lock(&self.folder)?;
+        self.append_locked(&[Event::CheckpointFailed(failure)], now)?;
+        Ok(())
+    }
+
+    fn write(&self, batch: Batch) -> Result<Checkpoint, LogError> {
+        let Batch { now, bytes, tail, last } = batch;
         if bytes.is_empty() {
-            return Ok(tail.events);
+            let head = tail.head(&self.chain, (tail.first, tail.size, 0));
+            return Ok(Checkpoint::new(&self.chain, &head, &tail.link, &now));
         }
         let is_full = tail.size > 0 && tail.size + bytes.len() as u64 > self.max_bytes;
         let (first, start) = if is_full { (tail.before + 1, 0) } else { (tail.first, tail.size) };
@@ -125,16 +221,8 @@ impl Log {
         }
         let size = start + bytes.len() as u64;
         let line = &bytes[bytes.len() - last..];
-        let head = Head {
-            schema_version: 1,
-            chain: self.chain.name().to_owned(),
-            events: tail.events,
-            first,
-            size,
-            last: last as u64,
-            seal: text(&self.chain.seal(tail.events, size, line)).to_owned(),
-        };
-        let file = match head.save(&self.folder) {
+        let head = tail.head(&self.chain, (first, size, last as u64)).sealed(&self.chain, line);
+        let head_file = match head.save(&self.folder) {
             Ok(file) => file,
             Err(error) => {
                 let _ = file.set_len(start);
@@ -142,9 +230,9 @@ impl Log {
             }
         };
         if self.sync == Sync::Always {
-            file.sync_data().map_err(failed)?;
+            head_file.sync_data().map_err(failed)?;
         }
-        Ok(tail.events)
+        Ok(Checkpoint::new(&self.chain, &head, &tail.link, &now))
     }
 
     /// Finds the end of the log: where the head says, or behind what a killed process wrote after it.
@@ -172,7 +260,7 @@ impl Log {
         if let Some(file) = file {
             let read = |from, to| read_range(&file, &path, from, to);
             let last = read(head.size - head.last, head.size)?;
-            if text(&self.chain.seal(head.events, head.size, &last)) != head.seal {
+            if text(&self.chain.seal(&head, &last)) != head.seal {
                 let seal = "or head.json is not of this log and key";
                 return Err(broken(format!("event {} was changed, {seal}", head.events)));
             }
@@ -193,15 +281,24 @@ impl Log {
 
     /// Makes an empty head, so that a log without one is known to be broken.
     fn begin(&self) -> Result<Tail, LogError> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| LogError::Io {
+            path: "the id of a log".to_owned(),
+            source: io::Error::other(error.to_string()),
+        })?;
+        let before = last_archive(&self.folder).and_then(|before| before.id);
         let head = Head {
-            schema_version: 1,
+            schema_version: VERSION,
             chain: self.chain.name().to_owned(),
+            id: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            previous: before.unwrap_or_default(),
             events: 0,
             first: 1,
             size: 0,
             last: 0,
-            seal: text(&self.chain.seal(0, 0, b"")).to_owned(),
+            seal: String::new(),
         };
+        let head = head.sealed(&self.chain, b"");
         head.save(&self.folder)?;
         Ok(Tail { link: self.chain.link(b""), ..Tail::at(&head) })
     }
@@ -215,7 +312,7 @@ impl Log {
         let path = self.folder.join(file_name(first));
         let (Some(file), size) = open(&path)? else { return Ok(()) };
         let left = read_range(&file, &path, 0, size)?;
-        let mut next = Tail { first, size: 0, torn: None, ..*tail };
+        let mut next = Tail { first, size: 0, torn: None, ..tail.clone() };
         self.recover(&mut next, &left, &path)?;
         if next.size < size {
             truncate(&path, next.size)?;
@@ -255,8 +352,12 @@ impl Log {
 }
 
 /// The end of the log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Tail {
+    /// The format of the head.
+    version: u32,
+    id: String,
+    previous: String,
     /// The number of the last event, also of those about to be written.
     events: u64,
     /// The number of the last event that is written.
@@ -269,8 +370,24 @@ struct Tail {
 
 impl Tail {
     fn at(head: &Head) -> Self {
-        let Head { events, first, size, .. } = *head;
-        Self { events, before: events, first, size, link: [0; 64], torn: None }
+        let Head { schema_version, id, previous, events, first, size, .. } = head.clone();
+        let (version, before) = (schema_version, events);
+        Self { version, id, previous, events, before, first, size, link: [0; 64], torn: None }
+    }
+
+    /// Returns the head of a log that ends here, without its seal.
+    fn head(&self, chain: &Chain, (first, size, last): (u64, u64, u64)) -> Head {
+        Head {
+            schema_version: VERSION,
+            chain: chain.name().to_owned(),
+            id: self.id.clone(),
+            previous: self.previous.clone(),
+            events: self.events,
+            first,
+            size,
+            last,
+            seal: String::new(),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use sandbox::{Ended, Spec};
-use skill::Digest;
 use skill::capabilities::Capabilities;
 
 use super::OpenSkillRuntime;
@@ -125,9 +124,10 @@ impl OpenSkillRuntime {
         }
         let seed = wasm.seed.ok_or("it had no seed")?;
         let again = wasm.again.ok_or("the log does not tell what it was given")?;
-        let input = again.input.as_ref().map(ToString::to_string).unwrap_or_default();
-        if Digest::of(input.as_bytes()).to_string() != input_hash {
-            return Err("the input in the log is not the one that it had".to_owned());
+        let arguments = again.args.iter().map(String::as_bytes);
+        if super::run_record::input_hash(arguments, again.input.as_ref()) != input_hash {
+            let what = "the arguments and the input in the log are not those that it had";
+            return Err(what.to_owned());
         }
         match event.fate {
             Fate::Same => {}

@@ -5,12 +5,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use sandbox::{Guarantee, Network, Outcome, Spec, Workspace, Writes};
-use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, Report, WasmError, staged};
+use sandbox::{Ended, Guarantee, Network, Outcome, Spec, Workspace, Writes};
+use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, Report, Stop, WasmError, staged};
 use skill::Digest;
 
 use super::OpenSkillRuntime;
-use super::execute::{Ran, Timings, program};
+use super::carry_out::{Ran, Timings, program};
 use super::prepare::{Prepared, wasm_error};
 use crate::exec::{ExecutionOptions, ModuleCache, Stage, WasmRun};
 use crate::permit::Permit;
@@ -119,7 +119,9 @@ impl Ready<'_> {
         let spec = spec_here(&self.prepared.spec, self.options).map_err(wrong)?;
         let job = Job::in_process(&spec, guest).map_err(wrong)?;
         let start = Instant::now();
-        let report = sandbox_wasm::run(&job, code).map_err(wrong)?;
+        let stop = Stop::default();
+        self.options.cancel.watch_module(stop.clone());
+        let report = sandbox_wasm::run_until(&job, code, &stop).map_err(wrong)?;
         let timings = vec![("set up", start.elapsed().saturating_sub(report.duration))];
         let outcome = Outcome {
             ended: report.ended,
@@ -146,12 +148,29 @@ impl Ready<'_> {
         let runner = staged::runner().map_err(wrong)?;
         let staged_spec = staged::running(spec, &job, &runner, code).map_err(wrong)?;
         let ran = program(self.permit, self.options, &staged_spec)?;
-        let report = staged::ran(&ran.outcome).map_err(wrong)?;
+        let report = match staged::ran(&ran.outcome) {
+            // One that was ended from outside says nothing more of itself.
+            Err(_) if ran.outcome.ended == Ended::Cancelled => cancelled(&ran.outcome),
+            told => told.map_err(wrong)?,
+        };
         // The program that ran is the runner; what is not the module's time is what it takes to set it up.
         let inside = ran.outcome.duration.saturating_sub(report.duration);
         let start = ran.timings.first().copied();
         let timings: Timings = start.into_iter().chain([("set up inside", inside)]).collect();
         Ok((Ran { timings, ..ran }, report, job.left_out().to_vec()))
+    }
+}
+
+/// Returns what is known of a module that was ended from outside.
+fn cancelled(outcome: &Outcome) -> Report {
+    Report {
+        ended: outcome.ended,
+        stdout: sandbox::Captured::default(),
+        stderr: sandbox::Captured::default(),
+        fuel: 0,
+        memory: 0,
+        trap: None,
+        duration: outcome.duration,
     }
 }
 

@@ -12,8 +12,8 @@ use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
 use crate::exec::{
-    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, Runs, choose, interpreter,
-    own_places, real_home, spec, touches, with_types,
+    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, RunFolder, Runs, choose,
+    interpreter, own_places, real_home, run_folder, spec, touches, with_types,
 };
 use crate::index::Place;
 use crate::permit::{Permit, Subject};
@@ -34,7 +34,7 @@ pub(super) struct Prepared {
     /// The copy of the skill.
     pub(super) skill: PathBuf,
     /// The copy of the skill, and an empty workspace: they are there as long as this is.
-    _held: (PrivateCopy, tempfile::TempDir),
+    _held: (PrivateCopy, RunFolder),
 }
 
 impl OpenSkillRuntime {
@@ -61,19 +61,18 @@ impl OpenSkillRuntime {
             }
             None => self.what_runs(skill, subject, permit.plan().script.as_deref())?,
         };
-        let base =
-            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
+        let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?;
+        let base = base.join(run_folder::FOLDER);
         if options.dry_run && options.asked.direct_writes {
             return Err(wrong("a dry run cannot write directly".to_owned()));
         }
-        sweep(&base);
+        run_folder::sweep(&base);
         let copy = PrivateCopy::new(&root, &base, expected)?;
         let copied = Root::open(&copy.root)?;
         let mut chosen = choose(&candidates(&copied)?, named.as_deref())
             .map_err(|message| not_run(subject, message, could_run(skill)))?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
-        let scratch =
-            tempfile::Builder::new().prefix("work-").tempdir_in(base.as_path()).map_err(failed)?;
+        let scratch = RunFolder::new(&base)?;
         let home = real_home(places.home.as_ref());
         let home = home.as_deref();
         let own = own_places(places);
@@ -204,25 +203,6 @@ fn candidates(root: &Root) -> Result<Vec<Candidate>, RuntimeError> {
         }
     }
     Ok(all)
-}
-
-/// Removes what killed runs left, a day ago or longer. It is ours alone.
-fn sweep(base: &AbsPath) {
-    const OLD: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
-    // A link leads to what is somebody else's.
-    if !std::fs::symlink_metadata(base.as_path()).is_ok_and(|it| it.is_dir()) {
-        return;
-    }
-    let Ok(entries) = std::fs::read_dir(base.as_path()) else { return };
-    for entry in entries.filter_map(Result::ok) {
-        let age = entry
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .map(|modified| modified.elapsed());
-        if age.is_ok_and(|age| age.is_ok_and(|age| age > OLD)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
 }
 
 /// Returns the real path of a workspace, unless it is more than anybody means.

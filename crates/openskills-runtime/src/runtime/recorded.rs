@@ -22,16 +22,23 @@ impl OpenSkillRuntime {
                 .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
         };
         let key_file = settings.key_file.map(absolute).transpose()?;
+        let state = places.state.as_ref().ok_or_else(|| RuntimeError::Setup {
+            message: "there is no folder for the log: HOME is not set".to_owned(),
+            hint: Some("set HOME or XDG_STATE_HOME".to_owned()),
+        })?;
+        if settings.checkpoints.places.iter().any(|place| place.is_below(state)) {
+            return Err(RuntimeError::Setup {
+                message: format!("`log.checkpoints.file` lies in {state}, beside the log itself"),
+                hint: Some("name a file that whoever changes the log cannot change".to_owned()),
+            });
+        }
         let standard = LogOptions::default();
         let options = LogOptions {
             max_bytes: settings.max_bytes.unwrap_or(standard.max_bytes),
             sync: settings.sync,
             key: key_file.as_ref().map(Key::load).transpose()?,
+            checkpoints: settings.checkpoints,
         };
-        let state = places.state.as_ref().ok_or_else(|| RuntimeError::Setup {
-            message: "there is no folder for the log: HOME is not set".to_owned(),
-            hint: Some("set HOME or XDG_STATE_HOME".to_owned()),
-        })?;
         Ok(Log::new(state.join(FOLDER), options))
     }
 
@@ -96,21 +103,25 @@ impl OpenSkillRuntime {
     }
 
     fn append(&mut self, events: &[Event]) -> Result<(), RuntimeError> {
-        let log = match &mut self.log {
-            Some(log) => log,
+        self.opened_log()?.append(events, Timestamp::now())?;
+        Ok(())
+    }
+
+    /// Returns the log, which is opened when the first event is written.
+    pub(super) fn opened_log(&mut self) -> Result<&Log, RuntimeError> {
+        match &mut self.log {
+            Some(log) => Ok(log),
             none => {
                 let places = self.places.as_ref().ok_or_else(|| RuntimeError::Setup {
                     message: self.lost.clone(),
                     hint: None,
                 })?;
-                none.insert(Self::open_log(places)?)
+                Ok(none.insert(Self::open_log(places)?))
             }
-        };
-        log.append(events, Timestamp::now())?;
-        Ok(())
+        }
     }
 
-    fn tell(&mut self, event: &Event) {
+    pub(super) fn tell(&mut self, event: &Event) {
         if let Some(observer) = &mut self.observer {
             observer(event);
         }

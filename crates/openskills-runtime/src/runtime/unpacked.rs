@@ -2,26 +2,23 @@
 
 use std::path::PathBuf;
 
-use skill_fs::{AbsPath, FsError, Root, make_private_folder};
+use skill_fs::{AbsPath, FsError, Root};
 use skill_pack::Package;
 
+use crate::exec::{RunFolder, run_folder};
 use crate::state::nowhere;
 use crate::{Places, RuntimeError};
 
 /// A folder with files of a skill; it goes when it is dropped.
 pub(super) struct Unpacked {
-    folder: tempfile::TempDir,
+    folder: RunFolder,
     root: PathBuf,
 }
 
 impl Unpacked {
     pub(super) fn new(places: &Places) -> Result<Self, RuntimeError> {
-        let base =
-            places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?.join("runs");
-        make_private_folder(&base)?;
-        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(base.as_path());
-        let failed = |source| FsError::Io { path: base.to_string(), source };
-        let folder = folder.map_err(failed)?;
+        let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?;
+        let folder = RunFolder::new(&base.join(run_folder::FOLDER))?;
         let root = folder.path().to_owned();
         Ok(Self { folder, root })
     }

@@ -8,7 +8,7 @@ use skill::{Digest, SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder, read_own_file, write_file};
 
 use super::{ServedFile, ServedSkill, SkillServer, SkillServers};
-use crate::caches::CacheKind;
+use crate::caches::{CacheKind, SERVED_ENDING};
 use crate::quote::shell_word;
 use crate::{Places, RuntimeError};
 
@@ -125,7 +125,7 @@ impl Fetch<'_> {
 
     fn place(&self, skill: &ServedSkill, file: &ServedFile) -> Option<AbsPath> {
         let folder = self.places.cache.as_ref()?.join(CacheKind::Served.as_str());
-        Some(folder.join(format!("{}{}", skill.blob(file), CacheKind::Served.ending())))
+        Some(folder.join(format!("{}{}", skill.blob(file), SERVED_ENDING)))
     }
 
     fn kept(&self, skill: &ServedSkill, file: &ServedFile) -> Option<Vec<u8>> {

@@ -6,6 +6,7 @@
 mod activation;
 mod approvals;
 mod changed;
+mod checkpoints;
 mod index;
 mod log;
 mod modules;

@@ -68,7 +68,10 @@ fn logged(
         output_hash: output_hash.to_string(),
         start_time_ms: 0,
         duration_ms: 1,
-        permissions_used: Vec::new(),
+        arguments: Vec::new(),
+        permissions_granted: Vec::new(),
+        permissions_denied: Vec::new(),
+        allow_degraded: Vec::new(),
         exit_status: ExitStatus::Success,
         stdout: String::new(),
         stderr: String::new(),
@@ -86,6 +89,9 @@ fn logged(
         repeats: None,
     };
     let executed = ScriptExecution {
+        execution_id: "0".repeat(32),
+        ended: openskills_runtime::ExecutionEnd::Exited { code: 0 },
+        may_have_written: false,
         skill_id: subject.skill_id,
         source: SkillSource::User,
         session_id: "s".to_owned(),
@@ -112,7 +118,8 @@ fn logged(
 #[test]
 fn what_is_written_now_is_held_to_what_the_log_says() {
     let (world, mut runtime) = world();
-    let (nothing, other) = (Digest::of(b""), Digest::of(b"other"));
+    // No argument, and no input.
+    let (nothing, other) = (Digest::of(b"input\n"), Digest::of(b"other"));
     let source = logged(&world, &runtime, &nothing, &other);
     let all = runtime.replay_executing(&source, None).unwrap();
     let repeated = all[0].repeated.as_ref().unwrap();
@@ -125,7 +132,7 @@ fn what_is_written_now_is_held_to_what_the_log_says() {
     assert_eq!((repetition(0), repetition(1)), (Repetition::Different, Repetition::Same));
     let wrong = all[2].repeated.as_ref().unwrap();
     assert_eq!(wrong.repetition, Repetition::NotRun);
-    assert!(wrong.because.as_ref().unwrap().contains("not the one that it had"));
+    assert!(wrong.because.as_ref().unwrap().contains("not those that it had"));
     // Without being asked to, nothing runs.
     assert!(runtime.replay(&source, None).unwrap().iter().all(|event| event.repeated.is_none()));
 }

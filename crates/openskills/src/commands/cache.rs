@@ -14,6 +14,9 @@ All of it can be thrown away at any time: what was read of skills (index), diges
 (hashes), and compiled modules (wasm). Compiled modules are sealed with a key of yours that is kept
 elsewhere: one that was changed, or brought along from another machine, is compiled again.
 
+runs lists the copies of skills that killed runs left. The next run removes them as well. A copy
+that is in use is neither listed nor removed.
+
 Reads:  the cache folder
 Writes: the same, with clear alone
 
@@ -46,7 +49,7 @@ enum CacheCommand {
     /// Remove what is kept
     #[command(after_help = GROUP)]
     Clear {
-        /// What to remove: index, index-strict, hashes or wasm; all of it by default
+        /// What to remove: index, index-strict, hashes, wasm, served or runs; all of it by default
         #[arg(value_parser = kind)]
         kinds: Vec<CacheKind>,
     },
@@ -90,7 +93,10 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
         let row = |cache: &Cache| {
             vec![
                 cache.kind.as_str().to_owned(),
-                counted(cache.files.len(), "file"),
+                match cache.kind {
+                    CacheKind::Runs => counted(cache.files.len(), "folder"),
+                    _ => counted(cache.files.len(), "file"),
+                },
                 format!("{} bytes", cache.bytes()),
                 safe_line(cache.folder.as_str()).into_owned(),
             ]

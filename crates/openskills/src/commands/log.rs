@@ -3,7 +3,7 @@
 mod archive;
 mod detail;
 mod export;
-mod otlp;
+pub(crate) mod otlp;
 mod show;
 mod stats;
 mod tail;
@@ -24,7 +24,9 @@ const AFTER: &str = "\
 The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event
 holds the digest of the one before, and head.json says where the log ends, so that a change, a
 gap and a cut are found. Whoever may write the folder could write a whole new log; against that
-helps a key that they cannot read, see `log.key_file` in docs/reference.md.
+helps a key that they cannot read, see `log.key_file` in docs/reference.md. They could also put
+an older copy of the folder back; against that help checkpoints in a second place, see
+`log.checkpoints` there and `openskills log verify --against`.
 
 Examples:
   openskills log show --since 1d

@@ -22,6 +22,7 @@ use crate::failure::{Form, tell as tell_failure};
 use crate::grants::GrantArgs;
 use crate::look::{Look, discover};
 use crate::output::{ChangeJson, RunJson, VERSION, ViolationJson, WasmJson};
+use crate::signals::{self, AfterRuns};
 use crate::when::span;
 
 const AFTER: &str = "\
@@ -54,6 +55,10 @@ Exit codes:
        not committed
   134  a module did what no module may; the note on standard error says what
   137  it took too much memory, wrote too much, or was killed
+  129, 130, 143
+       openskills got HUP, INT or TERM: the script and everything it started were ended, nothing
+       was applied to the workspace, and the log has the signal. With --direct-writes files may
+       have been written before
 
 Examples:
   openskills run pdf
@@ -177,6 +182,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let config =
         RuntimeConfig { session_id: args.session.clone(), approver, ..args.look.config(context)? };
     let options = options(args)?;
+    signals::watch(&options.cancel, AfterRuns::GoOn)?;
     let runtime = discover(config)?;
     let permit = runtime
         .permit(&args.skill, &options)
@@ -193,7 +199,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         context.ui.error_of_program(&done.stderr)?;
         tell(context, args, &done)?;
     }
-    Ok(ExitCode::from(exit_code_of(done.ended)))
+    Ok(ExitCode::from(code_of(&done)))
 }
 
 /// The command that approves looks where this one did.
@@ -265,6 +271,11 @@ pub(crate) fn exit_code_of(ended: Ended) -> u8 {
     }
 }
 
+/// Returns the code that the command ends with.
+fn code_of(done: &Execution) -> u8 {
+    done.interrupted.map_or_else(|| exit_code_of(done.ended), signals::exit_code)
+}
+
 /// Says what a dry run kept from happening.
 fn held_back(done: &Execution) -> Option<String> {
     let why = match done.held_back.as_slice() {
@@ -278,6 +289,14 @@ fn held_back(done: &Execution) -> Option<String> {
 /// Tells people what else there is to know.
 fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
     let mut notes = Vec::new();
+    if let Some(signal) = done.interrupted {
+        let left = if args.grants.direct_writes {
+            "files of the workspace may have been written before"
+        } else {
+            "nothing was applied to the workspace"
+        };
+        notes.push(format!("interrupted by signal {signal}; {left}"));
+    }
     match done.ended {
         Ended::Timeout => {
             let most = done.limits.wall.as_secs_f64();
@@ -388,7 +407,8 @@ impl RunJson {
         Self {
             version: VERSION,
             record: done.record.clone(),
-            exit_code: exit_code_of(done.ended),
+            exit_code: code_of(done),
+            interrupted: done.interrupted,
             output: done.json.clone(),
             output_cut: done.written[0] > done.stdout.len() as u64
                 || done.written[1] > done.stderr.len() as u64,

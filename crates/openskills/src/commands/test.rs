@@ -2,13 +2,16 @@
 
 use std::process::ExitCode;
 
-use openskills_runtime::{ExecutionOptions, FileKind, ResourceEntry, RuntimeConfig, RuntimeError};
+use openskills_runtime::{
+    Cancel, ExecutionOptions, FileKind, ResourceEntry, RuntimeConfig, RuntimeError,
+};
 use term::safe_line;
 
 use crate::commands::run::{exit_code_of, with_look};
 use crate::context::Context;
 use crate::look::{Look, discover};
 use crate::output::{TestJson, TestedJson, VERSION};
+use crate::signals::{self, AfterRuns};
 
 const AFTER: &str = "\
 Runs the tests that a skill brings: every file in its tests/ whose name begins with `test`, in
@@ -61,11 +64,16 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
         let (skill, path) = (args.skill.clone(), "tests/test…".to_owned());
         return Err(RuntimeError::ResourceNotFound { skill, path, nearest: None }.into());
     }
+    let cancel = Cancel::default();
+    signals::watch(&cancel, AfterRuns::GoOn)?;
     let mut results = Vec::new();
     let mut left_out = Vec::new();
     for test in tests {
-        let options =
-            ExecutionOptions { script: Some(test.clone()), ..ExecutionOptions::default() };
+        let options = ExecutionOptions {
+            script: Some(test.clone()),
+            cancel: cancel.clone(),
+            ..ExecutionOptions::default()
+        };
         let done = match runtime.execute_skill(&args.skill, options) {
             Ok(done) => done,
             // Data that tests read is called like them, now and then.
@@ -75,6 +83,9 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
             }
             Err(error) => return Err(with_look(error, &args.look.words()).into()),
         };
+        if let Some(signal) = done.interrupted {
+            return Ok(ExitCode::from(signals::exit_code(signal)));
+        }
         let code = exit_code_of(done.ended);
         if !args.json {
             let word = if code == 0 { "ok" } else { "FAILED" };

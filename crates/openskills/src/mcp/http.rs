@@ -31,6 +31,7 @@ use super::Served;
 use super::ask::Trust;
 use super::server::Server;
 use super::stalled::Stalled;
+use crate::signals::{self, AfterRuns};
 
 /// The only path that is served.
 const PATH: &str = "/mcp";
@@ -96,6 +97,7 @@ pub(crate) async fn serve_http(
     let trust = if http.token.is_some() { Trust::Proven } else { Trust::Anybody };
     let server = Server::new(served, trust);
     let running = server.running().clone();
+    signals::watch(&running, AfterRuns::Exit)?;
     let config = config(&http, address);
     let ends = config.cancellation_token.clone();
     let make = move || Ok(server.clone());
@@ -105,10 +107,7 @@ pub(crate) async fn serve_http(
     let token = http.token.as_deref().map(digest);
     let gate = Arc::new(Gate { service, sessions, token });
     let accepting = accept(listener, gate);
-    tokio::select! {
-        () = accepting => {}
-        () = told_to_end() => {}
-    }
+    accepting.await;
     ends.cancel();
     running.cancel();
     Ok(())
@@ -157,23 +156,6 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
             drop(held);
         });
     }
-}
-
-/// Waits until the process is told to end.
-async fn told_to_end() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut ended) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = ended.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = interrupted.await;
 }
 
 /// What stands before the server.

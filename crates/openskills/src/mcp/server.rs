@@ -31,6 +31,7 @@ use super::schemas::{MOST_NAMES, tools};
 use super::tools::{Failure, Reading, Which, run_script};
 use super::until_end::UntilEnd;
 use super::{catalogue, prompts};
+use crate::signals::{self, AfterRuns};
 
 /// How the names of tools are written. Some clients refuse dots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -85,6 +86,8 @@ pub(super) struct Server {
 /// Serves one client on standard input and output, until it goes.
 pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
     let server = Server::new(served, Trust::Proven);
+    signals::watch(&server.running, AfterRuns::Exit)?;
+    let runs = server.running.clone();
     let (stdin, stdout) = rmcp::transport::stdio();
     let gone = Arc::new(Notify::new());
     let ends = || {
@@ -110,6 +113,8 @@ pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
         ended = running.waiting() => ended.map(|_| ())?,
         () = last_words => {}
     }
+    // How they ended is in the log before this process is gone.
+    runs.wait_until_idle(LAST_WORDS);
     leave()
 }
 
@@ -120,6 +125,7 @@ fn leave() -> ! {
         let _ = send.send(std::io::stdout().lock().flush());
     });
     let _ = receive.recv_timeout(LAST_WORDS);
+    crate::checkpoints::flush_quietly();
     std::process::exit(0)
 }
 

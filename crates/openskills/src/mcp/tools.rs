@@ -327,9 +327,17 @@ pub(super) fn run_script(
 
 fn executed(done: &Execution) -> CallToolResult {
     let code = exit_code_of(done.ended);
-    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    // A model needs no secret that a script was given, and what it reads may be kept elsewhere.
+    let clean = |text: &str| done.for_model(text).into_owned();
+    let stdout = clean(&done.output);
+    let stderr = clean(&String::from_utf8_lossy(&done.stderr));
     let change = |change: &openskills_runtime::sandbox::Change| {
-        format!("{} {}", change.kind.as_str(), change.shown())
+        clean(&format!("{} {}", change.kind.as_str(), change.shown()))
+    };
+    let output = if stdout == done.output {
+        done.json.clone()
+    } else {
+        serde_json::from_str(stdout.trim()).ok()
     };
     let changes: Vec<String> = done.changes.iter().take(1000).map(change).collect();
     let tried: std::collections::BTreeSet<&str> =
@@ -337,7 +345,7 @@ fn executed(done: &Execution) -> CallToolResult {
     let mut data = json!({
         "exitCode": code,
         "exitStatus": done.record.exit_status,
-        "stdout": done.output,
+        "stdout": stdout,
         "stderr": stderr,
         "changes": changes,
         "committed": done.committed,
@@ -345,16 +353,16 @@ fn executed(done: &Execution) -> CallToolResult {
         "notGranted": done.left_out,
     });
     for (key, value) in [
-        ("output", done.json.clone()),
-        ("note", done.note.clone().map(Value::from)),
-        ("diff", done.diff.clone().map(Value::from)),
-        ("review", done.review.clone().map(Value::from)),
+        ("output", output),
+        ("note", done.note.as_deref().map(clean).map(Value::from)),
+        ("diff", done.diff.as_deref().map(clean).map(Value::from)),
+        ("review", done.review.as_deref().map(clean).map(Value::from)),
     ] {
         if let Some(value) = value {
             data[key] = value;
         }
     }
-    let mut text = done.output.clone();
+    let mut text = stdout;
     if !stderr.is_empty() {
         text += &format!("\n[standard error]\n{stderr}");
     }

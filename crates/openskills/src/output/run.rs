@@ -17,6 +17,9 @@ pub struct RunJson {
     pub record: ExecutionRecord,
     /// The code that the command ends with.
     pub exit_code: u8,
+    /// The signal that openskills got, and that ended the script: nothing of it was applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<i32>,
     /// The script's output, where it is JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
@@ -104,11 +107,11 @@ pub struct CacheJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CacheKindJson {
-    /// `index`, `index-strict`, `hashes` or `wasm`.
+    /// `index`, `index-strict`, `hashes`, `wasm`, `served`, or `runs` for what killed runs left.
     pub kind: String,
     /// Where it is.
     pub folder: String,
-    /// How many files it has.
+    /// How many files it has; of `runs` how many folders.
     pub files: usize,
     /// How many bytes they have.
     pub bytes: u64,

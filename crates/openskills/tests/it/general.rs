@@ -92,7 +92,8 @@ fn help_lists_every_command() {
         stdout:   4  it is not allowed
         stdout:   5  the user has to be asked
         stdout:   6  the log cannot be used, or is not what was written
-        stdout:   `run` has the script's own codes, and 78, 124, 125, 137
+        stdout:   `run` has the script's own codes, and 78, 124, 125, 137; 128 and the signal's number if a
+        stdout:   signal ended it
         stdout:
         stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());

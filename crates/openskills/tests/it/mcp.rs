@@ -122,8 +122,13 @@ impl Client {
         answer["result"].clone()
     }
 
+    /// Returns the server.
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
     /// Goes, and waits for the server to go as well.
-    fn go(mut self) {
+    pub(crate) fn go(mut self) {
         self.goes_within(Duration::from_secs(5));
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }

@@ -36,11 +36,40 @@ pub(super) fn detail(entry: &Entry) -> String {
             format!("{}{again} in {}", short(field("hash")), field("sessionId"))
         }
         "skill.activation_failed" => field("reason").to_owned(),
+        "skill.script_started" => {
+            let arguments = list("arguments");
+            let given =
+                if arguments.is_empty() { String::new() } else { format!(" ({arguments})") };
+            let degraded = list("allowDegraded");
+            let without =
+                if degraded.is_empty() { String::new() } else { format!(", without {degraded}") };
+            format!("{}{given}{without}", field("script"))
+        }
         "skill.script_executed" => {
             let record = entry.fields.get("record").cloned().unwrap_or_default();
             let status = record["exit_status"].as_str().unwrap_or_default();
-            format!("{} {status} in {} ms", field("script"), record["duration_ms"])
+            let ended = entry.fields.get("ended").cloned().unwrap_or_default();
+            let how = match (ended["how"].as_str(), ended["signal"].as_i64()) {
+                (Some("interrupted"), Some(signal)) => {
+                    format!(", interrupted by signal {signal}{}", written(entry))
+                }
+                (Some("cancelled"), _) => format!(", cancelled{}", written(entry)),
+                _ => String::new(),
+            };
+            let denied = record["permissions_denied"].as_array().map_or(0, Vec::len);
+            let denied = if denied == 0 { String::new() } else { format!(", {denied} denied") };
+            format!("{} {status} in {} ms{how}{denied}", field("script"), record["duration_ms"])
         }
+        "skill.script_failed" => {
+            format!("{}: {}{}", field("script"), field("reason"), written(entry))
+        }
+        "skill.script_interrupted" => {
+            let pid = entry.fields.get("process").and_then(|process| process["pid"].as_u64());
+            let whose = pid.map_or_else(String::new, |pid| format!(" {pid}"));
+            format!("{}: process{whose} was killed{}", field("script"), written(entry))
+        }
+        "skill.commit_failed" => format!("{}: {}", field("script"), field("reason")),
+        "log.checkpoint_failed" => format!("{}: {}", field("place"), field("reason")),
         "policy.decided" => {
             let input = entry.text("input").map(|input| format!(" {input}")).unwrap_or_default();
             format!("{} {}{input}: {}", field("decision"), field("action"), field("because"))
@@ -56,6 +85,15 @@ pub(super) fn detail(entry: &Entry) -> String {
             format!("after {}", before["folder"].as_str().unwrap_or_default())
         }),
         _ => String::new(),
+    }
+}
+
+/// Says so if files of the workspace may have been changed.
+fn written(entry: &Entry) -> &'static str {
+    if entry.fields.get("mayHaveWritten") == Some(&Value::Bool(true)) {
+        "; files of the workspace may have been written"
+    } else {
+        ""
     }
 }
 

@@ -152,7 +152,7 @@ fn send(
         let hint = Some("write it as http://localhost:4318".to_owned());
         return Err(RuntimeError::Setup { message, hint }.into());
     }
-    let url = format!("{}/v1/logs", base.trim_end_matches("/v1/logs"));
+    let url = otlp::logs_address(base);
     let mut sent = 0;
     let mut batch = Vec::new();
     let mut flush = |batch: &mut Vec<Entry>| -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! Events as OpenTelemetry logs, in the JSON of OTLP/HTTP.
 
 use jiff::Timestamp;
-use openskills_runtime::log::Entry;
+use openskills_runtime::log::{Checkpoint, Entry};
 use serde_json::{Map, Value, json};
 
 use super::detail::detail;
@@ -9,9 +9,38 @@ use super::detail::detail;
 /// Information, and a warning.
 const SEVERITIES: [(u32, &str); 2] = [(9, "INFO"), (13, "WARN")];
 
+/// Returns the address that a collector takes logs at.
+pub(crate) fn logs_address(endpoint: &str) -> String {
+    let base = endpoint.trim_end_matches('/');
+    format!("{}/v1/logs", base.trim_end_matches("/v1/logs"))
+}
+
+/// Returns the body of a request that brings a checkpoint: a line, as it is written to a file.
+pub(crate) fn checkpoint_request(checkpoint: &Checkpoint) -> Value {
+    let time: Option<Timestamp> = checkpoint.time.parse().ok();
+    let nanoseconds = time.map_or(0, Timestamp::as_nanosecond).to_string();
+    let (number, text) = SEVERITIES[0];
+    let named = [
+        ("openskills.log".to_owned(), json!(checkpoint.log)),
+        ("openskills.events".to_owned(), json!(checkpoint.events)),
+    ];
+    body(&[json!({
+        "timeUnixNano": nanoseconds,
+        "observedTimeUnixNano": nanoseconds,
+        "severityNumber": number,
+        "severityText": text,
+        "eventName": "log.checkpoint",
+        "body": { "stringValue": checkpoint.line() },
+        "attributes": attributes(named.into_iter()),
+    })])
+}
+
 /// Returns the body of a request that brings these events.
 pub(super) fn request(entries: &[Entry]) -> Value {
-    let records: Vec<Value> = entries.iter().map(record).collect();
+    body(&entries.iter().map(record).collect::<Vec<_>>())
+}
+
+fn body(records: &[Value]) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     let resource = [("service.name", json!("openskills")), ("service.version", json!(version))];
     json!({
@@ -49,7 +78,12 @@ fn is_warning(entry: &Entry) -> bool {
     let is_failed =
         || entry.fields.get("record").is_none_or(|record| record["exit_status"] != "success");
     match entry.event.as_str() {
-        "skill.activation_failed" | "log.recovered" => true,
+        "skill.activation_failed"
+        | "skill.script_failed"
+        | "skill.script_interrupted"
+        | "skill.commit_failed"
+        | "log.recovered"
+        | "log.checkpoint_failed" => true,
         "policy.decided" => is_denied(),
         "skill.script_executed" => is_failed(),
         _ => false,

@@ -4,19 +4,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use openskills_runtime::RuntimeError;
-use openskills_runtime::log::{LogReport, verify};
+use openskills_runtime::log::{Checkpoints, LogReport, verify_against};
 use term::{counted, safe_line};
 
-use super::{Which, key};
+use super::{Which, absolute, key};
 use crate::cli::LOG;
 use crate::context::Context;
 use crate::output::{LogVerifyJson, VERSION};
 
 const AFTER: &str = "\
-Looks at every event: its number, the digest of the one before, and at the end head.json. An
+Checks every event: its number, the digest of the one before, and at the end head.json. An
 event that was changed, removed, moved or cut off is named.
 
-Reads:  the log; the key, if config.json or --key-file names one
+An older copy of the whole folder, put back, is a whole log: one folder alone cannot show that.
+--against compares the log with checkpoints that were written elsewhere: the file that
+`log.checkpoints` in config.json names, a syslog, or what a collector wrote. A log that is
+shorter than a checkpoint of it, or differs from one, fails; so does a file without any.
+
+Reads:  the log; the key, if config.json or --key-file names one; the file of --against
 Writes: nothing
 
 Exit codes:
@@ -27,6 +32,7 @@ Exit codes:
 Examples:
   openskills log verify
   openskills log verify --json
+  openskills log verify --against /mnt/backup/openskills.checkpoints
   openskills log verify ./copy-of-a-log --key-file ~/keys/log.key";
 
 /// Prove that nobody changed the log
@@ -38,6 +44,9 @@ pub(crate) struct VerifyArgs {
     /// The key of the log; by default the one that config.json names for the user's own
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Compare the log with the checkpoints in a file
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,7 +55,15 @@ pub(crate) struct VerifyArgs {
 pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let source = args.which.source(context)?;
     let key = key(context, args.key_file.as_deref(), &args.which)?;
-    let report = verify(&source, key.as_ref()).map_err(RuntimeError::from)?;
+    let checkpoints = match &args.against {
+        Some(file) => {
+            let file = absolute(context, file)?;
+            Some(Checkpoints::load(&file).map_err(RuntimeError::from)?)
+        }
+        None => None,
+    };
+    let report =
+        verify_against(&source, key.as_ref(), checkpoints.as_ref()).map_err(RuntimeError::from)?;
     if args.json {
         context.ui.json(&LogVerifyJson { version: VERSION, report: report.clone() })?;
     } else {
@@ -66,7 +83,10 @@ fn verdict(report: &LogReport) -> String {
     let events = counted(usize::try_from(*events).unwrap_or(usize::MAX), "event");
     let files = counted(*files, "file");
     let verdict = if *valid { "the chain holds" } else { "the log is not what was written" };
-    format!("{events} in {files}: {verdict}\n")
+    let compared = report.checkpoints.map_or_else(String::new, |compared| {
+        format!(", {} compared", counted(compared, "checkpoint"))
+    });
+    format!("{events} in {files}: {verdict}{compared}\n")
 }
 
 /// Returns what the verdict cannot say.
@@ -79,6 +99,9 @@ fn limits(report: &LogReport) -> String {
     }
     if *valid && !keyed {
         text += "note: it has no key, so one who may write the folder could have written it anew\n";
+    }
+    if *valid && report.checkpoints.is_none() {
+        text += "note: an older copy of the whole folder would verify as well; --against FILE compares with checkpoints\n";
     }
     text
 }

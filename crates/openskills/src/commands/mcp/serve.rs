@@ -36,7 +36,9 @@ Reads:  skills, approvals.json, the policy of the organisation, the file of the 
 Writes: the log; the workspace, by scripts that were approved
 
 Exit codes:
-  0  the client went, or the process was told to end
+  0  the client went
+  129, 130, 143
+     the server got HUP, INT or TERM: scripts were ended, and the log has the signal
   2  the call or the configuration is wrong
 
 Examples:

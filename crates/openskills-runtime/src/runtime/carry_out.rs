@@ -1,0 +1,294 @@
+//! Carries out what a permit lets run: its start is in the log before the program starts, its end whatever ends it.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the edge: the clock, and sandbox::start behind a permit"
+)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use sandbox::proxy::Reached;
+use sandbox::{Change, ChangeKind, CommitError, Ended, Outcome, SandboxError, Spec};
+
+use super::OpenSkillRuntime;
+use super::guarded::Guarded;
+use super::run_record::Run;
+use crate::event::Writing;
+use crate::exec::{Execution, ExecutionOptions, WasmRun, diff, granted};
+use crate::log::OpenRun;
+use crate::permit::Permit;
+use crate::{Event, ExecutionRecord, Logging, RuntimeError};
+
+impl OpenSkillRuntime {
+    /// Runs what a permit lets run.
+    pub fn carry_out(
+        &mut self,
+        permit: &Permit,
+        options: &ExecutionOptions,
+    ) -> Result<Execution, RuntimeError> {
+        let start = Instant::now();
+        let prepared = self.prepare(permit, options)?;
+        let copied = start.elapsed();
+        // From here until its end is recorded, a signal ends the run before it ends this process.
+        let _entered = options.cancel.enter();
+        let run = Run::new(permit, options, &prepared)?;
+        let open = self.begin(&run)?;
+        let mut guarded = Guarded::new(&prepared.spec);
+        let start = Instant::now();
+        let ran = match &prepared.module {
+            Some(wasm) => self.module(permit, options, &prepared, wasm),
+            None => program(permit, options, &prepared.spec),
+        };
+        match ran {
+            Ok(mut ran) => {
+                ran.timings.insert(0, ("copy the skill", copied));
+                self.finish(&run, ran, open, &mut guarded)
+            }
+            // A step of it that was ended from outside has failed, and that is no failure of the sandbox.
+            Err(_) if options.cancel.is_cancelled() => {
+                self.finish(&run, Ran::cancelled(start.elapsed()), open, &mut guarded)
+            }
+            Err(error) => {
+                let failure = run.failure(&self.session.id, &error);
+                // What went wrong is told either way. A marker that stays open is recorded by the next process.
+                if self.record(&Event::ScriptFailed(Box::new(failure))).is_ok() {
+                    open.map(OpenRun::close);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Records that a run starts. What cannot be recorded does not start.
+    fn begin(&mut self, run: &Run<'_>) -> Result<Option<OpenRun>, RuntimeError> {
+        let start = run.start(&self.session.id);
+        let open = match self.config.logging {
+            Logging::Off => None,
+            Logging::All | Logging::WithoutDiscoveries => {
+                Some(self.opened_log()?.begin_run(start.clone(), Timestamp::now())?)
+            }
+        };
+        self.tell(&Event::ScriptStarted(Box::new(start)));
+        Ok(open)
+    }
+
+    /// Records how a run ended, and then applies what it wrote, if it may be.
+    fn finish(
+        &mut self,
+        run: &Run<'_>,
+        mut ran: Ran,
+        mut open: Option<OpenRun>,
+        guarded: &mut Guarded,
+    ) -> Result<Execution, RuntimeError> {
+        let Run { permit, options, prepared, .. } = run;
+        let id = &permit.plan().subject.skill_id;
+        let layer = ran.layer.take();
+        let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
+        // What cannot even be looked at is told after it is in the log.
+        let (changes, unreadable) = match layer.as_ref().map(sandbox::Layer::changes) {
+            Some(Ok(changes)) => (changes, None),
+            Some(Err(error)) => (Vec::new(), Some(error.to_string())),
+            None => (Vec::new(), None),
+        };
+        let mut done = Execution::new(run, ran, changes);
+        if let Some((layer, workspace)) =
+            layer.as_ref().zip(prepared.spec.workspace.as_ref()).filter(|_| options.dry_run)
+        {
+            done.diff = Some(diff(&workspace.path, layer, &done.changes));
+        }
+        if options.dry_run {
+            done.note = may_commit(permit, &done.changes).err();
+            done.held_back = held_back(permit.plan().side_effects.as_deref());
+        }
+        let is_good = done.ended == Ended::Exited(0) && done.interrupted.is_none();
+        let fate = match &layer {
+            None if permit.may_write_directly() => Writing::Direct,
+            Some(_) if options.dry_run => Writing::DryRun,
+            // An empty workspace of its own is gone afterwards: nothing of it stays.
+            Some(_) if is_good && options.workspace.is_some() => Writing::Commit,
+            Some(_) | None => Writing::Dropped,
+        };
+        // It is in the log before anything of it stays.
+        let event = run.executed(&self.session.id, &done, fate);
+        self.record(&Event::ScriptExecuted(Box::new(event)))?;
+        let unreadable = unreadable.filter(|_| options.workspace.is_some());
+        let committed = guarded
+            .check()
+            .and_then(|()| unreadable.map_or(Ok(()), Err))
+            .map_err(not_committed)
+            .and_then(|()| match layer.filter(|_| fate == Writing::Commit) {
+                // A kill from here on may leave a part of it in the workspace.
+                Some(layer) => {
+                    if let Some(open) = &mut open {
+                        open.set_writes(Writing::Commit)?;
+                    }
+                    commit(permit, &layer, &mut done, id)
+                }
+                None => Ok(()),
+            });
+        if let Err(error) = committed {
+            // What went wrong is told either way.
+            let failure = run.commit_failure(&self.session.id, &error);
+            if self.record(&Event::CommitFailed(failure)).is_ok() {
+                open.map(OpenRun::close);
+            }
+            return Err(error);
+        }
+        open.map(OpenRun::close);
+        Ok(done)
+    }
+}
+
+/// Returns what a dry run does not show, by what the skill says of itself: files that it changes are seen, what it sends or starts elsewhere is not done.
+fn held_back(side_effects: Option<&[&'static str]>) -> Vec<&'static str> {
+    match side_effects {
+        None => vec!["unknown"],
+        Some(effects) => {
+            let is_held = |effect: &&&str| matches!(**effect, "network" | "external");
+            effects.iter().filter(is_held).copied().collect()
+        }
+    }
+}
+
+/// What a run leaves.
+pub(super) struct Ran {
+    pub(super) outcome: Outcome,
+    /// What it wrote to its workspace.
+    pub(super) layer: Option<sandbox::Layer>,
+    /// What it asked the proxy for.
+    pub(super) reached: Vec<Reached>,
+    pub(super) wasm: Option<WasmRun>,
+    pub(super) timings: Timings,
+}
+
+/// What was done, and how long it took.
+pub(super) type Timings = Vec<(&'static str, Duration)>;
+
+impl Ran {
+    pub(super) fn new(outcome: Outcome) -> Self {
+        Self { outcome, layer: None, reached: Vec::new(), wasm: None, timings: Vec::new() }
+    }
+
+    /// Returns what is known of a run that was ended before its program ran.
+    fn cancelled(duration: Duration) -> Self {
+        Self::new(Outcome {
+            ended: Ended::Cancelled,
+            stdout: sandbox::Captured::default(),
+            stderr: sandbox::Captured::default(),
+            violations: Vec::new(),
+            more_violations: 0,
+            duration,
+            enforced: Vec::new(),
+            tier: None,
+        })
+    }
+}
+
+/// Runs a program in the sandbox, with its way to the network where it has one.
+pub(super) fn program(
+    permit: &Permit,
+    options: &ExecutionOptions,
+    spec: &Spec,
+) -> Result<Ran, RuntimeError> {
+    let failed = |error| unavailable(&permit.plan().subject.skill_id, error);
+    let start = Instant::now();
+    let mut running = sandbox::start(spec).map_err(failed)?;
+    options.cancel.watch(running.canceller());
+    let set_up = ("start the sandbox", start.elapsed());
+    let layer = running.take_layer();
+    let network = permit.powers().network.clone();
+    let reachings = running.take_proxy().map(|listener| {
+        let allow = move |host: &str, port: u16| granted(&network, host, port);
+        sandbox::proxy::serve(listener, Arc::new(allow))
+    });
+    let start = Instant::now();
+    let outcome = running.wait().map_err(failed)?;
+    let timings = vec![set_up, ("run the program", start.elapsed())];
+    let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
+    Ok(Ran { layer, reached, timings, ..Ran::new(outcome) })
+}
+
+impl Execution {
+    fn new(run: &Run<'_>, ran: Ran, changes: Vec<Change>) -> Self {
+        let record: ExecutionRecord = run.record(&ran, &changes);
+        let Ran { outcome, reached, wasm, timings, .. } = ran;
+        let output = String::from_utf8_lossy(&outcome.stdout.bytes).into_owned();
+        Self {
+            json: serde_json::from_str(output.trim()).ok(),
+            output,
+            written: [outcome.stdout.total, outcome.stderr.total],
+            stdout: outcome.stdout.bytes,
+            stderr: outcome.stderr.bytes,
+            ended: outcome.ended,
+            interrupted: run.options.cancel.signal(),
+            record,
+            violations: outcome.violations,
+            changes,
+            diff: None,
+            note: None,
+            committed: false,
+            held_back: Vec::new(),
+            enforced: outcome.enforced,
+            tier: outcome.tier,
+            wasm,
+            limits: run.prepared.spec.limits,
+            timings,
+            reached,
+            left_out: run.permit.left_out().to_vec(),
+            review: run.permit.review().map(str::to_owned),
+            secrets: run.secrets.clone(),
+        }
+    }
+}
+
+/// Commits what a run wrote, if it may be.
+fn commit(
+    permit: &Permit,
+    layer: &sandbox::Layer,
+    done: &mut Execution,
+    id: &str,
+) -> Result<(), RuntimeError> {
+    let skill = id.to_owned();
+    if done.changes.is_empty() {
+        return Ok(());
+    }
+    may_commit(permit, &done.changes)
+        .map_err(|message| RuntimeError::Commit { skill: skill.clone(), message })?;
+    match layer.commit(&done.changes) {
+        Ok(()) => {}
+        Err(error @ CommitError::Kept { .. }) => done.note = Some(error.to_string()),
+        Err(error @ CommitError::Partly { .. }) => {
+            return Err(RuntimeError::PartlyCommitted { skill, message: error.to_string() });
+        }
+        Err(error) => return Err(RuntimeError::Commit { skill, message: error.to_string() }),
+    }
+    done.committed = true;
+    Ok(())
+}
+
+/// Deletions need the user's word, in every tier.
+fn may_commit(permit: &Permit, changes: &[Change]) -> Result<(), String> {
+    let gone = changes.iter().find(|change| change.kind == ChangeKind::Deleted);
+    match gone.filter(|_| !permit.may_delete()) {
+        Some(change) => Err(format!(
+            "{} would be deleted, which was not approved; add --deletions to the approval",
+            change.path.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
+    match error {
+        SandboxError::Unavailable { missing, why, fix } => RuntimeError::SandboxUnavailable {
+            missing: missing.iter().map(ToString::to_string).collect(),
+            why,
+            fix,
+        },
+        other => {
+            RuntimeError::Script { skill: skill.to_owned(), message: other.to_string(), hint: None }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What is recorded of a run: events at its start and its end, without the secrets that it was given.
+
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sandbox::proxy::Reached;
+use sandbox::{Change, Ended, Outcome, Writes};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use skill::capabilities::Reach;
+
+use super::again::wasm_event;
+use super::carry_out::Ran;
+use super::prepare::Prepared;
+use crate::RuntimeError;
+use crate::event::{
+    CommitFailure, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution, ScriptFailure,
+    ScriptStart, Writing,
+};
+use crate::exec::{Execution, ExecutionOptions};
+use crate::log::{Redactor, is_secret_name, redact};
+use crate::permit::Permit;
+use crate::process::ProcessIdentity;
+
+/// How much of each stream is written to the log.
+const LOGGED: usize = 4096;
+/// How much of the arguments is.
+const MAX_ARGUMENTS: usize = 64 << 10;
+
+/// A run that is carried out.
+pub(super) struct Run<'a> {
+    /// Its random id.
+    pub(super) id: String,
+    pub(super) permit: &'a Permit,
+    pub(super) options: &'a ExecutionOptions,
+    pub(super) prepared: &'a Prepared,
+    /// Values of granted variables that are secrets by their name or form.
+    pub(super) secrets: Redactor,
+    /// Values of all granted variables: the log needs none of them.
+    granted_values: Redactor,
+    started: SystemTime,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        permit: &'a Permit,
+        options: &'a ExecutionOptions,
+        prepared: &'a Prepared,
+    ) -> Result<Self, RuntimeError> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| RuntimeError::Setup {
+            message: format!("no random number can be had: {error}"),
+            hint: None,
+        })?;
+        let names = match &permit.powers().env {
+            Reach::Only(names) => names.clone(),
+            // To declare all of them grants none in particular.
+            Reach::Everything => BTreeSet::new(),
+        };
+        let given: Vec<(&str, &str)> = prepared
+            .spec
+            .env
+            .iter()
+            .filter_map(|(name, value)| name.to_str().zip(value.to_str()))
+            .filter(|(name, _)| names.contains(*name))
+            .collect();
+        let is_secret =
+            |(name, value): &&(&str, &str)| is_secret_name(name) || redact(value) != *value;
+        Ok(Self {
+            id: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            permit,
+            options,
+            prepared,
+            secrets: Redactor::new(given.iter().filter(is_secret).map(|(_, value)| *value)),
+            granted_values: Redactor::new(given.iter().map(|(_, value)| *value)),
+            started: SystemTime::now(),
+        })
+    }
+
+    /// Returns the event before the program starts.
+    pub(super) fn start(&self, session: &str) -> ScriptStart {
+        let subject = &self.permit.plan().subject;
+        let is_direct = self.permit.may_write_directly() && !self.options.dry_run;
+        ScriptStart {
+            execution_id: self.id.clone(),
+            skill_id: subject.skill_id.clone(),
+            source: subject.source,
+            session_id: session.to_owned(),
+            task_id: self.options.task_id.clone(),
+            script: self.clean(&self.prepared.script),
+            arguments: self.arguments(),
+            input_hash: self.input_hash(),
+            hash: subject.content.to_string(),
+            bundle_sha256: subject.bundle.to_string(),
+            granted: self.granted(),
+            allow_degraded: self.allow_degraded(),
+            writes: if is_direct { Writing::Direct } else { Writing::Dropped },
+            process: ProcessIdentity::own(),
+        }
+    }
+
+    /// Returns the event of a program that was not started, or whose sandbox failed.
+    pub(super) fn failure(&self, session: &str, error: &RuntimeError) -> ScriptFailure {
+        ScriptFailure {
+            execution_id: self.id.clone(),
+            skill_id: self.permit.plan().subject.skill_id.clone(),
+            session_id: session.to_owned(),
+            task_id: self.options.task_id.clone(),
+            script: self.clean(&self.prepared.script),
+            code: error.code().to_owned(),
+            reason: self.cut(&error.to_string()),
+            may_have_written: self.permit.may_write_directly(),
+        }
+    }
+
+    /// Returns the event of changes that were not applied.
+    pub(super) fn commit_failure(&self, session: &str, error: &RuntimeError) -> CommitFailure {
+        CommitFailure {
+            execution_id: self.id.clone(),
+            skill_id: self.permit.plan().subject.skill_id.clone(),
+            session_id: session.to_owned(),
+            script: self.clean(&self.prepared.script),
+            reason: self.cut(&error.to_string()),
+        }
+    }
+
+    /// Returns the event of a program that ran.
+    pub(super) fn executed(
+        &self,
+        session: &str,
+        done: &Execution,
+        writes: Writing,
+    ) -> ScriptExecution {
+        let subject = &self.permit.plan().subject;
+        let reached = |one: &Reached| {
+            let let_through = if one.allowed { "allowed" } else { "denied" };
+            self.clean(&format!("{}:{} {let_through}", one.host, one.port))
+        };
+        let change =
+            |change: &Change| self.clean(&format!("{} {}", change.kind.as_str(), change.shown()));
+        let wasm = done.wasm.as_ref();
+        ScriptExecution {
+            execution_id: self.id.clone(),
+            skill_id: subject.skill_id.clone(),
+            source: subject.source,
+            session_id: session.to_owned(),
+            task_id: self.options.task_id.clone(),
+            script: self.clean(&self.prepared.script),
+            hash: subject.content.to_string(),
+            bundle_sha256: subject.bundle.to_string(),
+            enforced: done.enforced.iter().map(ToString::to_string).collect(),
+            violations: done.violations.iter().map(|violation| violation.call.clone()).collect(),
+            reached: first(done.reached.iter().map(reached)),
+            changes: first(done.changes.iter().map(change)),
+            change_count: done.changes.len(),
+            ended: end(done),
+            writes,
+            may_have_written: writes.may_have_written(),
+            wasm: wasm.map(|wasm| {
+                wasm_event(self.permit, self.options, &self.prepared.spec, done.ended, wasm)
+            }),
+            record: done.record.clone(),
+        }
+    }
+
+    /// Returns the record for the audit.
+    pub(super) fn record(&self, ran: &Ran, changes: &[Change]) -> ExecutionRecord {
+        let Outcome { stdout, stderr, duration, ended, .. } = &ran.outcome;
+        let plan = self.permit.plan();
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let started = self.started.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let output = [stdout.bytes.as_slice(), b"\0", &stderr.bytes].concat();
+        ExecutionRecord {
+            skill_id: plan.subject.skill_id.clone(),
+            version: plan.version.clone(),
+            arguments: self.arguments(),
+            input_hash: self.input_hash(),
+            output_hash: skill::Digest::of(&output).to_string(),
+            start_time_ms: milliseconds(started),
+            duration_ms: milliseconds(*duration),
+            permissions_granted: self.granted(),
+            permissions_denied: self.denied(ran, changes),
+            allow_degraded: self.allow_degraded(),
+            exit_status: match ended {
+                _ if self.options.cancel.signal().is_some() => ExitStatus::Failed,
+                Ended::Exited(0) => ExitStatus::Success,
+                Ended::Timeout => ExitStatus::Timeout,
+                Ended::Exited(_)
+                | Ended::Signalled(_)
+                | Ended::Memory
+                | Ended::Trapped
+                | Ended::Output
+                | Ended::Cancelled => ExitStatus::Failed,
+            },
+            stdout: self.cut(&String::from_utf8_lossy(&stdout.bytes)),
+            stderr: self.cut(&String::from_utf8_lossy(&stderr.bytes)),
+        }
+    }
+
+    fn clean(&self, text: &str) -> String {
+        self.granted_values.redact(text).into_owned()
+    }
+
+    /// Takes secrets out, and only then cuts: half a secret is not known for one.
+    fn cut(&self, text: &str) -> String {
+        let clean = self.granted_values.redact(text);
+        clean[..clean.floor_char_boundary(LOGGED)].to_owned()
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let all: Vec<String> =
+            self.options.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let mut left = MAX_ARGUMENTS;
+        let fits = |text: &String| {
+            let is_left = text.len() <= left;
+            left = left.saturating_sub(text.len());
+            is_left
+        };
+        self.granted_values.redact_arguments(&all).into_iter().take_while(fits).collect()
+    }
+
+    fn input_hash(&self) -> String {
+        let arguments = self.options.args.iter().map(|arg| arg.as_encoded_bytes());
+        input_hash(arguments, self.options.input.as_ref())
+    }
+
+    fn allow_degraded(&self) -> Vec<String> {
+        self.options.allow_degraded.iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns what it was granted, by what the sandbox is told and not by what was asked for.
+    fn granted(&self) -> Vec<String> {
+        let (spec, powers) = (&self.prepared.spec, self.permit.powers());
+        let mut granted = vec!["read: the skill's folder".to_owned()];
+        let others = spec.read.iter().filter(|path| **path != self.prepared.skill);
+        granted.extend(others.map(|path| format!("read: {}", path.display())));
+        granted.extend(spec.workspace.as_ref().map(|workspace| {
+            match workspace.writes {
+                Writes::Never => "read: the workspace",
+                Writes::Layer => "write: the workspace",
+                Writes::Direct => "write: the workspace, directly",
+            }
+            .to_owned()
+        }));
+        if self.permit.may_delete() {
+            granted.push("delete: files of the workspace".to_owned());
+        }
+        match &powers.network {
+            Reach::Everything => granted.push("network: any host".to_owned()),
+            Reach::Only(hosts) => {
+                granted.extend(hosts.iter().map(|host| format!("network: {host}")))
+            }
+        }
+        if let Reach::Only(names) = &powers.env {
+            granted.extend(names.iter().map(|name| format!("env: {name}")));
+        }
+        first(granted.iter().map(|text| self.clean(text)))
+    }
+
+    /// Returns what it tried and was denied.
+    fn denied(&self, ran: &Ran, changes: &[Change]) -> Vec<String> {
+        let calls: BTreeSet<String> = ran
+            .outcome
+            .violations
+            .iter()
+            .map(|violation| format!("system call: {} ({})", violation.call, violation.process))
+            .collect();
+        let more = Some(ran.outcome.more_violations).filter(|more| *more > 0);
+        let more = more.map(|more| format!("system call: {more} more"));
+        let hosts = ran.reached.iter().filter(|one| !one.allowed);
+        let hosts: BTreeSet<String> =
+            hosts.map(|one| format!("network: {}:{}", one.host, one.port)).collect();
+        let writes = changes.iter().filter_map(|change| {
+            let reason = change.refused.as_ref()?;
+            Some(format!("write: {}: {reason}", change.shown()))
+        });
+        let all = calls.into_iter().chain(more).chain(hosts).chain(writes);
+        first(all.map(|text| self.clean(&text)))
+    }
+}
+
+/// Returns the digest of arguments and input: each argument with its length before it, then the input as JSON.
+pub(super) fn input_hash<'a>(
+    arguments: impl Iterator<Item = &'a [u8]>,
+    input: Option<&Value>,
+) -> String {
+    let mut sha = Sha256::new();
+    for argument in arguments {
+        sha.update(b"argument\n");
+        sha.update((argument.len() as u64).to_be_bytes());
+        sha.update(argument);
+    }
+    sha.update(b"input\n");
+    if let Some(input) = input {
+        sha.update(input.to_string());
+    }
+    let digest: [u8; 32] = sha.finalize().into();
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+fn end(done: &Execution) -> ExecutionEnd {
+    match (done.interrupted, done.ended) {
+        (Some(signal), _) => ExecutionEnd::Interrupted { signal },
+        (None, Ended::Exited(code)) => ExecutionEnd::Exited { code },
+        (None, Ended::Signalled(signal)) => ExecutionEnd::Signalled { signal },
+        (None, Ended::Timeout) => ExecutionEnd::Timeout,
+        (None, Ended::Memory) => ExecutionEnd::Memory,
+        (None, Ended::Trapped) => ExecutionEnd::Trapped,
+        (None, Ended::Output) => ExecutionEnd::Output,
+        (None, Ended::Cancelled) => ExecutionEnd::Cancelled,
+    }
+}
+
+/// Returns the first of many texts: a script decides how many there are, and how long.
+fn first(all: impl Iterator<Item = String>) -> Vec<String> {
+    const MAX_TEXTS: usize = 500;
+    let mut left = 64 << 10;
+    let fits = |text: &String| {
+        let is_left = text.len() <= left;
+        left = left.saturating_sub(text.len());
+        is_left
+    };
+    all.take(MAX_TEXTS).take_while(fits).collect()
+}

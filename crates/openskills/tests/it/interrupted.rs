@@ -1,0 +1,310 @@
+//! Executions that something ends before they end by themselves: signals, kills, clients that go. Each is in the log.
+
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::TestEnv;
+
+use crate::mcp::{Client, running};
+use crate::openskills;
+
+const SKILLS: &str = "\
+//- /s/waits/SKILL.md
+---
+name: waits
+description: Writes, and waits.
+---
+Wait.
+//- /s/waits/scripts/wait.sh
+echo half > half
+exec sleep \"$1\"
+//- /s/quick/SKILL.md
+---
+name: quick
+description: Is done at once.
+---
+Quick.
+//- /s/quick/scripts/quick.sh
+echo quick > made
+//- /work/kept
+original
+";
+
+/// Returns a time to sleep that no other process sleeps for.
+fn word() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(1);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}.{count}", 100_000 + std::process::id())
+}
+
+fn machine() -> TestEnv {
+    let env = TestEnv::with(SKILLS);
+    for approval in ["waits --direct-writes", "quick"] {
+        let run = openskills(&env, &format!("approve {approval} --dir s --yes"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    env
+}
+
+/// Waits until something is so. What is waited for is seen by looking, so it takes no longer than it does.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < end, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Starts a script that waits, and returns once it has written its file.
+fn start(env: &TestEnv, flags: &str) -> (Child, String) {
+    let word = word();
+    let line = format!("run waits --dir s --workspace work --timeout 5m {flags} -- {word}");
+    let child = env
+        .command(env!("CARGO_BIN_EXE_openskills"), &line.split_whitespace().collect::<Vec<_>>())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the script runs", || running(&format!("sleep\0{word}")));
+    (child, word)
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = std::process::Command::new("kill").args([name, &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+fn events(env: &TestEnv, kinds: &str) -> Vec<Value> {
+    let shown = openskills(env, &format!("log show --json --event {kinds}"));
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    shown.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Returns the cache of what killed runs left: how many folders, how many bytes.
+fn left(env: &TestEnv) -> (u64, u64) {
+    let shown: Value = serde_json::from_str(&openskills(env, "cache --json").stdout).unwrap();
+    let all = shown["caches"].as_array().unwrap();
+    let runs = all.iter().find(|cache| cache["kind"] == "runs").unwrap();
+    (runs["files"].as_u64().unwrap(), runs["bytes"].as_u64().unwrap())
+}
+
+#[test]
+fn a_signal_ends_the_tree_applies_nothing_and_is_recorded() {
+    for (name, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+        let env = machine();
+        let (mut child, word) = start(&env, "");
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(128 + number), "{name}");
+        assert!(!running(&word), "the whole tree is gone");
+        assert!(!env.path("work/half").exists(), "nothing is applied");
+        let started = events(&env, "skill.script_started");
+        let executed = events(&env, "skill.script_executed");
+        assert_eq!((started.len(), executed.len()), (1, 1), "{name}");
+        assert_eq!(started[0]["executionId"], executed[0]["executionId"]);
+        assert_eq!(started[0]["process"]["pid"], child.id());
+        assert!(
+            started[0]["process"]["started"].is_u64()
+                && started[0]["process"]["bootId"].is_string()
+        );
+        assert_eq!(executed[0]["ended"], json!({"how": "interrupted", "signal": number}));
+        assert_eq!(executed[0]["record"]["exit_status"], "failed");
+        assert_eq!(executed[0]["mayHaveWritten"], false);
+        assert_eq!(left(&env).0, 0, "its copies are gone");
+        assert_eq!(openskills(&env, "log verify").code, Some(0));
+    }
+}
+
+#[test]
+fn after_direct_writes_the_record_says_that_files_may_have_been_written() {
+    let env = machine();
+    let (mut child, word) = start(&env, "--direct-writes");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(!running(&word));
+    assert!(env.path("work/half").exists(), "it was written while it ran");
+    let executed = events(&env, "skill.script_executed");
+    assert_eq!(executed[0]["writes"], "direct");
+    assert_eq!(executed[0]["mayHaveWritten"], true);
+    let shown = openskills(&env, "log show --event skill.script_executed").stdout;
+    assert!(
+        shown.contains("interrupted by signal 15; files of the workspace may have been written"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_killed_run_is_recorded_by_the_next_command_and_its_copies_go() {
+    for (flags, has_written) in [("", false), ("--direct-writes", true)] {
+        let env = machine();
+        let (mut child, word) = start(&env, flags);
+        // One that still runs is never taken for a killed one, whoever writes the log meanwhile.
+        let (mut other, other_word) = start(&env, "");
+        assert_eq!(openskills(&env, "run quick --dir s").code, Some(0));
+        assert_eq!(events(&env, "skill.script_interrupted").len(), 0);
+        assert_eq!(left(&env).0, 0);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        until("the tree ends with its parent", || !running(&word));
+        assert_eq!(env.path("work/half").exists(), has_written);
+        let (folders, bytes) = left(&env);
+        assert!(folders > 0 && bytes > 0, "its copies are listed");
+        // Anything that writes the log records it, once.
+        assert_eq!(openskills(&env, "activate quick --dir s").code, Some(0));
+        assert_eq!(openskills(&env, "activate quick --dir s --again").code, Some(0));
+        let gone = events(&env, "skill.script_interrupted");
+        assert_eq!(gone.len(), 1, "{gone:?}");
+        assert_eq!(gone[0]["process"]["pid"], child.id());
+        assert_eq!(gone[0]["skillId"], "s/waits");
+        assert_eq!(gone[0]["script"], "scripts/wait.sh");
+        assert_eq!(gone[0]["mayHaveWritten"], has_written);
+        let started = events(&env, "skill.script_started");
+        assert_eq!(started[0]["executionId"], gone[0]["executionId"]);
+        // The next run removes what is left; the copies of the one that runs stay.
+        assert_eq!(openskills(&env, "run quick --dir s").code, Some(0));
+        assert_eq!(left(&env), (0, 0));
+        assert!(running(&other_word));
+        signal(&other, "-INT");
+        assert_eq!(other.wait().unwrap().code(), Some(130));
+        assert_eq!(events(&env, "skill.script_interrupted").len(), 1);
+        assert_eq!(openskills(&env, "log verify").code, Some(0));
+    }
+}
+
+#[test]
+fn cache_clear_removes_what_killed_runs_left_and_nothing_that_is_in_use() {
+    let env = machine();
+    let (mut killed, word) = start(&env, "");
+    let (mut other, other_word) = start(&env, "");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    until("the tree ends with its parent", || !running(&word));
+    let shown = openskills(&env, "cache").stdout;
+    assert!(shown.contains("runs") && shown.contains("2 folders"), "{shown}");
+    assert_eq!(openskills(&env, "cache clear runs").code, Some(0));
+    assert_eq!(left(&env), (0, 0));
+    let runs = env.path("../home/.cache/openskills/runs");
+    let folders = std::fs::read_dir(runs).unwrap().filter_map(Result::ok);
+    let folders = folders.filter(|entry| entry.file_type().unwrap().is_dir()).count();
+    assert!(running(&other_word) && folders == 2, "the other one keeps its copy and its workspace");
+    signal(&other, "-TERM");
+    other.wait().unwrap();
+}
+
+#[test]
+fn a_server_that_gets_a_signal_ends_its_scripts_and_records_it() {
+    let env = machine();
+    let word = word();
+    let mut client = Client::start_with(&env, &["mcp", "--dir", "s", "--workspace", "work"]);
+    let arguments =
+        json!({"name": "waits", "args": [word], "use_workspace": true, "timeout_seconds": 300});
+    client.request("tools/call", &json!({"name": "skills.run_script", "arguments": arguments}));
+    until("the script runs", || running(&format!("sleep\0{word}")));
+    signal(client.child(), "-TERM");
+    assert_eq!(client.child().wait().unwrap().code(), Some(143));
+    assert!(!running(&word) && !env.path("work/half").exists());
+    let executed = events(&env, "skill.script_executed");
+    assert_eq!(executed[0]["ended"], json!({"how": "interrupted", "signal": 15}));
+    assert!(executed[0]["sessionId"].as_str().unwrap().starts_with("mcp-"));
+}
+
+#[test]
+fn a_client_that_goes_and_a_server_that_is_killed_are_recorded() {
+    let env = machine();
+    let call = |client: &mut Client, word: &str| {
+        let arguments = json!({"name": "waits", "args": [word], "timeout_seconds": 300});
+        client.request("tools/call", &json!({"name": "skills.run_script", "arguments": arguments}));
+        until("the script runs", || running(&format!("sleep\0{word}")));
+    };
+    let (first, second) = (word(), word());
+    let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
+    call(&mut client, &first);
+    client.go();
+    assert!(!running(&first));
+    let executed = events(&env, "skill.script_executed");
+    assert_eq!(executed[0]["ended"], json!({"how": "cancelled"}), "{executed:?}");
+    let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
+    call(&mut client, &second);
+    client.child().kill().unwrap();
+    client.child().wait().unwrap();
+    until("the tree ends with its parent", || !running(&second));
+    assert_eq!(openskills(&env, "run quick --dir s").code, Some(0));
+    let gone = events(&env, "skill.script_interrupted");
+    assert_eq!(gone.len(), 1);
+    assert_eq!(gone[0]["mayHaveWritten"], false);
+    assert_eq!(left(&env), (0, 0));
+}
+
+#[test]
+fn every_end_follows_its_start() {
+    let env = machine();
+    env.write("s/quick/scripts/slow.sh", b"while :; do :; done\n");
+    env.write("s/quick/scripts/fails.sh", b"exit 3\n");
+    env.write("s/quick/scripts/deletes.sh", b"rm kept\n");
+    assert_eq!(openskills(&env, "approve quick --dir s --yes").code, Some(0));
+    let run = |words: &str| openskills(&env, &format!("run quick {words} --dir s")).code;
+    assert_eq!(run("quick.sh --workspace work"), Some(0));
+    assert_eq!(run("fails.sh"), Some(3));
+    assert_eq!(run("slow.sh --timeout 1s"), Some(124));
+    assert_eq!(run("deletes.sh --workspace work"), Some(125), "deletions were not approved");
+    let started = events(&env, "skill.script_started");
+    let executed = events(&env, "skill.script_executed");
+    let ids = |all: &[Value]| all.iter().map(|one| one["executionId"].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&started), ids(&executed));
+    let ends: Vec<&Value> = executed.iter().map(|one| &one["ended"]["how"]).collect();
+    assert_eq!(ends, ["exited", "exited", "timeout", "exited"]);
+    assert!(
+        started
+            .iter()
+            .zip(&executed)
+            .all(|(start, end)| start["seq"].as_u64() < end["seq"].as_u64())
+    );
+    let failed = events(&env, "skill.commit_failed");
+    assert_eq!(failed[0]["executionId"], executed[3]["executionId"]);
+    // One that cannot be started ends as well.
+    env.write("s/quick/wasm/broken.wasm", b"\0asm\x01\0\0\0junk");
+    assert_eq!(openskills(&env, "approve quick --dir s --yes").code, Some(0));
+    assert_eq!(run("broken.wasm"), Some(125));
+    let started = events(&env, "skill.script_started");
+    let failed = events(&env, "skill.script_failed");
+    assert_eq!((started.len(), failed.len()), (5, 1));
+    assert_eq!(failed[0]["executionId"], started[4]["executionId"]);
+    assert_eq!(failed[0]["mayHaveWritten"], false);
+    let stats: Value = serde_json::from_str(&openskills(&env, "log stats --json").stdout).unwrap();
+    let quick = &stats["stats"]["skills"]["s/quick"];
+    assert_eq!(
+        (quick["scriptRuns"].as_u64(), quick["scriptFailures"].as_u64()),
+        (Some(5), Some(3))
+    );
+    // A log that cannot be written stops the start: nothing runs that is not recorded.
+    let log = env.path("../home/.local/state/openskills/log");
+    let head = std::fs::read(log.join("head.json")).unwrap();
+    std::fs::write(log.join("head.json"), "{}").unwrap();
+    std::fs::remove_file(env.path("work/made")).unwrap();
+    assert_ne!(run("quick.sh --workspace work"), Some(0));
+    assert!(!env.path("work/made").exists());
+    std::fs::write(log.join("head.json"), head).unwrap();
+    assert_eq!(openskills(&env, "log verify").code, Some(0));
+}
+
+#[test]
+fn a_module_in_this_process_ends_with_a_signal_too() {
+    let env = TestEnv::with(
+        "//- /s/spin/SKILL.md\n---\nname: spin\ndescription: d\nallowed-tools: Read\n---\nBody.\n",
+    );
+    let module =
+        r#"(module (memory (export "memory") 1) (func (export "_start") (loop $l (br $l))))"#;
+    env.write("s/spin/wasm/skill.wasm", &wat::parse_str(module).unwrap());
+    assert_eq!(openskills(&env, "approve spin --dir s --yes").code, Some(0));
+    let words = "run spin --dir s --wasm-stage never --timeout 5m";
+    let mut child = env
+        .command(env!("CARGO_BIN_EXE_openskills"), &words.split_whitespace().collect::<Vec<_>>())
+        .spawn()
+        .unwrap();
+    until("it is recorded", || events(&env, "skill.script_started").len() == 1);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let executed = events(&env, "skill.script_executed");
+    assert_eq!(executed[0]["ended"], json!({"how": "interrupted", "signal": 2}));
+}
