@@ -165,13 +165,13 @@ impl CheckpointPlace {
         path.starts_with(folder.as_path()) || real(parent).starts_with(real(folder.as_path()))
     }
 
-    fn write(&self, checkpoint: &Checkpoint, is_urgent: bool) -> Result<(), String> {
+    fn write(&self, checkpoint: &Checkpoint, options: &CheckpointOptions) -> Result<(), String> {
         match self {
             Self::File(path) => append(path, &checkpoint.line()).map_err(|error| error.to_string()),
             Self::Syslog { socket, facility } => syslog(socket, *facility, &checkpoint.line()),
             Self::Otlp { endpoint, token_env } => {
                 let sender = SENDER.get().ok_or("this program cannot send to a collector")?;
-                let token_env = token_env.as_deref();
+                let (token_env, is_urgent) = (token_env.as_deref(), options.required);
                 sender(&CheckpointDelivery { endpoint, token_env, checkpoint, is_urgent })
             }
         }
@@ -185,7 +185,7 @@ pub(super) fn write_to(
 ) -> Result<(), (String, String)> {
     let mut failed = None;
     for place in &options.places {
-        if let Err(reason) = place.write(checkpoint, options.required) {
+        if let Err(reason) = place.write(checkpoint, options) {
             let told =
                 format!("cannot write a checkpoint of the log to {}: {reason}", place.shown());
             *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);

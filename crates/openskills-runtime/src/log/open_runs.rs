@@ -10,8 +10,8 @@ use std::io::{self, Read, Seek, Write};
 use serde::{Deserialize, Serialize};
 use skill_fs::{AbsPath, make_private_folder};
 
-use super::LogError;
 use super::head::private;
+use super::{LogError, Sync};
 use crate::event::{ScriptInterruption, ScriptStart, Writing};
 use crate::process::ProcessIdentity;
 
@@ -52,6 +52,7 @@ impl OpenRun {
         folder: &AbsPath,
         start: &ScriptStart,
         now: &str,
+        sync: Sync,
     ) -> Result<Self, LogError> {
         let folder = folder.join(FOLDER);
         make_private_folder(&folder).map_err(|error| LogError::Io {
@@ -76,6 +77,11 @@ impl OpenRun {
         };
         let mut run = Self { path, file, marker };
         run.write()?;
+        if sync == Sync::Always {
+            let synced =
+                run.file.sync_data().and_then(|()| File::open(folder.as_path())?.sync_all());
+            synced.map_err(|source| LogError::Io { path: folder.to_string(), source })?;
+        }
         Ok(run)
     }
 

@@ -104,7 +104,7 @@ impl Log {
             let _held = lock(&self.folder)?;
             self.append_locked(events, now)?
         };
-        self.deliver(checkpoint, now)
+        self.deliver(&checkpoint, now)
     }
 
     /// Appends the start of an execution, and marks it as open until something ends it.
@@ -116,7 +116,7 @@ impl Log {
         let (run, checkpoint) = {
             let _held = lock(&self.folder)?;
             // The marker comes first: a kill in between leaves one that is found, not an execution that nobody ends.
-            let run = OpenRun::begin(&self.folder, &start, &rfc3339(now))?;
+            let run = OpenRun::begin(&self.folder, &start, &rfc3339(now), self.sync)?;
             match self.append_locked(&[Event::ScriptStarted(Box::new(start.clone()))], now) {
                 Ok(checkpoint) => (run, checkpoint),
                 Err(error) => {
@@ -125,7 +125,7 @@ impl Log {
                 }
             }
         };
-        if let Err(error) = self.deliver(checkpoint, now) {
+        if let Err(error) = self.deliver(&checkpoint, now) {
             // It is in the log, so its end has to be as well. Nothing was started.
             let failure = ScriptFailure {
                 execution_id: start.execution_id,
@@ -175,9 +175,9 @@ impl Log {
     }
 
     /// Writes a checkpoint to its second place. The log is written either way.
-    fn deliver(&self, checkpoint: Checkpoint, now: Timestamp) -> Result<u64, LogError> {
+    fn deliver(&self, checkpoint: &Checkpoint, now: Timestamp) -> Result<u64, LogError> {
         let events = checkpoint.events;
-        let Err((place, reason)) = write_to(&self.checkpoints, &checkpoint) else {
+        let Err((place, reason)) = write_to(&self.checkpoints, checkpoint) else {
             return Ok(events);
         };
         if !self.has_told.swap(true, Ordering::Relaxed) {

@@ -54,7 +54,7 @@ impl OpenSkillRuntime {
                 let failure = run.failure(&self.session.id, &error);
                 // What went wrong is told either way. A marker that stays open is recorded by the next process.
                 if self.record(&Event::ScriptFailed(Box::new(failure))).is_ok() {
-                    open.map(OpenRun::close);
+                    close(open);
                 }
                 Err(error)
             }
@@ -104,7 +104,7 @@ impl OpenSkillRuntime {
         }
         let is_good = done.ended == Ended::Exited(0) && done.interrupted.is_none();
         let fate = match &layer {
-            None if permit.may_write_directly() => Writing::Direct,
+            None if run.writes_directly() => Writing::Direct,
             Some(_) if options.dry_run => Writing::DryRun,
             // An empty workspace of its own is gone afterwards: nothing of it stays.
             Some(_) if is_good && options.workspace.is_some() => Writing::Commit,
@@ -132,12 +132,19 @@ impl OpenSkillRuntime {
             // What went wrong is told either way.
             let failure = run.commit_failure(&self.session.id, &error);
             if self.record(&Event::CommitFailed(failure)).is_ok() {
-                open.map(OpenRun::close);
+                close(open);
             }
             return Err(error);
         }
-        open.map(OpenRun::close);
+        close(open);
         Ok(done)
+    }
+}
+
+/// Takes the marker of a run away: how it ended is in the log.
+fn close(open: Option<OpenRun>) {
+    if let Some(open) = open {
+        open.close();
     }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
@@ -20,7 +21,7 @@ use crate::event::{
     ScriptStart, Writing,
 };
 use crate::exec::{Execution, ExecutionOptions};
-use crate::log::{Redactor, is_secret_name, redact};
+use crate::log::{REDACTED, Redactor, is_secret_name, redact};
 use crate::permit::Permit;
 use crate::process::ProcessIdentity;
 
@@ -36,10 +37,10 @@ pub(super) struct Run<'a> {
     pub(super) permit: &'a Permit,
     pub(super) options: &'a ExecutionOptions,
     pub(super) prepared: &'a Prepared,
-    /// Values of granted variables that are secrets by their name or form.
+    /// Secrets that it was given: variables, arguments and fields of its input that are so by their name or form.
     pub(super) secrets: Redactor,
-    /// Values of all granted variables: the log needs none of them.
-    granted_values: Redactor,
+    /// The same and the values of all granted variables: the log needs none of them.
+    given_values: Redactor,
     started: SystemTime,
 }
 
@@ -68,21 +69,34 @@ impl<'a> Run<'a> {
             .collect();
         let is_secret =
             |(name, value): &&(&str, &str)| is_secret_name(name) || redact(value) != *value;
+        let mut secrets: Vec<String> =
+            given.iter().filter(is_secret).map(|(_, value)| (*value).to_owned()).collect();
+        secrets.extend(secret_arguments(&options.args));
+        options.input.iter().for_each(|input| secret_fields(input, &mut secrets));
+        let values = given.iter().map(|(_, value)| *value);
+        let all = Redactor::new(values.chain(secrets.iter().map(String::as_str)));
         Ok(Self {
             id: random.iter().map(|byte| format!("{byte:02x}")).collect(),
             permit,
             options,
             prepared,
-            secrets: Redactor::new(given.iter().filter(is_secret).map(|(_, value)| *value)),
-            granted_values: Redactor::new(given.iter().map(|(_, value)| *value)),
+            secrets: Redactor::new(secrets.iter().map(String::as_str)),
+            given_values: all,
             started: SystemTime::now(),
         })
+    }
+
+    /// Returns true if it writes files of the workspace while it runs.
+    pub(super) fn writes_directly(&self) -> bool {
+        match self.prepared.spec.workspace.as_ref().map(|workspace| workspace.writes) {
+            Some(Writes::Direct) => true,
+            Some(Writes::Layer | Writes::Never) | None => false,
+        }
     }
 
     /// Returns the event before the program starts.
     pub(super) fn start(&self, session: &str) -> ScriptStart {
         let subject = &self.permit.plan().subject;
-        let is_direct = self.permit.may_write_directly() && !self.options.dry_run;
         ScriptStart {
             execution_id: self.id.clone(),
             skill_id: subject.skill_id.clone(),
@@ -96,7 +110,7 @@ impl<'a> Run<'a> {
             bundle_sha256: subject.bundle.to_string(),
             granted: self.granted(),
             allow_degraded: self.allow_degraded(),
-            writes: if is_direct { Writing::Direct } else { Writing::Dropped },
+            writes: if self.writes_directly() { Writing::Direct } else { Writing::Dropped },
             process: ProcessIdentity::own(),
         }
     }
@@ -111,7 +125,7 @@ impl<'a> Run<'a> {
             script: self.clean(&self.prepared.script),
             code: error.code().to_owned(),
             reason: self.cut(&error.to_string()),
-            may_have_written: self.permit.may_write_directly(),
+            may_have_written: self.writes_directly(),
         }
     }
 
@@ -200,12 +214,12 @@ impl<'a> Run<'a> {
     }
 
     fn clean(&self, text: &str) -> String {
-        self.granted_values.redact(text).into_owned()
+        self.given_values.redact(text).into_owned()
     }
 
     /// Takes secrets out, and only then cuts: half a secret is not known for one.
     fn cut(&self, text: &str) -> String {
-        let clean = self.granted_values.redact(text);
+        let clean = self.given_values.redact(text);
         clean[..clean.floor_char_boundary(LOGGED)].to_owned()
     }
 
@@ -218,7 +232,7 @@ impl<'a> Run<'a> {
             left = left.saturating_sub(text.len());
             is_left
         };
-        self.granted_values.redact_arguments(&all).into_iter().take_while(fits).collect()
+        self.given_values.redact_arguments(&all).into_iter().take_while(fits).collect()
     }
 
     fn input_hash(&self) -> String {
@@ -250,7 +264,7 @@ impl<'a> Run<'a> {
         match &powers.network {
             Reach::Everything => granted.push("network: any host".to_owned()),
             Reach::Only(hosts) => {
-                granted.extend(hosts.iter().map(|host| format!("network: {host}")))
+                granted.extend(hosts.iter().map(|host| format!("network: {host}")));
             }
         }
         if let Reach::Only(names) = &powers.env {
@@ -278,6 +292,34 @@ impl<'a> Run<'a> {
         });
         let all = calls.into_iter().chain(more).chain(hosts).chain(writes);
         first(all.map(|text| self.clean(&text)))
+    }
+}
+
+/// Returns the arguments that an option says are secrets: `--password x`, `--token=x`.
+fn secret_arguments(arguments: &[OsString]) -> Vec<String> {
+    let given: Vec<String> =
+        arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let clean = Redactor::default().redact_arguments(&given);
+    let secret = |(given, clean): (&String, &String)| {
+        let before = clean.strip_suffix(REDACTED)?;
+        Some(given.strip_prefix(before)?.to_owned())
+    };
+    given.iter().zip(&clean).filter_map(secret).collect()
+}
+
+/// Finds texts of an input whose names say that they are secrets.
+fn secret_fields(input: &Value, found: &mut Vec<String>) {
+    match input {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if is_secret_name(name) => found.push(text.clone()),
+                    other => secret_fields(other, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| secret_fields(item, found)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

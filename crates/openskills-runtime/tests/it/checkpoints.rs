@@ -79,11 +79,14 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn every_field_of_the_head_is_sealed() {
     let world = world();
+    append(&world, 0..2);
+    archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap();
     append(&world, 0..20);
     assert_eq!(problems(&world, false), [] as [&str; 0]);
     let path = world.path("log/head.json");
     let whole: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     assert!(whole["first"].as_u64().unwrap() > 1, "there are several files");
+    assert!(whole["previous"].is_string(), "and one was archived");
     let shown = || {
         let entries = source(&world).entries(1);
         entries.and_then(|all| all.collect::<Result<Vec<_>, _>>()).map_or(0, |all| all.len())

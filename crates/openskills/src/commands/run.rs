@@ -286,8 +286,8 @@ fn held_back(done: &Execution) -> Option<String> {
     Some(format!("a dry run reaches no host{why}; a real run may do more than this shows"))
 }
 
-/// Tells people what else there is to know.
-fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
+/// Says how it ended, where that was not by itself.
+fn ends(args: &RunArgs, done: &Execution) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(signal) = done.interrupted {
         let left = if args.grants.direct_writes {
@@ -317,6 +317,12 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         }
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
     }
+    notes
+}
+
+/// Tells people what else there is to know.
+fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
+    let mut notes = ends(args, done);
     for (what, kept, written) in [
         ("output", done.stdout.len(), done.written[0]),
         ("standard error", done.stderr.len(), done.written[1]),

@@ -116,6 +116,25 @@ fn a_signal_ends_the_tree_applies_nothing_and_is_recorded() {
     }
 }
 
+/// `nohup` and `&` of a shell start programs so.
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let env = machine();
+    let word = word();
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let line = format!(
+        "trap '' HUP INT; exec {program} run waits --dir s --workspace work --timeout 5m -- {word}"
+    );
+    let mut child = env.command("bash", &["-c", &line]).spawn().unwrap();
+    until("the script runs", || running(&format!("sleep\0{word}")));
+    for name in ["-HUP", "-INT", "-TERM"] {
+        signal(&child, name);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let executed = events(&env, "skill.script_executed");
+    assert_eq!(executed[0]["ended"], json!({"how": "interrupted", "signal": 15}));
+}
+
 #[test]
 fn after_direct_writes_the_record_says_that_files_may_have_been_written() {
     let env = machine();

@@ -20,7 +20,7 @@ Body.
 import base64, json, os, sys, urllib.parse
 value = os.environ['DEPLOY_TOKEN']
 place = os.environ.get('PLACE', '')
-print('as it is', value, place)
+print('as it is', value, place, *sys.argv[1:])
 print(json.dumps({'x': value}), urllib.parse.quote(value, safe=''), base64.b64encode(b'user:' + value.encode()).decode())
 sys.stderr.write('x' * 4090 + value)
 try: open('file-' + place, 'w').write('x')
