@@ -125,6 +125,8 @@ pub fn clone(
     let mut git = network(plain_git(target), local);
     // Nothing is checked out: no hook, filter or attribute ever sees a file of a stranger.
     git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
+    // A template of the user's could bring settings that git is not run with.
+    git.arg("--template=");
     // Whatever the user calls remotes.
     git.args(["--origin", "origin"]);
     git.args(["--", &from(&here, url)]).arg(target.as_path());

@@ -22,11 +22,13 @@ const MAX_CONFIG: u64 = 4 << 20;
 const MAX_POINTER: u64 = 64 << 10;
 
 /// Sections of which every setting is known to start nothing when git fetches, lists references or reads an object.
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 22] = [
     "advice",
     "author",
     "branch",
+    "checkout",
     "color",
+    "column",
     "committer",
     "feature",
     "gui",
@@ -37,11 +39,17 @@ const SECTIONS: [&str; 15] = [
     "pull",
     "push",
     "rebase",
+    "rerere",
+    "stash",
+    "status",
+    "tag",
     "user",
+    "worktree",
 ];
 
-/// Settings that are known to start nothing, of other sections.
-const KEYS: [&str; 62] = [
+/// Settings of other sections that are known to start nothing. `core.fsmonitor` and `core.hooksPath` do, but every git
+/// that csk starts is told others.
+const KEYS: [&str; 68] = [
     "commit.gpgsign",
     "commit.verbose",
     "core.abbrev",
@@ -53,7 +61,9 @@ const KEYS: [&str; 62] = [
     "core.compression",
     "core.eol",
     "core.filemode",
+    "core.fsmonitor",
     "core.hidedotfiles",
+    "core.hookspath",
     "core.ignorecase",
     "core.logallrefupdates",
     "core.longpaths",
@@ -75,6 +85,8 @@ const KEYS: [&str; 62] = [
     "core.trustctime",
     "core.untrackedcache",
     "core.worktree",
+    "diff.algorithm",
+    "diff.renames",
     "extensions.objectformat",
     "extensions.worktreeconfig",
     "fetch.fsckobjects",
@@ -86,6 +98,8 @@ const KEYS: [&str; 62] = [
     "gc.autodetach",
     "maintenance.auto",
     "maintenance.strategy",
+    "merge.conflictstyle",
+    "merge.ff",
     "receive.denycurrentbranch",
     "receive.denydeletes",
     "receive.denynonfastforwards",
@@ -383,19 +397,16 @@ mod tests {
     #[test]
     fn what_could_start_a_program_is_refused() {
         for text in [
-            "[core]\n\tfsmonitor = x",
             "[core]\n\tsshCommand = x",
-            "[CORE]\n\tFSMonitor = x",
             "[core]\n\tgitProxy = x",
             "[core]\n\taskPass = x",
-            "[core]\n\thooksPath = x",
             "[core]\n\talternateRefsCommand = x",
             "[core]\n\tpager = x",
-            "[core] fsmonitor = x",
-            "[core]fsmonitor = x",
-            "[core]\n\tbare = true \\\n\tfsmonitor = x",
-            "[user]\n\tname = \"a\n[core]\nfsmonitor = x\"",
-            "[user]\rfsmonitor = x",
+            "[core] sshCommand = x",
+            "[core]sshCommand = x",
+            "[core]\n\tbare = true \\\n\tsshCommand = x",
+            "[user]\n\tname = \"a\n[core]\nsshCommand = x\"",
+            "[user]\rsshCommand = x",
             "[credential]\n\thelper = x",
             "[credential \"https://x.test\"]\n\thelper = x",
             "[remote \"origin\"]\n\tuploadpack = x",
@@ -417,8 +428,8 @@ mod tests {
             "[http]\n\tproxy = x",
             "[trace2]\n\teventTarget = x",
             "[unknown]\n\tkey = x",
-            "fsmonitor = x",
-            "\u{feff}[core]\n\tfsmonitor = x",
+            "sshCommand = x",
+            "\u{feff}[core]\n\tsshCommand = x",
         ] {
             assert_ne!(told(text), "fine", "{text}");
         }

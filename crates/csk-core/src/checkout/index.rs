@@ -34,8 +34,14 @@ pub(super) fn tracked(tree: &WorkTree, folder: &str) -> Result<Option<String>, G
     let inside = tree.inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     let around = if inside.is_empty() { String::new() } else { format!("{inside}/") };
     let below = folded_path(&format!("{around}{folder}")) + "/";
+    let top = below.split('/').next().unwrap_or_default().to_owned();
     // However a file system writes them: on some, `.Agents/Bin` is the folder as well.
     let brings = |name: &[u8]| {
+        // Most names are plainly others, and there may be a million of them.
+        let start = &name[..top.len().min(name.len())];
+        if name.is_ascii() && !start.eq_ignore_ascii_case(top.as_bytes()) {
+            return false;
+        }
         let name = folded_path(name.to_str_lossy().trim_end_matches('/')) + "/";
         name.starts_with(&below) || below.starts_with(&name)
     };

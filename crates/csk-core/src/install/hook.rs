@@ -64,6 +64,12 @@ pub(super) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError>
     let lines = consumers.0.iter().filter(|root| can_be_on_path(root) && **root != global);
     let text: String = lines.map(|root| format!("{} {root}\n", key_of(root))).collect();
     write_file(&folder.join("projects"), text.as_bytes())?;
+    // Older versions kept times there.
+    for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
+        if entry.file_name() != "projects" {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
     let keys: BTreeSet<String> = consumers.0.iter().map(key_of).collect();
     let commands = home.join(COMMANDS);
     for entry in fs::read_dir(commands.as_path()).into_iter().flatten().flatten() {

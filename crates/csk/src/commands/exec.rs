@@ -7,7 +7,7 @@ use std::io;
 use std::process::Command;
 
 use csk_core::CommandOrder;
-use csk_core::install::{Consumers, commands_folder, global_commands, own_entries};
+use csk_core::install::{BIN, Consumers, commands_folder, global_commands, own_entries};
 use csk_core::project::find_root;
 
 use crate::context::Context;
@@ -75,7 +75,10 @@ pub(crate) fn exec(context: &mut Context, args: &ExecArgs) -> Result<u8, Failure
     let ours = [commands_folder(&context.home, &root), global_commands(&context.home)];
     let ours = ours.iter().map(|folder| folder.as_path().to_owned());
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = own_entries(&context.home, &path).into_iter();
+    let bin = root.join(BIN);
+    // What is in a checkout is not the user's own, whoever put it there.
+    let own =
+        own_entries(&context.home, &path).into_iter().filter(|folder| folder != bin.as_path());
     let folders: Vec<_> = match context.command_order() {
         CommandOrder::Last => own.chain(ours).collect(),
         CommandOrder::First => ours.chain(own).collect(),

@@ -47,7 +47,7 @@ const ATTACKS: [(&str, &str); 6] = [
     (
         "a folder that is a repository to git",
         "rm -rf .git; mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; \
-         printf '[core]\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = \"%s\"\\n' \"$PWD\" \"$RUN\" > config",
+         printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = %s\\n\\tfsmonitor = \"%s\"\\n' \"$PWD\" \"$RUN\" > config",
     ),
     (
         "the .git of an archive",
@@ -143,8 +143,10 @@ fn a_setting_of_a_skills_repository_starts_nothing() {
     world.env.run_args("git", &["-C", "skills/pdf", "fetch", "origin"]);
     assert!(canary.exists());
     fs::remove_file(&canary).unwrap();
-    // Hooks are not run, and the rest goes on.
-    fs::write(&config, &settings).unwrap();
+    // Hooks and monitors are not run, and the rest goes on.
+    let touch = format!("touch {}", canary.display());
+    let more = format!("[core]\n\tfsmonitor = \"{touch}\"\n\thooksPath = .git/hooks\n");
+    fs::write(&config, format!("{settings}{more}")).unwrap();
     let hook = "skills/pdf/.git/hooks/reference-transaction";
     world.program(hook, &format!("#!/bin/sh\ntouch {}\n", canary.display()));
     upstream.commit("//- /references/new.md\nnew\n");

@@ -164,6 +164,59 @@ fn an_edit_during_an_install_is_kept() {
     assert!(world.installed("pdf/references/new.md").exists());
 }
 
+/// Packages refuse a repository in a skill, and installs do as well.
+#[test]
+fn a_skill_with_a_repository_in_it_is_refused() {
+    for (what, files, told) in [
+        (
+            "bare",
+            "//- /references/r/HEAD\nref: refs/heads/x\n//- /references/r/objects/x\n//- /references/r/refs/x\n//- /references/r/config\n",
+            "`references/r` is not allowed in a skill",
+        ),
+        (
+            "folded",
+            "//- /assets/r/head\n//- /assets/r/Objects/x\n//- /assets/r/Refs/x\n",
+            "`assets/r` is not allowed in a skill",
+        ),
+        (
+            "runtime",
+            "//- /tools/r/HEAD\n//- /tools/r/objects/x\n//- /tools/r/refs/x\n//- /tools/run\n#!/bin/sh\n//- /csk-skill.json\n{\"schema_version\": 2, \"runtime_roots\": [\"tools\"], \"commands\": {\"run-it\": {\"type\": \"script\", \"unix_path\": \"tools/run\"}}}\n",
+            "`tools/r` is not allowed in a skill",
+        ),
+        ("short", "//- /references/git~1/config\n[core]\n", "references/git~1"),
+        (
+            "invisible",
+            "//- /references/.g\u{200c}it/config\n[core]\n",
+            "a skill cannot contain a git repository",
+        ),
+        ("case", "//- /references/.GIT/config\n[core]\n", "references/.GIT"),
+    ] {
+        let world = World::bare();
+        world.repo("pdf", SKILL);
+        testkit::write_tree(&world.env.path("skills/pdf"), files);
+        // Git itself takes no such names, but a tree may hold them.
+        let script = "cd skills/pdf && git config core.protectNTFS false && git config core.protectHFS false && git add -A . 2>&1 && \
+            git -c user.name=t -c user.email=t@t commit -qm x && git tag v1 || echo skipped";
+        let run = world.env.run_args("sh", &["-c", script]);
+        if run.stdout.contains("skipped") || world.git("skills/pdf", "show --stat").is_empty() {
+            let mut tree =
+                String::from("cd skills/pdf && blob=$(echo x | git hash-object -w --stdin) && ");
+            tree += "inner=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree) && ";
+            tree += "middle=$(printf '040000 tree %s\\t.GIT\\n' $inner | git mktree) && ";
+            tree += "top=$( (git ls-tree HEAD | grep -v references; printf '040000 tree %s\\treferences\\n' $middle) | git mktree) && ";
+            tree += "git tag v1 $(git -c user.name=t -c user.email=t@t commit-tree -m x $top)";
+            assert_eq!(what, "case", "{}", run.stdout);
+            let run = world.env.run_args("sh", &["-c", &tree]);
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+        }
+        world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+        let run = world.csk("install app");
+        assert_eq!(run.code, Some(1), "{what}: {}", run.stdout);
+        assert!(run.stderr.contains(told), "{what}: {}", run.stderr);
+        assert!(!world.installed("pdf").exists(), "{what}");
+    }
+}
+
 #[test]
 fn edits_are_kept_or_nothing_is_replaced() {
     let world = World::new();

@@ -6,6 +6,7 @@ mod capabilities;
 mod codes;
 mod corpus;
 mod diagnostics;
+mod file_names;
 mod properties;
 mod schema;
 mod typed;
