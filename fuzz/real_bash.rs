@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use openskills_runtime::policy::{Decision, Surroundings, ToolCall, ToolLists, decide};
+use openskills_runtime::policy::{Decision, Launchers, Surroundings, ToolCall, ToolLists, decide};
 use serde_json::json;
 use skill::AllowedTools;
 use skill::capabilities::ToolLimits;
@@ -53,7 +53,9 @@ impl RealBash {
         let around = Surroundings::new(&self.work, &self.work, None, |_| None);
         let input = json!({ "command": line });
         let call = ToolCall::from_json("Bash", &input, &around, |_| None, |_| None);
-        if decide(&call, &limits, ToolLists::Allowlist, &around).decision == Decision::Deny {
+        let (lists, launchers) = (ToolLists::Allowlist, Launchers::Ask);
+        let verdict = decide(&call, &limits, lists, launchers, &around);
+        if verdict.decision == Decision::Deny {
             return false;
         }
         let _ = fs::remove_file(&self.log);

@@ -361,7 +361,7 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
 }
 
 /// Finds the approval for exactly this content that holds.
-fn approval<'a>(
+pub(crate) fn approval<'a>(
     subject: &Subject,
     policy: &OrgPolicy,
     approvals: &'a Approvals,

@@ -5,7 +5,10 @@
 
 mod bash;
 mod call;
+mod deny;
+mod own;
 mod path;
+mod pattern;
 mod programs;
 mod rule;
 mod url;
@@ -14,7 +17,6 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use shell::{Certainty, Line};
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
@@ -44,11 +46,24 @@ pub struct Verdict {
     #[serde(skip)]
     #[schemars(skip)]
     pub is_unlisted: bool,
+    /// Whether an approval that showed `exec: any` would answer it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_launcher: bool,
+}
+
+/// Whether the user has approved that a skill's tools run arbitrary code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launchers {
+    /// Not that anybody knows: rules that mean arbitrary code ask.
+    Ask,
+    /// The approval of exactly this skill showed `exec: any`.
+    Approved,
 }
 
 impl Verdict {
     pub(crate) fn new(decision: Decision, because: impl Into<String>) -> Self {
-        Self { decision, because: because.into(), is_unlisted: false }
+        Self { decision, because: because.into(), is_unlisted: false, is_launcher: false }
     }
 
     /// Returns the stricter of two; of equally strict ones the first.
@@ -88,6 +103,7 @@ pub fn decide(
     call: &ToolCall,
     limits: &ToolLimits,
     lists: ToolLists,
+    launchers: Launchers,
     around: &Surroundings,
 ) -> Verdict {
     let denied = limits.deny.iter().filter_map(|rule| {
@@ -104,7 +120,7 @@ pub fn decide(
     });
     let allowed = limits.allow.iter().map(|list| {
         let rules: Vec<&ToolRule> = list.iter().collect();
-        let verdict = rule::allows(&rules, call, around);
+        let verdict = rule::allows(&rules, call, around, launchers);
         match (lists, verdict.decision) {
             (ToolLists::Preapprove, Decision::Deny) => {
                 Verdict { is_unlisted: true, ..Verdict::new(Decision::Ask, verdict.because) }
@@ -112,31 +128,9 @@ pub fn decide(
             _ => verdict,
         }
     });
-    let own = own_rule(call);
+    let own = own::asks(call, around);
     let none = Verdict::new(Decision::Allow, "no rule restricts it");
     strictest(denied.chain(allowed).chain(own)).unwrap_or(none)
-}
-
-/// Approvals are the user's: a model that calls the program that gives them has to ask, whatever a skill allows.
-fn own_rule(call: &ToolCall) -> Option<Verdict> {
-    const GIVING: [&str; 5] = ["approve", "--approve-once", "trust", "enable", "archive"];
-    let ToolInput::Command { text, line, .. } = &call.input else { return None };
-    if !text.contains("openskills") {
-        return None;
-    }
-    // Where it is not plain what is called, it may be that.
-    let is_plain = |line: &Line| {
-        line.commands.iter().flat_map(|command| &command.words).all(|word| {
-            let name = word.text.rsplit('/').next().unwrap_or_default();
-            word.certainty == Certainty::Exact
-                && !programs::is_shell(name)
-                && !programs::is_launcher(name)
-        })
-    };
-    let is_sure = line.as_ref().is_ok_and(is_plain);
-    let gives = GIVING.iter().any(|word| text.contains(word));
-    (gives || !is_sure)
-        .then(|| Verdict::new(Decision::Ask, "only the user approves, trusts and switches on"))
 }
 
 /// `*` stands for any characters, blanks too.

@@ -10,6 +10,7 @@
 //! assert!(shell::read("git $(curl evil)").is_err());
 //! ```
 
+mod braces;
 mod lex;
 mod line;
 pub mod sketch;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::lex::spans;
-use crate::word::word;
+use crate::word::{word, words};
 use crate::{Assignment, Certainty, Command, Line, Redirect, Refusal, Word};
 
 /// The longest line that is read.
@@ -142,7 +142,7 @@ impl<'a> Reading<'a> {
                     places.push(child.byte_range());
                 }
                 _ => {
-                    command.words.push(word(child, self.text)?);
+                    command.words.extend(words(child, self.text)?);
                     places.push(child.byte_range());
                 }
             }

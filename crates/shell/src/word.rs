@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use crate::Refusal;
+use crate::braces::expand;
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,23 +28,33 @@ pub enum Certainty {
 /// What begins a pattern of file names.
 const PATTERN: [char; 3] = ['*', '?', '['];
 
-/// Reads a word out of the tree.
-pub(crate) fn word(node: Node<'_>, source: &str) -> Result<Word, Refusal> {
-    let mut word = Word { text: String::new(), certainty: Certainty::Exact };
-    piece(node, source, &mut word)?;
-    if may_be_several(&source[node.byte_range()]) {
-        word.certainty = Certainty::Unknown;
+/// Reads a word out of the tree, where braces may make several of it.
+pub(crate) fn words(node: Node<'_>, source: &str) -> Result<Vec<Word>, Refusal> {
+    let new = || Word { text: String::new(), certainty: Certainty::Exact };
+    match expand(&source[node.byte_range()])? {
+        // What stands beside braces is plain text, or it was refused. A word that braces leave empty is none to bash.
+        Some(all) => all
+            .iter()
+            .filter(|raw| !raw.is_empty())
+            .map(|raw| {
+                let mut word = new();
+                plain(raw, &mut word).map(|()| word)
+            })
+            .collect(),
+        None => {
+            let mut word = new();
+            piece(node, source, &mut word)?;
+            Ok(vec![word])
+        }
     }
-    Ok(word)
 }
 
-/// Braces make several words of one only with a comma or two dots between them: `{a,b}`, `{1..3}`, and not `stash@{0}`. Quotes are
-/// not looked at, so this is true for more than need be.
-fn may_be_several(text: &str) -> bool {
-    let Some(start) = text.find('{') else { return false };
-    let Some(end) = text.rfind('}') else { return false };
-    // `${NAME}` is an expansion, which is read as such.
-    start < end && (text[start..end].contains(',') || text[start..end].contains(".."))
+/// Reads a word out of the tree, where there has to be one.
+pub(crate) fn word(node: Node<'_>, source: &str) -> Result<Word, Refusal> {
+    match <[Word; 1]>::try_from(words(node, source)?) {
+        Ok([word]) => Ok(word),
+        Err(_) => Err(Refusal::new("braces make several words where one is expected")),
+    }
 }
 
 fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
@@ -62,6 +73,7 @@ fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
             Ok(())
         }
         "string" => quoted(node, source, word),
+        "ansi_c_string" => ansi(text, word),
         "simple_expansion" => {
             word.certainty = Certainty::Unknown;
             word.text.push_str(text);
@@ -77,6 +89,28 @@ fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
         "[" | "]" | "{" | "}" | "*" | "?" | "," => plain(text, word),
         kind => Err(Refusal::new(format!("`{text}` ({kind}) is more than a plain word"))),
     }
+}
+
+/// Reads `$'…'`: the escapes that people write, and no others.
+fn ansi(text: &str, word: &mut Word) -> Result<(), Refusal> {
+    let inner = text.strip_prefix("$'").and_then(|text| text.strip_suffix('\''));
+    let inner = inner.ok_or_else(|| Refusal::new("a quote is not closed"))?;
+    let mut characters = inner.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\'' => return Err(Refusal::new("a quote stands in `$'…'`")),
+            '\\' => match characters.next() {
+                Some('n') => word.text.push('\n'),
+                Some('t') => word.text.push('\t'),
+                Some(same @ ('\\' | '"')) => word.text.push(same),
+                _ => {
+                    return Err(Refusal::new(format!("`{text}` holds an escape that is not read")));
+                }
+            },
+            _ => word.text.push(character),
+        }
+    }
+    Ok(())
 }
 
 /// `${NAME}` and nothing else: other forms can set variables and run commands.

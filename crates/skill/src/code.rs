@@ -111,6 +111,7 @@ codes! {
     CompatibilityTooLong = "compatibility-too-long", Error, Warning, "`compatibility` is longer than 500 characters.";
     MetadataNested = "metadata-nested", Warning, silent, "`metadata` holds more than text.";
     ToolRuleMalformed = "tool-rule-malformed", Error, Warning, "A tool rule cannot be read, so it matches nothing.";
+    ToolRuleAnyCode = "tool-rule-any-code", Note, silent, "A tool rule lets the agent run any code.";
     ToolsEmpty = "tools-empty", Warning, Warning, "`allowed-tools` is empty: no tool is allowed.";
     InvocationConflict = "invocation-conflict", Warning, Warning, "Two fields disagree about who may invoke the skill; the stricter one holds.";
     SkillFormatUnknown = "skill-format-unknown", Error, Error, "`skill_format` names a format that this version does not know.";

@@ -35,6 +35,7 @@ mod marker;
 mod migrate;
 mod name;
 mod nearest;
+pub mod programs;
 mod references;
 mod rel_path;
 mod report;

@@ -48,6 +48,11 @@ impl<'a> Report<'a> {
         self.add_lazily(code, range, || (message.into(), Some(hint.into())));
     }
 
+    /// Returns true if a problem of this kind is reported at all.
+    pub(crate) fn hears(&self, code: Code) -> bool {
+        code.severity(self.strictness).is_some()
+    }
+
     /// Adds a problem whose message and hint are made only if they are going to be told.
     pub(crate) fn add_lazily(
         &mut self,

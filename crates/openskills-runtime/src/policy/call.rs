@@ -29,6 +29,8 @@ pub enum ToolInput {
         line: Result<Line, Refusal>,
         /// Words of it that name something in the working folder, and where that really is.
         found: BTreeMap<String, PathBuf>,
+        /// Texts in it that may be paths, and where those really lead or would.
+        real: BTreeMap<String, PathBuf>,
     },
     /// Files and folders: all that are named, wherever in the input.
     Files(Vec<FileArgument>),
@@ -130,10 +132,11 @@ impl ToolCall {
             "Bash" | "Terminal" => input.get("command").and_then(Value::as_str).map(|command| {
                 let line = shell::read(command);
                 let found = named(&line, around, found);
-                ToolInput::Command { text: command.to_owned(), line, found }
+                let real = leading(&line, around, &real);
+                ToolInput::Command { text: command.to_owned(), line, found, real }
             }),
             _ if READERS.contains(&tool) || WRITERS.contains(&tool) => {
-                files(tool, input, around, real).map(ToolInput::Files)
+                files(tool, input, around, &real).map(ToolInput::Files)
             }
             "WebFetch" | "Fetch" => {
                 let mut urls = Vec::new();
@@ -190,6 +193,52 @@ fn named(
         }
     }
     all
+}
+
+/// Finds where the texts of a line lead that may be paths.
+fn leading(
+    line: &Result<Line, Refusal>,
+    around: &Surroundings,
+    real: impl Fn(&Path) -> Option<PathBuf>,
+) -> BTreeMap<String, PathBuf> {
+    let commands = || line.iter().flat_map(|line| &line.commands);
+    let words = commands().flat_map(|command| command.words.iter().skip(1));
+    let targets = commands().flat_map(|command| &command.redirects).map(|file| &file.target);
+    let mut all = BTreeMap::new();
+    for word in words.chain(targets).take(MAX_FILES) {
+        for text in attached(&word.text) {
+            // Of a pattern the folder is known that it looks in.
+            let folder = before_pattern(text);
+            let folder = if folder.len() < text.len() && !folder.is_empty() {
+                format!("{folder}/")
+            } else {
+                folder.to_owned()
+            };
+            for path in [text, folder.as_str()] {
+                let is_path = !path.is_empty() && !path.contains('\0') && !all.contains_key(path);
+                let lead = || around.cwd.last().and_then(|cwd| real(&cwd.join(path)));
+                if is_path && let Some(lead) = lead() {
+                    all.insert(path.to_owned(), lead);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Returns the texts in a word that may be a path: all of it, and what is attached to an option, a name or an `@`.
+pub(super) fn attached(word: &str) -> impl Iterator<Item = &str> {
+    let dashed = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    // Any of the letters may be the option that takes it.
+    let after_option = dashed
+        .into_iter()
+        .flat_map(|rest| rest.char_indices().skip(1).take(8).map(move |(at, _)| &rest[at..]));
+    let parts = word.char_indices().filter(|(_, c)| matches!(c, '=' | ':' | '@' | '<'));
+    let parts = parts.take(8).map(|(at, _)| &word[at + 1..]);
+    std::iter::once(word)
+        .chain(after_option)
+        .chain(parts)
+        .filter(|text| !text.is_empty() && text.len() <= MAX_PATH)
 }
 
 /// Collects every path of an input; `None` if there is none, or one that nothing can be said about.

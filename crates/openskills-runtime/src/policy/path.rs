@@ -41,6 +41,10 @@ impl Files {
             }
             below = if rest.starts_with("../") { rest.to_owned() } else { format!("/{rest}") };
         }
+        match level(&below) {
+            Some(leveled) => below = leveled,
+            None => return Self::Unclear,
+        }
         // A leading `#` would make a comment of it, a `!` the opposite.
         if below.starts_with(['#', '!']) {
             below.insert(0, '\\');
@@ -110,11 +114,33 @@ fn place_of(pattern: &str) -> Option<PathBuf> {
     Some(plain)
 }
 
+/// Returns a pattern without `.` and `..` inside; `None` where it is not known what a `..` leaves.
+fn level(pattern: &str) -> Option<String> {
+    if !pattern.split('/').any(|part| matches!(part, "." | "..")) {
+        return Some(pattern.to_owned());
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in pattern.split('/') {
+        match part {
+            "." => {}
+            ".." => {
+                let left = parts.pop()?;
+                let is_plain = !left.is_empty() && !left.contains(['*', '?', '[']);
+                is_plain.then_some(())?;
+            }
+            other => parts.push(other),
+        }
+    }
+    // A pattern with a slash starts at its root, so it needs one still.
+    let leveled = parts.join("/");
+    Some(if leveled.contains('/') { leveled } else { format!("/{leveled}") })
+}
+
 /// A name that no rule is about in particular.
 const ANY_NAME: &str = "\u{1}any\u{1}";
 
 /// Returns a path without `.`, `..` and doubled slashes, by its text alone.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let mut all = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,209 +1,166 @@
-//! What is known about programs: which only start others, and which have a way to.
+//! What a command is: one that fits its description, one that runs code, or one that nobody knows.
 
-mod doubt;
-mod git;
+mod effects;
+mod remote;
 mod sed;
+mod shell_words;
+mod walk;
 
 use shell::{Certainty, Word};
+use skill::programs::{Commands, ProgramKind, Usage, find};
 
-pub(super) use doubt::{Doubt, doubt};
+pub(super) use effects::{Files, Locations, Written};
+pub(super) use shell_words::{is_shell, runs_others, takes_code, without_wrappers};
+pub(super) use walk::canonical_options;
 
-/// Wrappers that start the rest of the line and nothing else.
-const WRAPPERS: [&str; 5] = ["nice", "nohup", "stdbuf", "time", "timeout"];
-/// Words of the shell that run what they are given, or change what later words mean.
-const RUNNERS: [&str; 30] = [
-    ".",
-    "alias",
-    "bind",
-    "builtin",
-    "command",
-    "compgen",
-    "complete",
-    "coproc",
-    "declare",
-    "enable",
-    "eval",
-    "exec",
-    "export",
-    "fc",
-    "hash",
-    "history",
-    "jobs",
-    "let",
-    "local",
-    "mapfile",
-    "readarray",
-    "readonly",
-    "set",
-    "shopt",
-    "source",
-    "trap",
-    "typeset",
-    "ulimit",
-    "unalias",
-    "unset",
-];
-/// Words of the shell that evaluate a name in their arguments, `a[$(x)]` included.
-const EVALUATORS: [&str; 6] = ["[", "getopts", "printf", "read", "test", "wait"];
-/// Programs that start others, or act without a word; no pattern is about them.
-const ONLY_EXACT: [&str; 34] = [
-    "chroot",
-    "chrt",
-    "doas",
-    "ed",
-    "entr",
-    "env",
-    "flock",
-    "ionice",
-    "ltrace",
-    "nsenter",
-    "parallel",
-    "pkexec",
-    "rlwrap",
-    "runuser",
-    "script",
-    "setarch",
-    "setpriv",
-    "setsid",
-    "ssh-agent",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "taskset",
-    "torsocks",
-    "unbuffer",
-    "unshare",
-    "valgrind",
-    "watch",
-    "watchexec",
-    "xargs",
-    "xvfb-run",
-    "busybox",
-    "toybox",
-];
-/// More programs that run what they are given, beside the wrappers and those above.
-const LAUNCHERS: [&str; 16] = [
-    "awk", "docker", "fd", "find", "gawk", "kubectl", "lua", "make", "mawk", "node", "perl",
-    "podman", "python", "python3", "ruby", "ssh",
-];
-/// Programs that run what they are given as text.
-const SHELLS: [&str; 17] = [
-    "ash",
-    "bash",
-    "busybox",
-    "csh",
-    "dash",
-    "elvish",
-    "fish",
-    "ksh",
-    "mksh",
-    "nu",
-    "powershell",
-    "pwsh",
-    "rbash",
-    "sh",
-    "tcsh",
-    "yash",
-    "zsh",
-];
-/// What makes `find` run or remove things.
-const FIND: [&str; 9] =
-    ["-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
-
-/// Returns true for words of the shell that run what they are given.
-pub(super) fn runs_others(program: &str) -> bool {
-    RUNNERS.contains(&program)
+/// What a command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A described program, and the call fits its description.
+    Fits,
+    /// A described program that is called in a way that is not described; why.
+    Undescribed(String),
+    /// A described program that would write or send something that it should not without a question; what.
+    Reaches(String),
+    /// It runs code that it is given or finds; how.
+    Launcher(String),
+    /// It changes what the user trusts; how.
+    ChangesTrust(String),
+    /// Nothing is known about it.
+    Unknown,
 }
 
-/// Returns true for shells.
-pub(super) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
+/// Why a call does not fit a description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// A word that the description does not know.
+    Undescribed(String),
+    /// A file or an address that should be asked about.
+    Reaches(String),
 }
 
-/// Returns true for programs that start what their arguments name.
-pub(super) fn is_launcher(program: &str) -> bool {
-    WRAPPERS.contains(&program) || ONLY_EXACT.contains(&program) || LAUNCHERS.contains(&program)
+/// Returns what a command is, without its wrappers.
+pub(super) fn classify(words: &[Word], at: &Locations<'_>) -> Class {
+    let (program, arguments) = (words[0].text.as_str(), &words[1..]);
+    if program == "command" {
+        // It runs what follows, but for these.
+        let asks = matches!(arguments.first().map(|word| word.text.as_str()), Some("-v" | "-V"));
+        let is_known = arguments.iter().all(|word| word.certainty == Certainty::Exact);
+        let how = "runs the program that it is given".to_owned();
+        return if asks && is_known { Class::Fits } else { Class::Launcher(how) };
+    }
+    // csk and openskills count wherever they are, since what they change is the same.
+    let name = base_name(program);
+    let found = if is_own(name) { find(name) } else { find(program) };
+    let Some(found) = found else { return Class::Unknown };
+    if skill::programs::prints_version(program, &plain(arguments)) {
+        return Class::Fits;
+    }
+    let modern = old_letters(name, arguments);
+    let arguments = modern.as_deref().unwrap_or(arguments);
+    let class = of_kind(found.kind, arguments, &At { program: name, locations: at });
+    match class {
+        Class::Launcher(_) if is_own(name) && grants(arguments) => {
+            Class::ChangesTrust("grants what the user should grant".to_owned())
+        }
+        other => other,
+    }
 }
 
-/// Returns the argument in which bash itself would look for code, if there is one.
-pub(super) fn takes_code(words: &[Word]) -> Option<&str> {
-    let program = words.first()?.text.as_str();
-    if !EVALUATORS.contains(&program) {
+/// tar takes its first word for options, with a dash or without: `tar xzf a`. Without one, letters take their arguments in order, which is the same
+/// only if just the last of them takes one.
+fn old_letters(program: &str, arguments: &[Word]) -> Option<Vec<Word>> {
+    let (first, rest) = arguments.split_first()?;
+    let letters = first.text.as_str();
+    if !matches!(program, "tar" | "gtar") || letters.starts_with('-') {
         return None;
     }
-    let is_code = |word: &&Word| {
-        word.text.contains('[')
-            && (word.text.contains(['$', '`']) || word.certainty != Certainty::Exact)
+    let takes_one = |c: char| {
+        matches!(c, 'f' | 'C' | 'b' | 'X' | 'T' | 'V' | 'I' | 'K' | 'L' | 'N' | 'g' | 'H' | 'F')
     };
-    words[1..].iter().find(is_code).map(|word| word.text.as_str())
+    let inner = &letters[..letters.len() - letters.chars().next_back().map_or(0, char::len_utf8)];
+    // A letter that no description knows.
+    let text = if inner.contains(takes_one) { "-?".to_owned() } else { format!("-{letters}") };
+    let first = Word { text, certainty: first.certainty };
+    Some(std::iter::once(first).chain(rest.iter().cloned()).collect())
 }
 
-/// Returns true for a word that may become an option, or another one than it seems.
-fn may_be_option(word: &Word) -> bool {
-    match word.certainty {
-        Certainty::Exact => false,
-        Certainty::Begins => word.text.starts_with('-'),
-        Certainty::Unknown => true,
-    }
+/// Returns true for the names of our own programs.
+pub(super) fn is_own(name: &str) -> bool {
+    matches!(name, "csk" | "openskills")
 }
 
-/// Returns true for commands that only an exact rule may allow.
-pub(super) fn is_only_exact(words: &[Word]) -> bool {
-    let program = words[0].text.rsplit('/').next().unwrap_or_default();
-    let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.text.as_str()));
-    ONLY_EXACT.contains(&program)
-        || (program == "find" && (has(&FIND) || words.iter().any(may_be_option)))
-}
-
-/// Returns a command without what only wraps it. Options that are not known end the search: then nothing is taken away.
-pub(super) fn without_wrappers(words: &[Word]) -> &[Word] {
-    let mut rest = words;
-    while let [first, after @ ..] = rest {
-        if !WRAPPERS.contains(&first.text.as_str()) {
-            return rest;
-        }
-        let Some(inner) = unwrapped(&first.text, after) else { return rest };
-        rest = inner;
-    }
-    words
-}
-
-fn unwrapped<'a>(wrapper: &str, words: &'a [Word]) -> Option<&'a [Word]> {
-    let is_number = |text: &str| {
-        let digits = text.trim_end_matches(['s', 'm', 'h', 'd']);
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+/// Options by which a run grants itself something, however the rest is written.
+fn grants(arguments: &[Word]) -> bool {
+    let is_grant = |text: &str| {
+        let name = text.split('=').next().unwrap_or(text);
+        matches!(name, "--yes" | "-y" | "--net" | "--env" | "--read" | "--write" | "--deletions")
+            || ["--approve", "--allow", "--direct", "--no-sandbox"]
+                .iter()
+                .any(|start| name.starts_with(start))
     };
-    let mut rest = words;
-    let mut needs_time = wrapper == "timeout";
-    loop {
-        let (word, after) = rest.split_first()?;
-        if word.certainty != Certainty::Exact {
-            return None;
-        }
-        match (wrapper, word.text.as_str()) {
-            ("time", "-p") | ("timeout", "--foreground" | "--preserve-status" | "-v") => {
-                rest = after;
+    arguments.iter().any(|word| word.certainty != Certainty::Exact || is_grant(&word.text))
+}
+
+/// The texts of words, or nothing where one of them is not known.
+fn plain(words: &[Word]) -> Vec<&str> {
+    let is_known = words.iter().all(|word| word.certainty == Certainty::Exact);
+    if is_known { words.iter().map(|word| word.text.as_str()).collect() } else { Vec::new() }
+}
+
+/// What is judged.
+struct At<'a> {
+    program: &'a str,
+    locations: &'a Locations<'a>,
+}
+
+fn of_kind(kind: ProgramKind, arguments: &[Word], at: &At<'_>) -> Class {
+    match kind {
+        ProgramKind::Launcher(how) => Class::Launcher(how.to_owned()),
+        ProgramKind::ChangesTrust(how) => Class::ChangesTrust(how.to_owned()),
+        ProgramKind::Described(usages) => of_usages(usages, arguments, at),
+        ProgramKind::Commands(commands) => of_commands(commands, arguments, at),
+    }
+}
+
+/// A call has to fit one of several ways to call a program. Of those that it does not fit the first says why.
+fn of_usages(usages: &[Usage], arguments: &[Word], at: &At<'_>) -> Class {
+    let mut doubt = None;
+    for usage in usages {
+        let fit = walk::walk(usage, arguments)
+            .and_then(|fit| effects::check(&fit, at.program, at.locations));
+        match fit {
+            Ok(()) => return Class::Fits,
+            Err(first) => {
+                doubt.get_or_insert(first);
             }
-            ("nice", "-n") => {
-                let (number, after) = after.split_first()?;
-                is_number(number.text.trim_start_matches('-')).then_some(())?;
-                rest = after;
-            }
-            ("stdbuf", option)
-                if ["-i", "-o", "-e"]
-                    .iter()
-                    .any(|name| option.len() > 2 && option.starts_with(name)) =>
-            {
-                rest = after;
-            }
-            (_, option) if option.starts_with('-') => return None,
-            ("timeout", time) if needs_time => {
-                is_number(time).then_some(())?;
-                needs_time = false;
-                rest = after;
-            }
-            _ => return Some(rest),
         }
     }
+    match doubt {
+        Some(Doubt::Undescribed(why)) => Class::Undescribed(why),
+        Some(Doubt::Reaches(what)) => Class::Reaches(what),
+        None => Class::Undescribed(format!("`{}` without a command is not described", at.program)),
+    }
+}
+
+fn of_commands(commands: &Commands, arguments: &[Word], at: &At<'_>) -> Class {
+    let Some(position) = walk::first_operand(commands.options, arguments) else {
+        return of_usages(commands.bare, arguments, at);
+    };
+    let (word, rest) = (&arguments[position], &arguments[position + 1..]);
+    if word.certainty != Certainty::Exact {
+        return Class::Undescribed(format!("`{}` may become any command", word.text));
+    }
+    match commands.commands.iter().find(|command| command.names.contains(&word.text.as_str())) {
+        Some(command) => of_kind(command.kind, rest, at),
+        None => {
+            let why = format!("`{}` is not a described command of `{}`", word.text, at.program);
+            Class::Undescribed(why)
+        }
+    }
+}
+
+/// Returns the last part of a path.
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }

@@ -6,24 +6,44 @@ use shell::{Certainty, Redirect, Word};
 use skill::ToolRule;
 use skill::capabilities::{Cover, Host};
 
-use super::call::{FileArgument, MAX_PATH, READERS, SHELLS, WRITERS};
+use super::call::{FileArgument, READERS, SHELLS, WRITERS, attached};
 use super::path::{Files, Looked};
-use super::{Decision, Surroundings, ToolCall, ToolInput, Verdict, bash};
+use super::programs::{Doubt, Files as Writes, Locations, Written};
+use super::{Decision, Launchers, Surroundings, ToolCall, ToolInput, Verdict, bash, deny};
 
 /// Returns what a list of rules makes of a call.
-pub(super) fn allows(rules: &[&ToolRule], call: &ToolCall, around: &Surroundings) -> Verdict {
+pub(super) fn allows(
+    rules: &[&ToolRule],
+    call: &ToolCall,
+    around: &Surroundings,
+    launchers: Launchers,
+) -> Verdict {
     let own: Vec<Option<&str>> = rules.iter().filter_map(|rule| about(rule, &call.tool)).collect();
-    if own.iter().any(Option::is_none) {
-        return Verdict::new(Decision::Allow, format!("`{}` is allowed", call.tool));
-    }
     if own.is_empty() {
         let reason = format!("no rule allows `{}`", call.tool);
         return Verdict::new(Decision::Deny, reason);
     }
+    let is_whole = own.iter().any(Option::is_none);
     let specifiers: Vec<&str> = own.into_iter().flatten().collect();
-    if let ToolInput::Command { line, found, .. } = &call.input {
-        let is_there = |word: &str| found.contains_key(word);
-        return bash::allows(&specifiers, line, |file| may_open(rules, file), is_there);
+    if let ToolInput::Command { line, .. } = &call.input
+        && let Some(at) = locations(call, around)
+    {
+        let tools = ["Write", "Edit"].iter().chain(&SHELLS);
+        let may_write = |tool: &&str| rules.iter().any(|rule| about(rule, tool) == Some(None));
+        let is_written = tools.into_iter().any(may_write);
+        let files = if is_written { Writes::MayBeWritten } else { Writes::AreNotWritten };
+        let at = Locations { files, ..at };
+        let may_open = |file: &Redirect| may_open(rules, file, &at);
+        let specifiers = specifiers.as_slice();
+        let allowed = bash::Allowed { specifiers, is_whole, launchers, may_open, at };
+        return allowed.judge(line);
+    }
+    if is_whole && is_shell_tool(&call.tool) && launchers == Launchers::Ask {
+        // Another shell, or a call whose line nobody finds: it may be anything.
+        return bash::any_code(&format!("`{}` runs a line that is not read here", call.tool));
+    }
+    if is_whole {
+        return Verdict::new(Decision::Allow, format!("`{}` is allowed", call.tool));
     }
     let is_allowed = match &call.input {
         ToolInput::Files(files) => {
@@ -72,7 +92,10 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
     let specifier = denied(rule, &call.tool)?;
     let Some(specifier) = specifier else { return Some(Decision::Deny) };
     match &call.input {
-        ToolInput::Command { line, .. } => bash::denies(specifier, line).then_some(Decision::Deny),
+        ToolInput::Command { line, .. } => match locations(call, around) {
+            Some(at) => deny::denies(specifier, line, &at),
+            None => Some(Decision::Deny),
+        },
         ToolInput::Files(files) => {
             files.iter().filter_map(|file| denies_file(specifier, file, around)).min()
         }
@@ -109,7 +132,7 @@ fn denies_files_of_line(
     call: &ToolCall,
     around: &Surroundings,
 ) -> Option<Decision> {
-    let ToolInput::Command { text, line, found } = &call.input else { return None };
+    let ToolInput::Command { text, line, found, .. } = &call.input else { return None };
     let tools: [&[&str]; 2] = [&READERS, &WRITERS];
     let [reads, writes] = tools.map(|tools| {
         tools.iter().any(|tool| denied(rule, tool).is_some() || is_broken_about(rule, tool))
@@ -168,7 +191,24 @@ fn denies_files_of_line(
     };
     let names_pattern = reads && words().any(|word| is_pattern(word) && may_be_file(word));
     let searches = reads && line.commands.iter().any(|command| searches_folders(&command.words));
-    (names_pattern || searches || bash::moves(line)).then_some(Decision::Ask)
+    // So may whatever runs something that is not read here.
+    let runs_more = locations(call, around).is_none_or(|at| deny::may_run_more(line, &at));
+    let named = specifier.rsplit('/').find(|part| !part.is_empty() && !part.contains('*'));
+    if runs_more && named.is_some_and(|name| text.contains(name)) {
+        return Some(Decision::Deny);
+    }
+    (names_pattern || searches || runs_more || bash::moves(line)).then_some(Decision::Ask)
+}
+
+/// Returns where the paths of a line lead.
+fn locations<'a>(call: &'a ToolCall, around: &'a Surroundings) -> Option<Locations<'a>> {
+    let ToolInput::Command { line, found, real, .. } = &call.input else { return None };
+    let is_moved = line.as_ref().map_or(true, bash::moves);
+    Some(Locations { around, real, found, is_moved, files: Writes::MayBeWritten })
+}
+
+fn is_shell_tool(tool: &str) -> bool {
+    SHELLS.contains(&tool) || tool == "PowerShell"
 }
 
 /// A variable in a text is seldom a file; one by itself, or a pattern of names, may be.
@@ -192,18 +232,6 @@ fn searches_folders(words: &[Word]) -> bool {
         "grep" | "egrep" | "fgrep" | "cp" => has(['r', 'R']),
         _ => false,
     }
-}
-
-/// Returns the texts in a word that may be a path: all of it, and what is attached to an option, a name or an `@`.
-fn attached(word: &str) -> impl Iterator<Item = &str> {
-    let after_option =
-        word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
-    let parts = word.char_indices().filter(|(_, c)| matches!(c, '=' | ':' | '@'));
-    let parts = parts.map(|(at, _)| &word[at + 1..]);
-    std::iter::once(word)
-        .chain(after_option)
-        .chain(parts)
-        .filter(|text| !text.is_empty() && text.len() <= MAX_PATH)
 }
 
 /// Returns true for text that is no rule and may have been one about a tool.
@@ -241,18 +269,54 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
 
 /// Compares names of tools; a server of tools stands for all of its tools.
 fn same_tool(rule: &str, called: &str) -> bool {
-    let rule = rule.strip_suffix("__*").unwrap_or(rule);
+    if let Some(start) = rule.strip_suffix("__*") {
+        return same_tool(start, called);
+    }
     // A function of a package may be written `pkg::fn`, or `pkg_fn` where a name takes no colons.
     let plain = |name: &str| name.replace("::", "_");
     rule == called
         || (rule.contains("::") != called.contains("::") && plain(rule) == plain(called))
-        || (rule.starts_with("mcp__")
-            && called.strip_prefix(rule).is_some_and(|rest| rest.starts_with("__")))
+        || is_of_server(rule, called)
 }
 
-/// Returns true if the rules let every file be opened so: where a redirection leads is not known here, so a rule for some files is
-/// not enough.
-fn may_open(rules: &[&ToolRule], file: &Redirect) -> bool {
+/// Returns true if a rule names a server, and a tool is one of that server's. A tool's own name allows that tool alone, and a server whose
+/// name begins as another's is another one.
+fn is_of_server(rule: &str, called: &str) -> bool {
+    let Some(server) = rule.strip_prefix("mcp__") else { return false };
+    let tool = called.strip_prefix(rule).and_then(|rest| rest.strip_prefix("__"));
+    !server.contains("__") && tool.is_some_and(|tool| !tool.is_empty() && !tool.contains("__"))
+}
+
+/// Returns what the rules make of a file that a redirection opens. A rule for some files is not enough: only one for all of them
+/// is, or one for the whole shell. Names that steer other programs are asked about all the same.
+fn may_open(rules: &[&ToolRule], file: &Redirect, at: &Locations<'_>) -> Verdict {
+    let target = &file.target;
+    let text = target.text.as_str();
+    let is_known = target.certainty == Certainty::Exact;
+    if is_known && text == "/dev/null" {
+        return Verdict::new(Decision::Allow, "it is nowhere");
+    }
+    if is_network(text) {
+        return Verdict::new(
+            Decision::Deny,
+            format!("`{text}` is a connection to another machine"),
+        );
+    }
     let tools: &[&str] = if file.is_read { &["Read"] } else { &["Write", "Edit"] };
-    tools.iter().any(|tool| rules.iter().any(|rule| about(rule, tool) == Some(None)))
+    let is_whole = |tool: &&str| rules.iter().any(|rule| about(rule, tool) == Some(None));
+    if !is_known || !tools.iter().chain(&SHELLS).any(is_whole) {
+        return Verdict::new(Decision::Deny, format!("no rule lets the file `{text}` be opened"));
+    }
+    if file.is_read {
+        return Verdict::new(Decision::Allow, "it may be read");
+    }
+    match at.write(text, target.certainty, Written::Itself) {
+        Ok(()) => Verdict::new(Decision::Allow, "it may be written"),
+        Err(Doubt::Reaches(why) | Doubt::Undescribed(why)) => Verdict::new(Decision::Ask, why),
+    }
+}
+
+/// bash itself connects to what is opened by these names.
+fn is_network(text: &str) -> bool {
+    text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/")
 }

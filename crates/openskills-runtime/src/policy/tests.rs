@@ -6,12 +6,18 @@ use skill::capabilities::ToolLimits;
 
 use super::*;
 
+mod everyday;
+mod hostile;
+
 fn around() -> Surroundings {
     Surroundings::new(Path::new("/w"), Path::new("/w"), Some(Path::new("/home/me")), |_| None)
 }
 
 fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
-    let link = |path: &Path| path.to_str()?.contains("link").then(|| PathBuf::from("/etc/shadow"));
+    let link = |path: &Path| match path.to_str()?.contains("link") {
+        true => Some(PathBuf::from("/etc/shadow")),
+        false => Some(path::plain(path)),
+    };
     let found = |path: &Path| match path.to_str()? {
         "/w/l" => Some(PathBuf::from("/w/.env")),
         "/w/evil" => Some(PathBuf::from("/w/evil")),
@@ -22,8 +28,14 @@ fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
 
 fn bash(rules: &str, command: &str) -> Decision {
     let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-    decide(&call("Bash", &json!({ "command": command })), &limits, ToolLists::Allowlist, &around())
-        .decision
+    decide(
+        &call("Bash", &json!({ "command": command })),
+        &limits,
+        ToolLists::Allowlist,
+        Launchers::Ask,
+        &around(),
+    )
+    .decision
 }
 
 #[test]
@@ -51,15 +63,15 @@ fn the_regression_cases_of_the_specification() {
 #[test]
 fn patterns_mean_what_they_say() {
     for (rule, command, decision) in [
-        ("Bash", "rm -rf / && $(x)", Decision::Allow),
-        ("Bash(*)", "anything at all", Decision::Allow),
+        ("Bash", "rm -rf / && $(x)", Decision::Ask),
+        ("Bash(*)", "anything at all", Decision::Ask),
         ("Bash(ls *)", "ls", Decision::Allow),
         ("Bash(ls *)", "ls -la", Decision::Allow),
         ("Bash(ls *)", "lsof", Decision::Deny),
         ("Bash(ls*)", "ls", Decision::Allow),
         ("Bash(ls*)", "ls -la", Decision::Allow),
         ("Bash(ls*)", "lsof", Decision::Allow),
-        ("Bash(npm run *)", "npm run test -- -x", Decision::Allow),
+        ("Bash(npm run *)", "npm run test -- -x", Decision::Ask),
         ("Bash(npm run *)", "npm install", Decision::Deny),
         ("Bash(* --version)", "node --version", Decision::Allow),
         ("Bash(* --version)", "node x", Decision::Deny),
@@ -84,15 +96,15 @@ fn patterns_mean_what_they_say() {
         ("Bash(git:*) Write", "git log > out/log", Decision::Allow),
         ("Bash(git:*)", "git log >&1-2", Decision::Deny),
         ("Bash(git:*)", "LANG=c; git -\"$LANG\" x", Decision::Deny),
-        ("Bash(/usr/bin/find:*)", "/usr/bin/find . -exec x", Decision::Deny),
-        ("Bash(find:*)", "find . -e*", Decision::Deny),
+        ("Bash(/usr/bin/find:*)", "/usr/bin/find . -exec x", Decision::Ask),
+        ("Bash(find:*)", "find . -e*", Decision::Ask),
         ("Bash(git:*) Write(out/**)", "git log > out/../../x", Decision::Deny),
         ("Bash(git:*) Write(out/**)", "git log > $X", Decision::Deny),
         ("Bash(find:*)", "find . -name x", Decision::Allow),
-        ("Bash(find:*)", "find . -exec rm {} +", Decision::Deny),
-        ("Bash(find:*)", "find . -delete", Decision::Deny),
+        ("Bash(find:*)", "find . -exec rm {} +", Decision::Ask),
+        ("Bash(find:*)", "find . -delete", Decision::Ask),
         ("Bash(find . -delete)", "find . -delete", Decision::Allow),
-        ("Bash(watch:*)", "watch ls", Decision::Deny),
+        ("Bash(watch:*)", "watch ls", Decision::Ask),
         ("Bash(eval:*)", "eval x", Decision::Deny),
         ("Bash(.:*)", ". x", Decision::Deny),
         ("Bash(git:*)", "git\\\nevil", Decision::Deny),
@@ -147,6 +159,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &call("Bash", &json!({ "command": command })),
             &limits,
             ToolLists::Allowlist,
+            Launchers::Ask,
             &around(),
         )
         .decision
@@ -184,6 +197,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &call("Read", &json!({ "file_path": path })),
             &limits,
             ToolLists::Allowlist,
+            Launchers::Ask,
             &around(),
         )
         .decision
@@ -197,6 +211,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &call("WebFetch", &json!({ "url": url })),
             &fetch,
             ToolLists::Allowlist,
+            Launchers::Ask,
             &around(),
         );
         assert_eq!(verdict.decision, Decision::Deny, "{url}");
@@ -206,6 +221,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
             &call("PowerShell", &json!({ "command": "git log" })),
             &limits,
             ToolLists::Allowlist,
+            Launchers::Ask,
             &around(),
         )
         .decision
@@ -215,17 +231,28 @@ fn denial_beats_everything_and_doubt_is_denial() {
     assert_eq!(power(ToolLimits::denying(&rules)), Decision::Deny, "not understood");
     let both = ToolLimits::allowing(&AllowedTools::from_text("Bash"))
         .meet(&ToolLimits::allowing(&AllowedTools::from_text("Read")));
-    let verdict =
-        decide(&call("Bash", &json!({ "command": "ls" })), &both, ToolLists::Allowlist, &around());
+    let verdict = decide(
+        &call("Bash", &json!({ "command": "ls" })),
+        &both,
+        ToolLists::Allowlist,
+        Launchers::Ask,
+        &around(),
+    );
     assert_eq!(verdict.decision, Decision::Deny, "every list must allow it");
     assert_eq!(verdict.because, "no rule allows `Bash`");
-    let nothing =
-        decide(&call("Read", &json!({})), &ToolLimits::nothing(), ToolLists::Allowlist, &around());
+    let nothing = decide(
+        &call("Read", &json!({})),
+        &ToolLimits::nothing(),
+        ToolLists::Allowlist,
+        Launchers::Ask,
+        &around(),
+    );
     assert_eq!(nothing.decision, Decision::Deny);
     let free = decide(
         &call("Anything", &json!({})),
         &ToolLimits::default(),
         ToolLists::Allowlist,
+        Launchers::Ask,
         &around(),
     );
     assert_eq!(free.decision, Decision::Allow);
@@ -235,7 +262,8 @@ fn denial_beats_everything_and_doubt_is_denial() {
 fn files_hosts_and_servers_have_rules_of_their_own() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, ToolLists::Allowlist, &around()).decision
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+            .decision
     };
     let file = |path: &str| json!({ "file_path": path });
     let url = |url: &str| json!({ "url": url });
@@ -290,7 +318,8 @@ fn files_hosts_and_servers_have_rules_of_their_own() {
 fn rules_that_deny_are_not_evaded() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::denying(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, ToolLists::Allowlist, &around()).decision
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+            .decision
     };
     let denied = |rule: &str, command: &str| {
         let decision = decide_on(rule, "Bash", json!({ "command": command }));
@@ -454,14 +483,18 @@ fn rules_that_deny_are_not_evaded() {
         |_| None,
         |_| None,
     );
-    assert_eq!(decide(&up, &limits, ToolLists::Allowlist, &moved).decision, Decision::Deny);
+    assert_eq!(
+        decide(&up, &limits, ToolLists::Allowlist, Launchers::Ask, &moved).decision,
+        Decision::Deny
+    );
 }
 
 #[test]
 fn lists_that_allow_are_not_stretched() {
     let decide_on = |rules: &str, tool: &str, input: serde_json::Value| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
-        decide(&call(tool, &input), &limits, ToolLists::Allowlist, &around()).decision
+        decide(&call(tool, &input), &limits, ToolLists::Allowlist, Launchers::Ask, &around())
+            .decision
     };
     for (rules, tool, input, decision) in [
         ("Read(**)", "Read", json!({ "file_path": "~/.ssh/id" }), Decision::Deny),
@@ -504,25 +537,25 @@ fn programs_do_no_more_than_their_rules_say() {
         ("Bash(git * main)", "'git x/e main'", Decision::Deny),
         ("Bash(git * main)", "git push main", Decision::Allow),
         ("Bash(* --version)", "bash x --version", Decision::Ask),
-        ("Bash(* --version)", "env touch p --version", Decision::Deny),
+        ("Bash(* --version)", "env touch p --version", Decision::Ask),
         ("Bash(git:*)", "LANGUAGE=../../x git status", Decision::Deny),
         ("Bash(git:*)", "TERM=/x git status", Decision::Deny),
-        ("Bash(env:*)", "env touch p", Decision::Deny),
-        ("Bash(xargs:*)", "xargs touch", Decision::Deny),
+        ("Bash(env:*)", "env touch p", Decision::Ask),
+        ("Bash(xargs:*)", "xargs touch", Decision::Ask),
         ("Bash(cd:*) Bash(git:*)", "cd e && git status", Decision::Ask),
         ("Bash(sed:*)", "sed -n 1,5p f", Decision::Allow),
         ("Bash(sed:*)", "sed '1e touch p' f", Decision::Ask),
         ("Bash(sed:*)", "sed 's/.*/touch p/e' f", Decision::Ask),
-        ("Bash(awk:*)", "awk '{ print $1 }' f", Decision::Allow),
+        ("Bash(awk:*)", "awk '{ print $1 }' f", Decision::Ask),
         ("Bash(awk:*)", "awk 'BEGIN { system(\"x\") }'", Decision::Ask),
-        ("Bash(tar:*)", "tar xf a.tar", Decision::Allow),
+        ("Bash(tar:*)", "tar xf a.tar", Decision::Ask),
         ("Bash(tar:*)", "tar cIf 'sh -c x' a.tar f", Decision::Ask),
         ("Bash(less:*)", "less '+!touch p' f", Decision::Ask),
         ("Bash(split:*)", "split --filter=x f", Decision::Ask),
         ("Bash(uniq:*)", "uniq in out", Decision::Ask),
-        ("Bash(make:*)", "make test", Decision::Allow),
+        ("Bash(make:*)", "make test", Decision::Ask),
         ("Bash(make:*)", "make --eval=x", Decision::Ask),
-        ("Bash(python3:*)", "python3 script.py -x", Decision::Allow),
+        ("Bash(python3:*)", "python3 script.py -x", Decision::Ask),
         ("Bash(python3:*)", "python3 -c 'x'", Decision::Ask),
         ("Bash(rg:*)", "rg --pre x y", Decision::Ask),
         ("Bash(openskills:*)", "openskills list", Decision::Allow),
@@ -537,33 +570,33 @@ fn programs_do_no_more_than_their_rules_say() {
         ("Bash(sed:*)", "sed -n '/foo/p' f", Decision::Allow),
         ("Bash(sed:*)", "sed 's/a/b/;s/c/d/' f", Decision::Allow),
         ("Bash(ssh:*)", "ssh -J '`x`' h", Decision::Ask),
-        ("Bash(ssh:*)", "ssh h ls -F", Decision::Allow),
+        ("Bash(ssh:*)", "ssh h ls -F", Decision::Ask),
         ("Bash(make:*)", "make 'x!=touch PWN'", Decision::Ask),
         ("Bash(make:*)", "make 'x:=$(shell touch PWN)'", Decision::Ask),
         ("Bash(make:*)", "make -E x", Decision::Ask),
-        ("Bash(make:*)", "make test V=1", Decision::Allow),
+        ("Bash(make:*)", "make test V=1", Decision::Ask),
         ("Bash(echo:*) Bash(python3:*)", "echo x | python3", Decision::Ask),
         ("Bash(python3:*)", "python3 /dev/stdin", Decision::Ask),
         ("Bash(python3:*)", "python3 -m timeit x", Decision::Ask),
         ("Bash(python3.11:*)", "python3.11 -c x", Decision::Ask),
-        ("Bash(python3:*)", "python3 a.py -c 5 *.pdf", Decision::Allow),
-        ("Bash(python3:*)", "python3 -m pytest -q", Decision::Allow),
-        ("Bash(node:*)", "node x.js -p 3000", Decision::Allow),
+        ("Bash(python3:*)", "python3 a.py -c 5 *.pdf", Decision::Ask),
+        ("Bash(python3:*)", "python3 -m pytest -q", Decision::Ask),
+        ("Bash(node:*)", "node x.js -p 3000", Decision::Ask),
         ("Bash(docker:*)", "docker --config ./d info", Decision::Ask),
         ("Bash(docker:*)", "docker ps", Decision::Allow),
         ("Bash(curl:*)", "curl -o PWN file:///etc/hostname", Decision::Ask),
         ("Bash(curl:*)", "curl https://a.test", Decision::Allow),
         ("Bash(npm:*)", "npm config edit --editor x", Decision::Ask),
-        ("Bash(npm:*)", "npm run x", Decision::Allow),
-        ("Bash(npm:*)", "npm install x", Decision::Allow),
+        ("Bash(npm:*)", "npm run x", Decision::Ask),
+        ("Bash(npm:*)", "npm install x", Decision::Ask),
         ("Bash(awk:*)", "awk -W exec x.awk", Decision::Ask),
-        ("Bash(awk:*)", "awk '$3 > 5 || $2 == 1 { print $1 }' f", Decision::Allow),
+        ("Bash(awk:*)", "awk '$3 > 5 || $2 == 1 { print $1 }' f", Decision::Ask),
         ("Bash(awk:*)", "awk '{ print $1 > \"f\" }' f", Decision::Ask),
         ("Bash(sqlite3:*)", "sqlite3 a.db '.system x'", Decision::Ask),
         ("Bash(jobs:*)", "jobs -x touch PWN", Decision::Deny),
         ("Bash(cd:*) Bash(git:*)", "time cd e && git status", Decision::Ask),
         ("Bash(wc:*) Read", "wc -l < f", Decision::Allow),
-        ("Bash(cargo:*)", "RUST_BACKTRACE=1 cargo test", Decision::Allow),
+        ("Bash(cargo:*)", "RUST_BACKTRACE=1 cargo test", Decision::Ask),
     ] {
         assert_eq!(bash(rules, command), decision, "{rules}: {command}");
     }
@@ -639,7 +672,7 @@ fn a_list_that_only_preapproves_denies_nothing_but_what_is_denied() {
         ("ls $(x)", Decision::Deny),
     ] {
         let call = call("Bash", &json!({ "command": command }));
-        let verdict = decide(&call, &limits, ToolLists::Preapprove, &around());
+        let verdict = decide(&call, &limits, ToolLists::Preapprove, Launchers::Ask, &around());
         assert_eq!(verdict.decision, decision, "{command}");
     }
 }

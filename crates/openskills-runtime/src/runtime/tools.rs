@@ -5,14 +5,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde_json::Value;
-use skill::capabilities::{Declared, ToolLimits};
+use skill::capabilities::{Declared, Extent, Kind, ToolLimits};
 use skill_fs::AbsPath;
+use skill_state::Approvals;
 
 use super::OpenSkillRuntime;
-use crate::load::load;
+use super::approvals::{origin, subject};
+use crate::load::{Loaded, load};
 use crate::log::redact;
-use crate::policy::{Decision, Surroundings, ToolCall, ToolLists, Verdict, decide, strictest};
+use crate::permit::{AuthorizeContext, approval};
+use crate::policy::{
+    Decision, Launchers, Surroundings, ToolCall, ToolLists, Verdict, decide, strictest,
+};
 use crate::project::find_project;
 use crate::settings::Settings;
 use crate::{Event, Places, PolicyDecision, RuntimeError, Skill};
@@ -80,8 +86,31 @@ impl OpenSkillRuntime {
         let lists = if skill.served_by().is_some() { ToolLists::Allowlist } else { lists };
         let denied = self.found.policy.denied_tools.iter().cloned().collect();
         let org = ToolLimits { deny: denied, ..ToolLimits::default() };
-        let verdict = decide(call, &declared.tools.meet(&org), lists, around);
+        let limits = declared.tools.meet(&org);
+        let mut verdict = decide(call, &limits, lists, Launchers::Ask, around);
+        // The whole skill is read for its digest, so only where that makes a difference.
+        if verdict.is_launcher && self.showed_any_code(skill, &loaded)? {
+            verdict = decide(call, &limits, lists, Launchers::Approved, around);
+        }
         Ok(Verdict { because: format!("{}: {}", skill.id, verdict.because), ..verdict })
+    }
+
+    /// Returns true if the user has approved exactly this skill, and was shown that it runs any code.
+    fn showed_any_code(&self, skill: &Skill, loaded: &Loaded) -> Result<bool, RuntimeError> {
+        let Some(state) = self.places()?.state.clone() else { return Ok(false) };
+        let approvals = Approvals::load(&state)?;
+        // Most skills have none, and then nothing has to be read.
+        if approvals.last_of(&origin(skill), &skill.name.to_string()).is_none() {
+            return Ok(false);
+        }
+        let subject = subject(skill, loaded)?;
+        let (now, session) = (Timestamp::now(), self.session.id.clone());
+        let context = AuthorizeContext { now, session, once: None };
+        let found = approval(&subject, &self.found.policy, &approvals, &context);
+        Ok(found.is_some_and(|found| {
+            let mut kinds = found.powers.iter();
+            kinds.any(|(kind, extent)| kind == Kind::Exec && *extent == Extent::Anything)
+        }))
     }
 
     fn judge_active(
@@ -99,7 +128,7 @@ impl OpenSkillRuntime {
             });
             let gone = || {
                 let because = format!("{id}: it is active, and gone or changed since");
-                Verdict { decision: Decision::Deny, because, is_unlisted: false }
+                Verdict::new(Decision::Deny, because)
             };
             verdicts.push(same.ok().flatten().unwrap_or_else(gone));
         }

@@ -109,6 +109,7 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
         decision: Decision::Allow,
         because: "no skill is active".to_owned(),
         is_unlisted: false,
+        is_launcher: false,
     });
     if args.json {
         let Verdict { decision, because, .. } = verdict.clone();

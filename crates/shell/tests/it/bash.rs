@@ -112,6 +112,38 @@ fn bash_starts_nothing_that_was_not_named() {
     assert!(accepted.get() > 200, "only {} lines were understood", accepted.get());
 }
 
+#[test]
+fn words_are_what_bash_passes() {
+    let Ok(bash) = which("bash") else {
+        testkit::skip("words that bash passes", "`bash` is not there");
+        return;
+    };
+    for line in [
+        "open''skills approve",
+        "g\"i\"t 'a b' c\\ d",
+        "x {a,b} pre{c,d}post {1..4} {3..1} {a,b}{c,d}",
+        "x .{env,x} stash@{0} HEAD^{commit} {} {a} HEAD@{1}..HEAD@{2}",
+        "x {a,} {,b} '{a,b}' \"{a,b}\" \\{a,b\\}",
+        "x $'a\\nb' $'tab\\there' $'back\\\\slash' $'plain'",
+        "x --format='{{.Names}},{{.Image}}' -d '{\"a\": [1, 2]}'",
+        "x a#b \"it's\" 'say \"hi\"' \"\\$HOME\" \"a\\b\"",
+    ] {
+        let read = shell::read(line).unwrap_or_else(|refusal| panic!("{line}: {refusal}"));
+        let words = &read.commands[0].words;
+        assert!(words.iter().all(|word| word.certainty == shell::Certainty::Exact), "{line}");
+        let script = format!("printf '%s\\0' {line}");
+        let output = Command::new(&bash)
+            .args(["--norc", "--noprofile", "-c", &script])
+            .env_clear()
+            .output()
+            .unwrap();
+        let passed = String::from_utf8(output.stdout).unwrap();
+        let passed: Vec<&str> = passed.trim_end_matches('\0').split('\0').collect();
+        let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!(words, passed, "{line}");
+    }
+}
+
 fn which(name: &str) -> Result<String, ()> {
     let path = std::env::var("PATH").map_err(|_| ())?;
     path.split(':')

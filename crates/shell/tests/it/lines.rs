@@ -46,7 +46,7 @@ fn plain_lines_are_taken_apart() {
         ("git \"a b\"'c d'e\\ f", "git|a bc de f"),
         ("git 'it is $x'", "git|it is $x"),
         ("git $X \"$Y\" a\"$Z\" b$W", "git|$X?|$Y?|a$Z…|b$W?"),
-        ("git *.py src/*.py ~/x {a,b}", "git|*.py?|src/*.py…|~/x…|{a,b}?"),
+        ("git *.py src/*.py ~/x {a,b}", "git|*.py?|src/*.py…|~/x…|a|b"),
         ("git -c a=b --exec-path=x", "git|-c|a=b|--exec-path=x"),
         ("git \"a\\\"b\\n\"", "git|a\"b\\n"),
         ("git # comment", "git"),
@@ -56,7 +56,10 @@ fn plain_lines_are_taken_apart() {
         ("git show HEAD^ HEAD^{commit}", "git|show|HEAD^|HEAD^{commit}"),
         ("git stash pop stash@{0}", "git|stash|pop|stash@{0}"),
         ("find . ! -name x", "find|.|!|-name|x"),
-        ("git a{b,c}", "git|a{b,c}?"),
+        ("git a{b,c}", "git|ab|ac"),
+        ("git {1..3} .{env,x*}", "git|1|2|3|.env|.x*…"),
+        ("git -d '{\"a\": 1, \"b\": 2}'", "git|-d|{\"a\": 1, \"b\": 2}"),
+        ("git -m $'a\\tb'", "git|-m|a\tb"),
     ] {
         assert_eq!(read(line).map(|line| shown(&line)).as_deref(), Ok(expected), "{line}");
     }
@@ -75,7 +78,12 @@ fn everything_else_is_refused() {
         "git ${X:-$(evil)}",
         "git ${X@P}",
         "git $((1))",
-        "git $'a'",
+        "git $'\\x41'",
+        "git $'a\\'b'",
+        "git {a,{b,c}}",
+        "git {'a',b}",
+        "{git,log}",
+        "git > {a,b}",
         "git $\"a\"",
         "$X status",
         "*/x",
@@ -108,7 +116,7 @@ fn everything_else_is_refused() {
         "git >(x)",
         "time ! git",
         "time -p ! git",
-        "git {1..3}",
+        "git {a..z}",
     ] {
         assert!(read(line).is_err(), "{line:?}: {:?}", read(line));
     }

@@ -1,6 +1,7 @@
 //! What a skill says of itself, in all its files, as capabilities.
 
 use super::{Anchor, Capabilities, Host, Place, Reach, ToolLimits};
+use crate::programs::{RuleMeaning, meaning};
 use crate::{
     AllowedTools, DeclaredCapabilities, DeclaredFilesystem, DeclaredList, Frontmatter, SideEffect,
     ToolRule,
@@ -78,7 +79,7 @@ impl Declared {
             write: Some(Reach::all_if(writes || shell)),
             // What a shell reaches is not said by naming it.
             network: Some(hosts(rules())).filter(|hosts| !shell || !hosts.is_nothing()),
-            exec: Some(Reach::all_if(shell)),
+            exec: Some(programs(rules())),
             tools: ToolLimits::allowing(tools),
             ..Self::default()
         }
@@ -175,6 +176,18 @@ impl Declared {
             tools: self.tools.clone(),
         }
     }
+}
+
+/// Returns the programs that rules about shell commands name. A rule that means arbitrary code means any program.
+fn programs<'a>(rules: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Reach<String> {
+    let mut only = Vec::new();
+    for (_, specifier) in rules.filter(|(tool, _)| SHELLS.contains(tool)) {
+        match meaning(specifier) {
+            RuleMeaning::AnyCode(_) => return Reach::Everything,
+            RuleMeaning::Program(name) => only.push(name),
+        }
+    }
+    Reach::only(only)
 }
 
 /// Returns the hosts that tools may reach. One that is asked for by a domain reaches that domain.

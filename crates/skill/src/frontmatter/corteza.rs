@@ -97,7 +97,11 @@ fn tools(fields: &mut Fields<'_, '_>, skill_format: Option<&str>) -> Option<Tool
     if let Data::Map(entries) = &entry.value.data {
         for inner in entries {
             match inner.key.as_str() {
-                "allow" => tools.allow = Some(fields.tool_rules("tools.allow", &inner.value)),
+                "allow" => {
+                    let rules = fields.tool_rules("tools.allow", &inner.value);
+                    fields.report_any_code("tools.allow", &rules, &inner.value);
+                    tools.allow = Some(rules);
+                }
                 "deny" => tools.deny = fields.tool_rules("tools.deny", &inner.value),
                 key => {
                     let message = format!("`tools` has no `{key}`; expected `allow` or `deny`");

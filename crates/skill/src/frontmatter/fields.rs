@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::nearest::nearest;
+use crate::programs::launcher_rules;
 use crate::value::{boolean, other_reading};
 use crate::yaml::{Data, Entry, Node, single_quoted};
 use crate::{AllowedTools, Code, Report, ToolRule, Value};
@@ -13,6 +14,9 @@ pub(super) struct Unreadable;
 
 /// A field that was there.
 pub(super) type Read<T> = Option<Result<T, Unreadable>>;
+
+/// How many rules that mean arbitrary code are noted: one would be enough.
+const MAX_ANY_CODE: usize = 16;
 
 pub(super) struct Fields<'r, 'a> {
     pub(super) entries: Vec<Entry>,
@@ -152,6 +156,21 @@ impl Fields<'_, '_> {
                 (message, Some(malformed_hint(text).to_owned()))
             };
             self.report.add_lazily(Code::ToolRuleMalformed, node.range.clone(), words);
+        }
+    }
+
+    /// Notes the rules of a list that mean arbitrary code.
+    pub(super) fn report_any_code(&mut self, key: &str, tools: &AllowedTools, node: &Node) {
+        if !self.report.hears(Code::ToolRuleAnyCode) {
+            return;
+        }
+        for (rule, why) in launcher_rules(tools).take(MAX_ANY_CODE) {
+            let words = || {
+                let message = format!("`{rule}` in `{key}` lets the agent run any code: {why}");
+                let hint = "name the commands it needs; until the skill is approved, calls ask";
+                (message, Some(hint.to_owned()))
+            };
+            self.report.add_lazily(Code::ToolRuleAnyCode, node.range.clone(), words);
         }
     }
 

@@ -189,6 +189,7 @@ fn metadata(fields: &mut Fields<'_, '_>) -> Vec<(String, Value)> {
 fn allowed_tools(fields: &mut Fields<'_, '_>) -> Option<AllowedTools> {
     let entry = fields.take("allowed-tools")?;
     let tools = fields.tool_rules("allowed-tools", &entry.value);
+    fields.report_any_code("allowed-tools", &tools, &entry.value);
     if tools.rules.is_empty() {
         let hint = "name the tools, or remove the field if none is to be restricted";
         fields.report.add_with_hint(

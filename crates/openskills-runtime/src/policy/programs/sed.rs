@@ -1,42 +1,7 @@
 //! Scripts of sed that only print, delete and replace.
 
-use shell::{Certainty, Word};
-
-/// Options that only change how lines are read and shown.
-const PLAIN: [&str; 7] =
-    ["--quiet", "--silent", "--regexp-extended", "--null-data", "--posix", "--sandbox", "--debug"];
-
-/// Returns the word by which sed may do more than print, delete and replace.
-pub(super) fn unclear(arguments: &[Word]) -> Option<String> {
-    let mut scripts: Vec<&Word> = Vec::new();
-    let mut rest = arguments.iter();
-    let mut files: Vec<&Word> = Vec::new();
-    let mut has_option = false;
-    while let Some(word) = rest.next() {
-        let text = word.text.as_str();
-        let is_cluster = text.strip_prefix('-').is_some_and(|letters| {
-            !letters.is_empty() && letters.chars().all(|c| matches!(c, 'n' | 'E' | 'r' | 'z' | 'u'))
-        });
-        if text == "-e" || text == "--expression" {
-            has_option = true;
-            scripts.extend(rest.next());
-        } else if text.starts_with('-') && text != "-" {
-            if !is_cluster && !PLAIN.contains(&text) {
-                return Some(text.to_owned());
-            }
-        } else {
-            files.push(word);
-        }
-    }
-    if !has_option {
-        scripts.extend(files.first());
-    }
-    let is_unclear = |word: &&Word| word.certainty != Certainty::Exact || !are_plain(&word.text);
-    scripts.into_iter().find(is_unclear).map(|word| word.text.clone())
-}
-
 /// Several commands stand one after the other.
-fn are_plain(script: &str) -> bool {
+pub(super) fn are_plain(script: &str) -> bool {
     // A replacement may hold the sign between commands, so those with one are looked at as a whole.
     let is_one = is_plain(script);
     is_one || script.split(';').all(|part| is_plain(part.trim()))

@@ -1,0 +1,246 @@
+//! Whether the files and addresses of a call that fits its description may be reached without a question.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use shell::Certainty;
+use skill::programs::Role;
+
+use super::remote::{is_remote, is_repository, is_url};
+use super::walk::{Argument, Fit, is_number};
+use super::{Doubt, sed};
+use crate::policy::Surroundings;
+use crate::policy::path::plain as plain_path;
+
+/// Where the paths of a line lead.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::policy) struct Locations<'a> {
+    /// What paths are relative to.
+    pub(in crate::policy) around: &'a Surroundings,
+    /// Where texts of the line really lead, as far as somebody looked.
+    pub(in crate::policy) real: &'a BTreeMap<String, PathBuf>,
+    /// Texts of the line that name something that is there.
+    pub(in crate::policy) found: &'a BTreeMap<String, PathBuf>,
+    /// Whether the line goes to another folder, so that relative paths lead elsewhere.
+    pub(in crate::policy) is_moved: bool,
+    /// Whether a rule allows that files are written.
+    pub(in crate::policy) files: Files,
+}
+
+/// Whether a rule allows that files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy) enum Files {
+    /// Only by programs that are there to write.
+    AreNotWritten,
+    /// By the output of others as well.
+    MayBeWritten,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy) enum Written {
+    /// It alone.
+    Itself,
+    /// Things are put into it; it may be the workspace.
+    Into,
+    /// Whatever an archive holds is put into it.
+    Unpacked,
+}
+
+/// Checks every argument of a call.
+pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<(), Doubt> {
+    for argument in &fit.arguments {
+        one(argument, at)?;
+        // An archive with a colon in its name is on another machine, and rsh fetches it.
+        let is_tar = matches!(program, "tar" | "gtar");
+        if is_tar && argument.role != Role::Text && argument.text.contains(':') {
+            return Err(Doubt::Undescribed(format!("`{}` names another machine", argument.text)));
+        }
+    }
+    Ok(())
+}
+
+fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
+    let Argument { role, text, certainty, .. } = *argument;
+    let is_exact = certainty == Certainty::Exact;
+    let fits = match role {
+        Role::Text | Role::Read => true,
+        Role::Number => is_number(text),
+        Role::Write => return at.write(text, certainty, Written::Itself),
+        Role::Output => return at.output(text, certainty),
+        Role::Destination => return at.write(text, certainty, Written::Into),
+        Role::Folder => return at.write(text, certainty, Written::Unpacked),
+        Role::Copied => return at.copied(text, certainty),
+        Role::Sent => return at.sent(text, certainty),
+        Role::Url => is_url(text),
+        Role::Data => match text.strip_prefix('@') {
+            Some(file) => return at.sent(file, certainty),
+            None => true,
+        },
+        Role::Form => return form(text, certainty, at),
+        Role::Cookie => text.contains('='),
+        Role::WriteOut => !text.starts_with('@') && !text.contains("%output"),
+        Role::Ending => {
+            text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~'))
+        }
+        Role::Sed => is_exact && sed::are_plain(text),
+        Role::Remote => is_exact && is_remote(text, |name| at.found.contains_key(name)),
+        Role::Repository => is_exact && is_repository(text),
+        Role::Key => is_exact && text.contains('.'),
+        Role::Package => is_exact && is_package(text),
+    };
+    if fits {
+        return Ok(());
+    }
+    let what = match role {
+        Role::Url => "is not an http or https address",
+        Role::Remote | Role::Repository => "is not a repository on another machine",
+        Role::Sed => "may run, read or write something",
+        _ => "is not described as an argument",
+    };
+    Err(Doubt::Undescribed(format!("`{text}` {what}")))
+}
+
+/// `name=text`, `name=@file`, `name=<file`; without a `=` there is no file either.
+fn form(text: &str, certainty: Certainty, at: &Locations<'_>) -> Result<(), Doubt> {
+    let odd = || Doubt::Undescribed(format!("`{text}` may send a file"));
+    let Some((_, value)) = text.split_once('=') else {
+        return if text.contains('@') { Err(odd()) } else { Ok(()) };
+    };
+    if value.contains(";headers=") {
+        return Err(odd());
+    }
+    match value.strip_prefix(['@', '<']) {
+        None => Ok(()),
+        Some(file) if file.contains(',') => Err(odd()),
+        Some(file) => at.sent(file.split(';').next().unwrap_or(file), certainty),
+    }
+}
+
+/// A name in the registry, with a version perhaps: no folder, address or `user/repository`.
+fn is_package(text: &str) -> bool {
+    let (scoped, rest) = match text.strip_prefix('@') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let slashes = rest.matches('/').count();
+    rest.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && slashes == usize::from(scoped)
+        && !rest.contains([':', '#', '\\'])
+}
+
+impl Locations<'_> {
+    /// Returns why a file should not be written without a question: it is not below the workspace or `/tmp`, or its name steers
+    /// other programs.
+    pub(in crate::policy) fn write(
+        &self,
+        text: &str,
+        certainty: Certainty,
+        how: Written,
+    ) -> Result<(), Doubt> {
+        if matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr") {
+            return Ok(());
+        }
+        let outside = |why: &str| Doubt::Reaches(format!("`{text}` is written, {why}"));
+        let sure = match certainty {
+            Certainty::Exact => text,
+            Certainty::Begins => {
+                before_pattern(text).ok_or_else(|| outside("wherever it leads"))?
+            }
+            Certainty::Unknown => return Err(outside("wherever it leads")),
+        };
+        let is_absolute = Path::new(sure).is_absolute();
+        if self.is_moved && !is_absolute {
+            return Err(outside("in another folder"));
+        }
+        let named = self.around.plain_paths(sure).ok_or_else(|| outside("whatever it is"))?;
+        let real = match self.real.get(sure) {
+            Some(real) => Some(real.clone()),
+            // The working folder itself is known by where it really is.
+            None if sure.is_empty() => self.around.cwd.last().cloned(),
+            None => None,
+        };
+        let real = real.ok_or_else(|| outside("and nobody looked where it leads"))?;
+        let all = named.iter().map(|path| plain_path(path)).chain([real]);
+        for path in all.collect::<Vec<_>>() {
+            self.one_place(&path, how).map_err(|why| outside(why))?;
+        }
+        Ok(())
+    }
+
+    /// Returns why the output of a program that is not there to write should not go into a file without a question.
+    fn output(&self, text: &str, certainty: Certainty) -> Result<(), Doubt> {
+        let is_nowhere = matches!(text, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr");
+        if !is_nowhere && self.files == Files::AreNotWritten {
+            return Err(Doubt::Reaches(format!("`{text}` is written, and no rule allows `Write`")));
+        }
+        self.write(text, certainty, Written::Itself)
+    }
+
+    fn one_place(&self, path: &Path, how: Written) -> Result<(), &'static str> {
+        let is_temporary = ["/tmp", "/private/tmp"]
+            .iter()
+            .any(|tmp| path.strip_prefix(tmp).is_ok_and(|below| !below.as_os_str().is_empty()));
+        let below = self.around.workspace.iter().find_map(|root| path.strip_prefix(root).ok());
+        let Some(below) = below else {
+            return if is_temporary { Ok(()) } else { Err("outside of the workspace") };
+        };
+        if below.as_os_str().is_empty() && how != Written::Into {
+            return Err("and it is the workspace itself");
+        }
+        if how == Written::Unpacked && self.around.cwd.iter().any(|cwd| cwd.starts_with(path)) {
+            return Err("and it is the working folder itself");
+        }
+        let is_home = self.around.home.iter().any(|home| self.around.workspace.contains(home));
+        let is_hidden = |name: &str| is_home && name.starts_with('.');
+        for part in below.components() {
+            let Component::Normal(name) = part else { return Err("by a path that leads up") };
+            let Some(name) = name.to_str() else { return Err("by a name that is no text") };
+            if is_protected(name) || is_hidden(name) {
+                return Err("and its name steers other programs");
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns why a file should not be copied under its own name.
+    fn copied(&self, text: &str, certainty: Certainty) -> Result<(), Doubt> {
+        let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let is_plain = match certainty {
+            Certainty::Exact => !matches!(last, "" | "." | "..") && !is_protected(last),
+            Certainty::Begins => !last.starts_with('.'),
+            Certainty::Unknown => false,
+        };
+        let real = self.real.get(text).and_then(|real| real.file_name()?.to_str());
+        if is_plain && !real.is_some_and(is_protected) {
+            return Ok(());
+        }
+        Err(Doubt::Reaches(format!("`{text}` is copied, and its name steers other programs")))
+    }
+
+    /// Returns why a file should not be sent to another machine without a question.
+    fn sent(&self, text: &str, certainty: Certainty) -> Result<(), Doubt> {
+        if text == "-" {
+            return Ok(());
+        }
+        match self.write(text, certainty, Written::Into) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Doubt::Reaches(format!("the file `{text}` is sent"))),
+        }
+    }
+}
+
+/// Returns the folder of a pattern whose last part alone matches names, and none that are hidden.
+fn before_pattern(text: &str) -> Option<&str> {
+    let start = text.find(['*', '?', '[', '$', '~'])?;
+    let folder_end = text[..start].rfind('/').map_or(0, |slash| slash + 1);
+    let (folder, last) = text.split_at(folder_end);
+    let is_name = !last.contains(['/', '$', '~']) && !last.starts_with('.');
+    is_name.then_some(folder)
+}
+
+/// Returns true for a name that steers programs, in any case.
+fn is_protected(name: &str) -> bool {
+    let plain = name.trim_end_matches(['.', ' ']).to_lowercase();
+    sandbox::PROTECTED.iter().any(|known| known.to_lowercase() == plain)
+}

@@ -1,0 +1,46 @@
+//! Addresses of other machines, as curl and git read them.
+
+/// Returns true for an address of the web: `http(s)://…`, or a host without a scheme.
+pub(super) fn is_url(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        return true;
+    }
+    let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let (host, port) = authority.split_once(':').unwrap_or((authority, "0"));
+    let is_host = !host.is_empty()
+        && !host.starts_with(['-', '.'])
+        && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    is_host && port.bytes().all(|byte| byte.is_ascii_digit()) && !lower.contains("://")
+}
+
+/// Returns true for the name of a remote that is no folder here, or a repository on another machine.
+pub(super) fn is_remote(text: &str, is_there: impl Fn(&str) -> bool) -> bool {
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    (is_name && !is_there(text)) || is_repository(text)
+}
+
+/// Returns true for a repository on another machine: `https://…`, `ssh://…` or `user@host:path`. Its last part must not be a name
+/// that a clone would better not have.
+pub(super) fn is_repository(text: &str) -> bool {
+    let last = text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let is_plain = !text.contains("::")
+        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\')
+        && last.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let is_host = |host: &str| host.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let of_scheme = ["https://", "ssh://"].iter().any(|scheme| {
+        text.strip_prefix(scheme).is_some_and(|rest| {
+            let authority = rest.split('/').next().unwrap_or_default();
+            is_host(authority) && is_host(authority.rsplit('@').next().unwrap_or_default())
+        })
+    });
+    let is_name =
+        |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let is_short = text.split_once('@').is_some_and(|(user, rest)| {
+        is_name(user)
+            && is_host(user)
+            && rest.split_once(':').is_some_and(|(host, _)| is_host(host) && !host.contains('/'))
+    });
+    is_plain && (of_scheme || is_short)
+}
