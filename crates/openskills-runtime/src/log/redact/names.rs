@@ -3,7 +3,7 @@
 use super::Ranges;
 
 /// Words in the name of something whose value is a secret, in small letters without `-` and `_`.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 22] = [
     "password",
     "passwd",
     "passphrase",
@@ -23,6 +23,9 @@ const NAMES: [&str; 19] = [
     "jwt",
     "sharedaccesskey",
     "sessionkey",
+    "encryptionkey",
+    "signingkey",
+    "masterkey",
 ];
 /// Words that only sound like those. They are taken away first: `BYPASS_TOKEN` is a token all the same.
 const HARMLESS: [&str; 10] = [
@@ -81,7 +84,7 @@ fn is_secret(plain: &str) -> bool {
 pub(super) fn named(text: &str, ranges: &mut Ranges) {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut at = 0;
-    let mut before = "";
+    let (mut before, mut two_before) = ("", "");
     while at < text.len() {
         let rest = &text[at..];
         let Some(start) = rest.find(is_name) else { return };
@@ -93,13 +96,15 @@ pub(super) fn named(text: &str, ranges: &mut Ranges) {
         at = after;
         // The shortest names have three letters.
         if end < 3 {
-            before = word;
+            (two_before, before) = (before, word);
             continue;
         }
         let plain = plain(word);
+        let is_after_login = two_before == "login" && plain == "password";
         let is_bearer = plain == "bearer";
         if is_bearer || is_secret(&plain) {
-            let is_set = matches!(before, "set" | "-x" | "add") || is_bearer;
+            // As in `aws configure set KEY VALUE`, and in `.netrc`: `login NAME password VALUE`.
+            let is_set = matches!(before, "set" | "-x" | "add") || is_bearer || is_after_login;
             let written = if text[..word_at].ends_with('<') {
                 Written::Tag
             } else if word.starts_with('-') || is_set {
@@ -118,7 +123,7 @@ pub(super) fn named(text: &str, ranges: &mut Ranges) {
                 }
             }
         }
-        before = word;
+        (two_before, before) = (before, word);
     }
 }
 
@@ -140,6 +145,9 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
         return Some((after + 1, after + 1 + rest.find('<').unwrap_or(rest.len())));
     }
     let (unquoted, _) = skip_quote(&text[after..]);
+    if let Some(block) = block(text, unquoted) {
+        return Some(block);
+    }
     let rest = skip_colors(unquoted);
     let signed = skip_blanks(rest);
     let found = SIGNS.iter().find_map(|sign| signed.strip_prefix(sign));
@@ -153,7 +161,7 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
     let (inner, quote) = skip_quote(value);
     let start = text.len() - inner.len();
     let length = match quote {
-        Some(quote) => inner.find(quote).unwrap_or(inner.len()),
+        Some((quote, depth)) => closing(inner, quote, depth),
         None => {
             let is_end = |c: char| {
                 c.is_whitespace()
@@ -167,14 +175,39 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
     Some((start, start + kept.len()))
 }
 
-/// Passes over a quote with the backslashes before it, and returns it.
-fn skip_quote(text: &str) -> (&str, Option<&'static str>) {
+/// Returns where a block of YAML is: `name: |`, and the lines behind it that are indented.
+fn block(text: &str, after_name: &str) -> Option<(usize, usize)> {
+    let sign = after_name.strip_prefix(':')?.trim_start_matches([' ', '\t']);
+    let rest = sign.strip_prefix(['|', '>'])?;
+    let rest =
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | ' '));
+    let lines = rest.strip_prefix('\n')?;
+    let is_inside = |line: &&str| line.starts_with([' ', '\t']) || line.trim().is_empty();
+    let length: usize = lines.split_inclusive('\n').take_while(is_inside).map(str::len).sum();
+    let start = text.len() - lines.len();
+    let kept = lines[..length].trim_end();
+    let blanks = kept.len() - kept.trim_start().len();
+    Some((start + blanks, start + kept.len()))
+}
+
+/// Returns where a quote closes that was opened behind so many backslashes: one with more of them is inside.
+fn closing(text: &str, quote: &str, depth: usize) -> usize {
+    let is_closing = |at: &usize| {
+        let before = &text[..*at];
+        before.len() - before.trim_end_matches('\\').len() <= depth
+    };
+    text.match_indices(quote).map(|(at, _)| at).find(is_closing).unwrap_or(text.len())
+}
+
+/// Passes over a quote with the backslashes before it, and returns it with their number.
+fn skip_quote(text: &str) -> (&str, Option<(&'static str, usize)>) {
     let bare = text.trim_start_matches('\\');
+    let depth = text.len() - bare.len();
     for quote in QUOTES {
         // The escape of a quote begins with a backslash itself.
         let from = if quote.starts_with('\\') { text } else { bare };
         if let Some(rest) = from.strip_prefix(quote) {
-            return (rest, Some(quote));
+            return (rest, Some((quote, depth)));
         }
     }
     (text, None)

@@ -111,6 +111,12 @@ fn a_value_is_found_behind_its_name_however_both_are_written() {
         ("&quot;password&quot;:&quot;x&quot;", "&quot;password&quot;:&quot;[redacted]&quot;"),
         (r#"{\"authorization\":\"Bearer x y\"}"#, r#"{\"authorization\":\"[redacted]\"}"#),
         ("if password == hunter2", "if password == [redacted]"),
+        (r#"{"password":"a\"b","c":1}"#, r#"{"password":"[redacted]","c":1}"#),
+        (r#"{\"password\":\"a\\\"b\",\"c\":1}"#, r#"{\"password\":\"[redacted]\",\"c\":1}"#),
+        ("password: |\n  one\n  two\nnext: 1", "password: |\n  [redacted]\nnext: 1"),
+        ("secret: >-\n  one\n", "secret: >-\n  [redacted]\n"),
+        ("machine h login me password x", "machine h login me password [redacted]"),
+        ("MASTER_KEY=x", "MASTER_KEY=[redacted]"),
     ] {
         assert_eq!(redact(text), expected, "{text}");
     }
