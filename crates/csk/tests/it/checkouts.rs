@@ -26,7 +26,7 @@ const COMMANDS: [&str; 20] = [
     "list",
     "lock",
     "audit",
-    "project status",
+    "project resolve",
     "init --gitignore",
     "add other --tag v1",
     "exec -- true",
