@@ -6,6 +6,9 @@ use std::io::{self, IsTerminal};
 use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::Request;
 use openskills_runtime::{Answer, Audited, ReportJson, RuntimeError, change_lines, rfc3339};
+use skill::AllowedTools;
+use skill::capabilities::{Extent, Kind, Powers};
+use skill::programs::launcher_rules;
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.
@@ -152,6 +155,22 @@ fn found(report: &ReportJson) -> String {
     text
 }
 
+/// Returns which tool rules let the agent run any code, and why.
+fn any_code(powers: &Powers) -> String {
+    const MOST: usize = 12;
+    let rules = powers.iter().filter_map(|(kind, extent)| match (kind, extent) {
+        (Kind::Tools, Extent::Only(rules)) => Some(rules),
+        _ => None,
+    });
+    let tools = AllowedTools::from_items(rules.flatten().map(String::as_str));
+    let mut text = String::new();
+    for (rule, why) in launcher_rules(&tools).take(MOST) {
+        let line = format!("`{rule}` lets the agent run any code, without asking you again: {why}");
+        writeln!(text, "{}", safe_line(&line)).expect("writing to text cannot fail");
+    }
+    text
+}
+
 /// Returns a request as people read it.
 pub(crate) fn shown(request: &Request) -> String {
     let subject = &request.subject;
@@ -175,6 +194,7 @@ pub(crate) fn shown(request: &Request) -> String {
         .collect();
     text += &table(&rows, None);
     text += &effects(request.side_effects.as_deref());
+    text += &any_code(&request.powers);
     for report in &request.inspected.reports {
         text += &found(report);
     }

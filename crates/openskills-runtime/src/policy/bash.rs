@@ -54,6 +54,7 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
         // A rule for the whole tool denies nothing; what it cannot know it asks about.
         match verdict.decision {
             Decision::Deny if self.is_whole => any_code(&verdict.because),
+            Decision::Ask if self.is_whole => Verdict { is_launcher: true, ..verdict },
             Decision::Deny | Decision::Ask | Decision::Allow => verdict,
         }
     }

@@ -89,6 +89,12 @@ pub(super) fn denies(rule: &ToolRule, call: &ToolCall, around: &Surroundings) ->
     {
         return Some(decision);
     }
+    if let ToolInput::Command { line: Ok(line), .. } = &call.input
+        && denied(rule, "WebFetch").is_some()
+        && bash::opens(line).any(|file| is_network(&file.target.text))
+    {
+        return Some(Decision::Deny);
+    }
     let specifier = denied(rule, &call.tool)?;
     let Some(specifier) = specifier else { return Some(Decision::Deny) };
     match &call.input {

@@ -4,7 +4,16 @@
 #[expect(unreachable_pub, reason = "it is the fuzz target's file")]
 mod real_bash;
 
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use openskills_runtime::policy::{Decision, Launchers, Surroundings, ToolCall, ToolLists, decide};
 use real_bash::RealBash;
+use serde_json::json;
+use skill::AllowedTools;
+use skill::capabilities::ToolLimits;
+use skill::programs::{Arity, ProgramKind, Usage};
 
 use crate::World;
 
@@ -108,4 +117,120 @@ fn what_is_not_denied_starts_nothing_else_in_a_real_bash() {
         tried += usize::from(bash.check(&line));
     }
     assert!(tried > 100, "only {tried} lines were tried");
+}
+
+fn judged(rules: &str, line: &str, work: &Path) -> Decision {
+    let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
+    let around = Surroundings::new(work, work, None, |path| fs::canonicalize(path).ok());
+    let real = |path: &Path| {
+        let found = path.ancestors().find_map(|folder| {
+            let real = fs::canonicalize(folder).ok()?;
+            Some(real.join(path.strip_prefix(folder).ok()?))
+        });
+        found
+    };
+    let found = |path: &Path| fs::canonicalize(path).ok();
+    let call = ToolCall::from_json("Bash", &json!({ "command": line }), &around, real, found);
+    decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around).decision
+}
+
+fn run(line: &str, work: &Path) {
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "--noprofile", "-c", line]).current_dir(work).env_clear();
+    bash.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", work.join("home"));
+    bash.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_AUTHOR_NAME", "a").env("GIT_COMMITTER_NAME", "a");
+    bash.env("GIT_AUTHOR_EMAIL", "a@a.test").env("GIT_COMMITTER_EMAIL", "a@a.test");
+    bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+}
+
+/// Each of these makes a file `PWNED` where it runs, which is seen here; the rule for the program alone must not allow it.
+#[test]
+fn attacks_that_work_are_not_allowed() {
+    if Command::new("git").arg("--version").output().is_err() {
+        testkit::skip("attacks by git", "`git` is not there");
+        return;
+    }
+    let attacks = [
+        ("Bash(git:*)", "git rebase -m -x 'touch PWNED' HEAD~1"),
+        ("Bash(git:*)", "git log --pretty --output=PWNED"),
+        ("Bash(git:*)", "git log --format --outpu=PWNED"),
+        ("Bash(git:*)", "git diff --output=PWNED HEAD~1"),
+        ("Bash(git:*)", "git -c alias.x='!touch PWNED' x"),
+        ("Bash(git:*)", "git push --repo=./evil.git HEAD:refs/heads/x"),
+        ("Bash(git:*)", "git push ./evil.git HEAD:refs/heads/y"),
+        ("Bash(git:*)", "git bisect start HEAD HEAD~1 && git bisect run touch PWNED"),
+        ("Bash(git:*)", "git fetch --upload-pack='touch PWNED; git-upload-pack' ./evil.git"),
+        ("Bash(git:*)", "git grep -O'touch PWNED #' one"),
+        ("Bash(git:*)", "git archive --output=PWNED HEAD"),
+        ("Bash(find:*)", "find . -maxdepth 0 -exec touch PWNED ';'"),
+        ("Bash(find:*)", "find . -maxdepth 0 -fprint PWNED"),
+        ("Bash(sort:*)", "sort -ro PWNED a.txt"),
+        ("Bash(uniq:*)", "uniq a.txt PWNED"),
+        ("Bash(sed:*)", "sed -l 5 '1e touch PWNED' a.txt"),
+        ("Bash(sed:*)", "sed -n 's/one/x/w PWNED' a.txt"),
+        ("Bash(tar:*)", "tar cf x.tar --checkpoint=1 --checkpoint-action=exec='touch PWNED' a.txt"),
+        ("Bash(tar:*)", "tar cIf 'sh -c \"touch PWNED\"' x.tar a.txt"),
+        ("Bash(awk:*)", "awk 'BEGIN { print 1 > \"PWNED\" }'"),
+        ("Bash(env:*)", "env touch PWNED"),
+        ("Bash(xargs:*)", "xargs touch PWNED"),
+        ("Bash(bash:*)", "bash -c 'touch PWNED'"),
+        ("Bash(printf:*)", "printf -v 'a[$(touch PWNED)]' x"),
+        ("Bash(test:*)", "test -v 'a[$(touch PWNED)]'"),
+        ("Bash(cp:*) Bash(git:*)", "cp -r seed/.git . && git status"),
+        ("Bash(echo:*) Write Bash(git:*)", "echo '[alias] x = !touch PWNED' >> .git/config; git x"),
+    ];
+    for (rules, line) in attacks {
+        let world = World::new("");
+        let work = world.path("attacked");
+        fs::create_dir_all(work.join("home")).unwrap();
+        run(
+            "git init -q . && echo one > a.txt && git add a.txt && git commit -qm one && echo two >> a.txt && git commit -qam two \
+             && git init -q --bare evil.git && printf '#!/bin/sh\ntouch ../PWNED\n' > evil.git/hooks/pre-receive \
+             && chmod +x evil.git/hooks/pre-receive && git init -q seed && git -C seed config core.fsmonitor 'touch PWNED; false'",
+            &work,
+        );
+        assert_ne!(judged(rules, line, &work), Decision::Allow, "{rules}: {line}");
+        run(line, &work);
+        assert!(work.join("PWNED").exists(), "it is no attack here: {line}");
+    }
+}
+
+/// What the table says about git's long options is held to what git says itself.
+#[test]
+fn options_of_git_take_arguments_as_described() {
+    let Ok(output) = Command::new("git").args(["rebase", "--git-completion-helper-all"]).output()
+    else {
+        testkit::skip("options of git", "`git` is not there");
+        return;
+    };
+    if !output.status.success() {
+        testkit::skip("options of git", "this git does not list its options");
+        return;
+    }
+    let git = skill::programs::find("git").unwrap();
+    let ProgramKind::Commands(commands) = git.kind else { panic!("git has commands") };
+    let mut compared = 0;
+    for command in commands.commands {
+        let ProgramKind::Described(usages) = command.kind else { continue };
+        for name in command.names {
+            let output =
+                Command::new("git").args([*name, "--git-completion-helper-all"]).output().unwrap();
+            if !output.status.success() {
+                continue;
+            }
+            let listed = String::from_utf8(output.stdout).unwrap();
+            for option in usages.iter().flat_map(Usage::all_options) {
+                for spelling in option.names.iter().filter(|spelling| spelling.starts_with("--")) {
+                    let has = |text: &str| listed.split_whitespace().any(|word| word == text);
+                    let takes = has(&format!("{spelling}="));
+                    compared += usize::from(takes || has(spelling));
+                    let is_flag = option.arity == Arity::Flag;
+                    assert!(!(takes && is_flag), "git {name} {spelling} takes an argument");
+                    let needs = matches!(option.arity, Arity::Required(_));
+                    assert!(!(needs && has(spelling)), "git {name} {spelling} takes none");
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "only {compared} options were compared");
 }

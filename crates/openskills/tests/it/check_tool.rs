@@ -67,6 +67,50 @@ fn a_call_is_held_to_its_skill() {
 }
 
 #[test]
+fn rules_that_mean_any_code_ask_until_exactly_that_skill_is_approved() {
+    let env = TestEnv::with(
+        "\
+//- /s/py/SKILL.md
+---
+name: py
+description: d
+allowed-tools: Bash(python3:*), Bash(git:*)
+---
+Body.
+//- /s/py/scripts/x.py
+print(1)
+",
+    );
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let python = || check(&env, &["--skill", "py"], "python3 scripts/x.py");
+    let asked = python();
+    assert_eq!(asked.code, Some(5), "{}", asked.stdout);
+    assert!(asked.stdout.contains("means arbitrary code"), "{}", asked.stdout);
+    let approve = ["approve", "py", "--dir", "s", "--yes"];
+    let approved = env.run_args(program, &approve);
+    assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    let told = &approved.stderr;
+    assert!(told.contains("`Bash(python3:*)` lets the agent run any code"), "{told}");
+    assert!(!told.contains("`Bash(git:*)` lets"), "{told}");
+    assert_eq!(python().code, Some(0), "the approval showed it");
+    assert_eq!(check(&env, &["--skill", "py"], "git -c a=b log").code, Some(5));
+    assert_eq!(check(&env, &["--skill", "py"], "node x.js").code, Some(4));
+    assert_eq!(check(&env, &["--skill", "py"], "open''skills approve py").code, Some(4));
+    // The approval is of what was shown, and of nothing that changed since.
+    env.write("s/py/scripts/x.py", b"print(2)\n");
+    assert_eq!(python().code, Some(5), "it is another skill now");
+    assert_eq!(env.run_args(program, &approve).code, Some(0));
+    assert_eq!(python().code, Some(0));
+    // One that only showed described programs says nothing about code.
+    env.write(
+        "s/py/SKILL.md",
+        b"---\nname: py\ndescription: d\nallowed-tools: Bash(git:*)\n---\nBody.\n",
+    );
+    assert_eq!(env.run_args(program, &approve).code, Some(0));
+    assert_eq!(check(&env, &["--skill", "py"], "git bisect run touch p").code, Some(5));
+}
+
+#[test]
 fn a_call_without_a_skill_is_held_to_every_active_one() {
     let env = TestEnv::with(SKILLS);
     let activate = |skill: &str| {

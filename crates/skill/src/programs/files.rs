@@ -205,7 +205,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &[Usage::new(
             &["-b --backup[=TEXT] -f|--force -i|--interactive -n|--no-clobber -t|--target-directory=DEST \
                -u --update[=TEXT] -v|--verbose --version"],
-            "WRITE* DEST",
+            "MOVED* DEST",
         )],
     ),
     Program::described(

@@ -20,12 +20,12 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program::described(&["whereis"], "whereis(1), util-linux 2.39", &[Usage::new(&["-b -m -s -u"], "TEXT*")]),
     Program::described(
         &["date"],
-        // `-s` sets the clock.
+        // `-s` and an operand without a `+` set the clock.
         COREUTILS,
         &[Usage::new(
             &["-d|--date=TEXT -I[=TEXT] --iso-8601[=TEXT] -R|--rfc-email --rfc-3339=TEXT -r|--reference=READ -u|--utc|--universal \
                --version"],
-            "TEXT?",
+            "FORMAT?",
         )],
     ),
     Program::described(&["sleep"], COREUTILS, &[Usage::new(&["--version"], "NUM*").only_prints()]),

@@ -130,6 +130,10 @@ pub enum Role {
     Folder,
     /// A file or a folder that is copied under its own name.
     Copied,
+    /// A file or a folder that is moved under its own name.
+    Moved,
+    /// A format that begins with a `+`.
+    Format,
     /// An address that is fetched.
     Url,
     /// A file that is sent to another machine.
@@ -157,7 +161,7 @@ pub enum Role {
 }
 
 impl Role {
-    const NAMES: [(&'static str, Self); 20] = [
+    const NAMES: [(&'static str, Self); 22] = [
         ("TEXT", Self::Text),
         ("NUM", Self::Number),
         ("READ", Self::Read),
@@ -166,6 +170,8 @@ impl Role {
         ("DEST", Self::Destination),
         ("FOLDER", Self::Folder),
         ("COPIED", Self::Copied),
+        ("MOVED", Self::Moved),
+        ("FORMAT", Self::Format),
         ("URL", Self::Url),
         ("SENT", Self::Sent),
         ("PACKAGE", Self::Package),

@@ -151,7 +151,13 @@ fn every_declaration_narrows() {
     assert_eq!((reads.read, reads.write), (Some(Reach::Everything), Some(Reach::nothing())));
     assert_eq!((reads.network, reads.exec), (Some(Reach::nothing()), Some(Reach::nothing())));
     let shell = declared("allowed-tools: Bash(git:*)\n", None);
-    assert_eq!((shell.write, shell.exec), (Some(Reach::Everything), Some(Reach::Everything)));
+    let git = Reach::only(["git".to_owned()]);
+    assert_eq!((shell.write, shell.exec), (Some(Reach::Everything), Some(git)));
+    // A rule for what runs code means any program.
+    for rules in ["Bash", "Bash(git:*) Bash(python3:*)", "Bash(convert:*)", "Bash(npm test)"] {
+        let any = declared(&format!("allowed-tools: {rules}\n"), None);
+        assert_eq!(any.exec, Some(Reach::Everything), "{rules}");
+    }
     let web = declared("allowed-tools: WebFetch(domain:docs.test)\n", None);
     assert_eq!(web.network, Some(Reach::only([Host::parse("docs.test").unwrap()])));
     assert_eq!(declared("allowed-tools: WebSearch\n", None).network, Some(Reach::Everything));

@@ -97,6 +97,7 @@ fn every_code_about_content_has_a_case() {
     }
     // These are about files and folders, or need input too large for the table: they have tests of their own.
     let elsewhere = [
+        Code::ToolRuleAnyCode,
         Code::PathNotFound,
         Code::PathNotText,
         Code::NoSkillFile,

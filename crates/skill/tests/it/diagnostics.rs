@@ -39,6 +39,27 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
+fn rules_that_mean_any_code_are_noted() {
+    check(
+        "---\nname: pdf\ndescription: d\nallowed-tools: Read Bash(git:*) Bash(python3:*) Bash(convert:*)\n---\nBody.\n",
+        expect![[r#"
+            4:16-64 note tool-rule-any-code
+              `Bash(python3:*)` in `allowed-tools` lets the agent run any code: `python3` runs the code that it is given
+              hint: name the commands it needs; until the skill is approved, calls ask
+            4:16-64 note tool-rule-any-code
+              `Bash(convert:*)` in `allowed-tools` lets the agent run any code: `convert` is not a program that openskills knows
+              hint: name the commands it needs; until the skill is approved, calls ask
+        "#]],
+    );
+    check_in(
+        Some("pdf"),
+        "---\nname: pdf\ndescription: d\nallowed-tools: Bash\n---\nBody.\n",
+        Strictness::Lenient,
+        &expect![""],
+    );
+}
+
+#[test]
 fn all_problems_are_found_at_once() {
     check(
         "---\nname: My Skill\nversion: 1\nlicense: [MIT]\n---\n",

@@ -71,6 +71,11 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
         Role::Destination => return at.write(text, certainty, Written::Into),
         Role::Folder => return at.write(text, certainty, Written::Unpacked),
         Role::Copied => return at.copied(text, certainty),
+        Role::Moved => {
+            at.copied(text, certainty)?;
+            return at.write(text, certainty, Written::Itself);
+        }
+        Role::Format => text.starts_with('+'),
         Role::Sent => return at.sent(text, certainty),
         Role::Url => is_url(text),
         Role::Data => match text.strip_prefix('@') {
@@ -80,8 +85,12 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
         Role::Form => return form(text, certainty, at),
         Role::Cookie => text.contains('='),
         Role::WriteOut => !text.starts_with('@') && !text.contains("%output"),
+        // A backup gets the ending, so that it must not make another name of it.
         Role::Ending => {
-            text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~'))
+            (text.is_empty() || text.starts_with(['.', '~']))
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~'))
         }
         Role::Sed => is_exact && sed::are_plain(text),
         Role::Remote => is_exact && is_remote(text, |name| at.found.contains_key(name)),
@@ -208,7 +217,8 @@ impl Locations<'_> {
         let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let is_plain = match certainty {
             Certainty::Exact => !matches!(last, "" | "." | "..") && !is_protected(last),
-            Certainty::Begins => !last.starts_with('.'),
+            // A pattern of all names may match those that make a folder a repository.
+            Certainty::Begins => !last.starts_with('.') && last.contains('.'),
             Certainty::Unknown => false,
         };
         let real = self.real.get(text).and_then(|real| real.file_name()?.to_str());
@@ -239,8 +249,11 @@ fn before_pattern(text: &str) -> Option<&str> {
     is_name.then_some(folder)
 }
 
-/// Returns true for a name that steers programs, in any case.
+/// Returns true for a name that steers programs, in any case, packed or not. Without a `HEAD` no folder is a repository.
 fn is_protected(name: &str) -> bool {
     let plain = name.trim_end_matches(['.', ' ']).to_lowercase();
-    sandbox::PROTECTED.iter().any(|known| known.to_lowercase() == plain)
+    let is_known = |name: &str| {
+        name == "head" || sandbox::PROTECTED.iter().any(|known| known.to_lowercase() == name)
+    };
+    is_known(&plain) || plain.rsplit_once('.').is_some_and(|(unpacked, _)| is_known(unpacked))
 }

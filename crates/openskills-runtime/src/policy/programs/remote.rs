@@ -11,7 +11,8 @@ pub(super) fn is_url(text: &str) -> bool {
     let is_host = !host.is_empty()
         && !host.starts_with(['-', '.'])
         && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
-    is_host && port.bytes().all(|byte| byte.is_ascii_digit()) && !lower.contains("://")
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    is_host && is_port && !lower.contains("://")
 }
 
 /// Returns true for the name of a remote that is no folder here, or a repository on another machine.

@@ -68,7 +68,6 @@ const LINES: &[(&str, &[&str])] = &[
             "git clone https://github.com/example/project.git",
             "git clone --depth 1 git@github.com:example/project.git vendor/project",
             "git --no-pager log -5",
-            "git log --oneline | head -5",
         ],
     ),
     (
