@@ -4,6 +4,7 @@
 #[expect(unreachable_pub, reason = "it is the fuzz target's file")]
 mod real_bash;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -153,10 +154,9 @@ fn attacks_that_work_are_not_allowed() {
     let attacks = [
         ("Bash(git:*)", "git rebase -m -x 'touch PWNED' HEAD~1"),
         ("Bash(git:*)", "git log --pretty --output=PWNED"),
-        ("Bash(git:*)", "git log --format --outpu=PWNED"),
         ("Bash(git:*)", "git diff --output=PWNED HEAD~1"),
         ("Bash(git:*)", "git -c alias.x='!touch PWNED' x"),
-        ("Bash(git:*)", "git push --repo=./evil.git HEAD:refs/heads/x"),
+        ("Bash(git:*)", "git push --repo=./evil.git --all"),
         ("Bash(git:*)", "git push ./evil.git HEAD:refs/heads/y"),
         ("Bash(git:*)", "git bisect start HEAD HEAD~1 && git bisect run touch PWNED"),
         ("Bash(git:*)", "git fetch --upload-pack='touch PWNED; git-upload-pack' ./evil.git"),
@@ -209,7 +209,7 @@ fn options_of_git_take_arguments_as_described() {
     }
     let git = skill::programs::find("git").unwrap();
     let ProgramKind::Commands(commands) = git.kind else { panic!("git has commands") };
-    let mut compared = 0;
+    let (mut compared, mut wrong) = (0, Vec::new());
     for command in commands.commands {
         let ProgramKind::Described(usages) = command.kind else { continue };
         for name in command.names {
@@ -219,18 +219,27 @@ fn options_of_git_take_arguments_as_described() {
                 continue;
             }
             let listed = String::from_utf8(output.stdout).unwrap();
+            // Of two that share a name the first counts.
+            let mut seen = BTreeSet::new();
             for option in usages.iter().flat_map(Usage::all_options) {
                 for spelling in option.names.iter().filter(|spelling| spelling.starts_with("--")) {
+                    if !seen.insert(*spelling) {
+                        continue;
+                    }
                     let has = |text: &str| listed.split_whitespace().any(|word| word == text);
                     let takes = has(&format!("{spelling}="));
                     compared += usize::from(takes || has(spelling));
                     let is_flag = option.arity == Arity::Flag;
-                    assert!(!(takes && is_flag), "git {name} {spelling} takes an argument");
                     let needs = matches!(option.arity, Arity::Required(_));
-                    assert!(!(needs && has(spelling)), "git {name} {spelling} takes none");
+                    // git lists this one without saying that it takes a file.
+                    let is_known = (*name, *spelling) == ("merge", "--file");
+                    if !is_known && ((takes && is_flag) || (needs && has(spelling))) {
+                        wrong.push(format!("git {name} {spelling}"));
+                    }
                 }
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(compared > 200, "only {compared} options were compared");
 }

@@ -123,10 +123,11 @@ const COMMANDS: &[Command] = &[
     Command::described(&["init"], &[Usage::new(&["-q|--quiet -b|--initial-branch=TEXT --object-format=TEXT"], "WRITE?")]),
     Command::described(&["log", "show", "whatchanged", "rev-list"], &[Usage::new(&[DIFF, LOG], "TEXT*")]),
     Command::described(&["reflog"], &[Usage::new(&[DIFF, LOG], "TEXT*")]),
-    Command::described(&["shortlog"], &[Usage::new(&[LOG, SHORTLOG], "TEXT*")]),
+    Command::described(&["shortlog"], &[Usage::new(&[SHORTLOG, LOG], "TEXT*")]),
     Command::described(&["range-diff"], &[Usage::new(&[DIFF, "--creation-factor=NUM --no-dual-color --left-only --right-only"], "TEXT*")]),
     Command::described(&["format-patch"], &[Usage::new(
-        &[DIFF, LOG, "--stdout -k|--keep-subject -N|--no-numbered --cover-letter -v|--reroll-count=TEXT --subject-prefix=TEXT --base=TEXT"],
+        &["--cc=TEXT --to=TEXT",
+                DIFF, LOG, "--stdout -k|--keep-subject -N|--no-numbered --cover-letter -v|--reroll-count=TEXT --subject-prefix=TEXT --base=TEXT"],
         "TEXT*",
     )
     .needs("--stdout")]),
@@ -212,7 +213,7 @@ const COMMANDS: &[Command] = &[
     Command::described(&["symbolic-ref"], &[Usage::new(&["-q|--quiet --short --recurse --no-recurse"], "TEXT")]),
     Command::described(&["tag"], &[
         Usage::new(
-            &["-l|--list -n[=NUM] --sort=TEXT --contains --no-contains --merged --no-merged --points-at=TEXT --format=TEXT --color[=TEXT] \
+            &["-l|--list -n[=NUM] --sort=TEXT --contains --no-contains --merged --no-merged --points-at --format=TEXT --color[=TEXT] \
                -i|--ignore-case --column[=TEXT] --no-column -d|--delete -f|--force -m|--message=TEXT -F|--file=READ --no-sign"],
             "TEXT*",
         ),

@@ -31,7 +31,7 @@ pub(super) const LOG: &str = "\
     --remerge-diff --combined-all-paths -#";
 
 /// git-shortlog(1).
-pub(super) const SHORTLOG: &str = "-s|--summary -e|--email --group=TEXT -w[=TEXT]";
+pub(super) const SHORTLOG: &str = "-s|--summary -e|--email -c|--committer --group=TEXT -w[=TEXT]";
 
 /// git-cherry-pick(1), git-revert(1): without `-e`, `-S` and `--strategy`.
 pub(super) const REVERT: &str = "\

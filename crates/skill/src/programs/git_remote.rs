@@ -39,7 +39,7 @@ pub(super) const PULL: Usage = Usage::new(
         "--no-recurse-submodules --commit --no-commit --no-edit --ff --no-ff --ff-only --log[=NUM] --no-log --signoff --stat -n|--no-stat \
        --squash --no-squash --no-verify -X|--strategy-option=TEXT --autostash --no-autostash --allow-unrelated-histories -r \
        --rebase[=TEXT] --no-rebase --all -a|--append --depth=NUM --deepen=NUM --unshallow -f|--force -k|--keep -p|--prune --no-tags -t|--tags \
-       -j|--jobs=NUM --set-upstream --dry-run --no-gpg-sign",
+       -j[=NUM] --jobs[=NUM] --set-upstream --dry-run --no-gpg-sign",
     ],
     "REMOTE? TEXT*",
 );

@@ -98,7 +98,7 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "Bash(rg:*) Bash(sort:*) Bash(uniq:*) Bash(cut:*) Bash(tr:*) Bash(jq:*) Bash(diff:*) Bash(sed:*) Write",
+        "Bash(rg:*) Bash(sort:*) Bash(uniq:*) Bash(cut:*) Bash(tr:*) Bash(jq:*) Bash(diff:*) Bash(sed:*) Read Write",
         &[
             "rg -n 'fn main' src",
             "rg --files -g '*.toml'",
