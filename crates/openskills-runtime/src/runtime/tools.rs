@@ -100,7 +100,7 @@ impl OpenSkillRuntime {
         let Some(state) = self.places()?.state.clone() else { return Ok(false) };
         let approvals = Approvals::load(&state)?;
         // Most skills have none, and then nothing has to be read.
-        if approvals.last_of(&origin(skill), &skill.name.to_string()).is_none() {
+        if approvals.last_of(&origin(skill), skill.name.as_ref()).is_none() {
             return Ok(false);
         }
         let subject = subject(skill, loaded)?;

@@ -124,11 +124,10 @@ fn judged(rules: &str, line: &str, work: &Path) -> Decision {
     let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
     let around = Surroundings::new(work, work, None, |path| fs::canonicalize(path).ok());
     let real = |path: &Path| {
-        let found = path.ancestors().find_map(|folder| {
+        path.ancestors().find_map(|folder| {
             let real = fs::canonicalize(folder).ok()?;
             Some(real.join(path.strip_prefix(folder).ok()?))
-        });
-        found
+        })
     };
     let found = |path: &Path| fs::canonicalize(path).ok();
     let call = ToolCall::from_json("Bash", &json!({ "command": line }), &around, real, found);

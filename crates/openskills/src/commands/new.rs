@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use openskills_runtime::{RuntimeError, shell_word};
-use skill::{Input, SkillName, Strictness, parse};
+use skill::{Input, Severity, SkillName, Strictness, parse};
 use skill_fs::FsError;
 use term::safe_line;
 
@@ -163,7 +163,10 @@ fn filled(
         templates.iter().map(|(path, text, is_program)| (*path, fill(text), *is_program)).collect();
     let (file, text, _) = &files[0];
     let input = Input { file, directory: Some(name), bytes: text.as_bytes() };
-    if let Some(problem) = parse(&input, Strictness::Strict).diagnostics.first() {
+    let parsed = parse(&input, Strictness::Strict);
+    // A note is no problem: a skill with a script has a tool that runs it.
+    let mut problems = parsed.diagnostics.iter().filter(|found| found.severity != Severity::Note);
+    if let Some(problem) = problems.next() {
         return Err(RuntimeError::Setup {
             message: format!("it would not be a valid skill: {}", problem.message),
             hint: problem.hint.clone(),

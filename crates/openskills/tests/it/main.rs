@@ -49,7 +49,7 @@ const SKILLS: &str = "\
 name: pdf
 description: Extracts text from PDFs. Use when a PDF is given.
 license: MIT
-allowed-tools: Read, Bash(pdftotext:*)
+allowed-tools: Read, Bash(git:*)
 metadata:
   author: acme
 ---

@@ -12,7 +12,7 @@ fn everything_about_a_skill_is_shown() {
         stdout: description    Extracts text from PDFs. Use when a PDF is given.
         stdout: location       [ROOT]/work/skills/pdf/SKILL.md
         stdout: license        MIT
-        stdout: allowed-tools  Read, Bash(pdftotext:*)
+        stdout: allowed-tools  Read, Bash(git:*)
         stdout: invoked by     the model and the user
         stdout: metadata       author: acme
         stdout: body           3 lines, about 12 tokens

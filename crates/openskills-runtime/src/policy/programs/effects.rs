@@ -172,7 +172,7 @@ impl Locations<'_> {
         let real = real.ok_or_else(|| outside("and nobody looked where it leads"))?;
         let all = named.iter().map(|path| plain_path(path)).chain([real]);
         for path in all.collect::<Vec<_>>() {
-            self.one_place(&path, how).map_err(|why| outside(why))?;
+            self.one_place(&path, how).map_err(&outside)?;
         }
         Ok(())
     }

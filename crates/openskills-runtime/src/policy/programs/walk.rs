@@ -91,8 +91,7 @@ fn option<'a>(
     fit: &mut Fit<'a>,
 ) -> Result<(), Doubt> {
     let text = word.text.as_str();
-    let by_name =
-        |name: &str| options.iter().find(|option| option.names.iter().any(|known| *known == name));
+    let by_name = |name: &str| options.iter().find(|option| option.names.contains(&name));
     let (name, joined) = match text.split_once('=') {
         Some((name, joined)) if text.starts_with("--") => (name, Some(joined)),
         _ => (text, None),
@@ -251,7 +250,7 @@ pub(super) fn first_operand(options: &'static str, arguments: &[Word]) -> Option
 pub(in crate::policy) fn canonical_options(usages: &[Usage], words: &[&str]) -> Vec<String> {
     let options: Vec<OptionUsage> = usages.iter().flat_map(Usage::all_options).collect();
     let first = |name: &str| {
-        let known = options.iter().find(|option| option.names.iter().any(|known| *known == name));
+        let known = options.iter().find(|option| option.names.contains(&name));
         known.map_or_else(|| name.to_owned(), |option| option.names[0].to_owned())
     };
     let mut all = Vec::new();
