@@ -16,9 +16,9 @@ fn everything_about_a_skill_is_shown() {
         stdout: invoked by     the model and the user
         stdout: metadata       author: acme
         stdout: body           3 lines, about 12 tokens
-        stdout: content        sha256:7515194101b4bf7e3f272307af35b2c11838a030863feb090622e0b44e451351
-        stdout: bundle         sha256:4047cfc58efbf9e628a7305676bdd37f04567d10ff1bdc530ce345cb36317034
-        stdout: files          SKILL.md                  205
+        stdout: content        sha256:180eae55de727d10120aad8b2f80fa81fecb66fe5737e180d52de83b1495a957
+        stdout: bundle         sha256:bf5cef094820a25dde2933099d12bfc01e786e5ad62f4ae9abe4417274c8798e
+        stdout: files          SKILL.md                  199
         stdout:                references/guide.md         7
     "#]].assert_eq(&openskills(&TestEnv::with(SKILLS), "show skills/pdf").transcript());
 }
