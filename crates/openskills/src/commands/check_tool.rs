@@ -26,10 +26,10 @@ every skill that is active in the session.
 
 Programs are of three kinds. A described one (git, ls, curl, `docker ps`) is allowed by its rule as
 long as every option and operand is described, and asked about otherwise. A rule for a launcher
-(python3, make, `npm run`, ssh) means arbitrary code: it asks, until the skill is approved exactly as
-it is (`openskills approve` shows `exec: anything`). A rule for any other program allows exactly its
-words; with a `*` it counts as a launcher rule. `csk` and `openskills` always ask before they change
-what is trusted. docs/guide/tools.md says what is promised.
+(python3, make, `npm run`, ssh) means arbitrary code: it asks, until the skill is approved exactly
+as it is (`openskills approve` shows `exec: anything`). A rule for any other program allows exactly
+its words; with a `*` it counts as a launcher rule. `csk` and `openskills` always ask before they
+change what is trusted. docs/guide/tools.md says what is promised.
 
 --hook reads a PreToolUse event of Claude Code on standard input and answers in its format. It only
 ever narrows: a call that is allowed gets no answer, so that the user's own rules go on to hold.
