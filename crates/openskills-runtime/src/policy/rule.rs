@@ -8,7 +8,7 @@ use skill::capabilities::{Cover, Host};
 
 use super::call::{FileArgument, READERS, SHELLS, WRITERS, attached};
 use super::path::{Files, Looked};
-use super::programs::{Doubt, Files as Writes, Locations, Written};
+use super::programs::{Doubt, Files as Writes, Locations, Written, steers};
 use super::{Decision, Launchers, Surroundings, ToolCall, ToolInput, Verdict, bash, deny};
 
 /// Returns what a list of rules makes of a call.
@@ -42,8 +42,10 @@ pub(super) fn allows(
         // Another shell, or a call whose line nobody finds: it may be anything.
         return bash::any_code(&format!("`{}` runs a line that is not read here", call.tool));
     }
+    let steering = steering(call, around);
     if is_whole {
-        return Verdict::new(Decision::Allow, format!("`{}` is allowed", call.tool));
+        let because = format!("`{}` is allowed", call.tool);
+        return steering.unwrap_or_else(|| Verdict::new(Decision::Allow, because));
     }
     let is_allowed = match &call.input {
         ToolInput::Files(files) => {
@@ -60,9 +62,20 @@ pub(super) fn allows(
     if is_allowed {
         let rules = specifiers.iter().map(|rule| format!("`{}({rule})`", call.tool));
         let rules = rules.collect::<Vec<_>>().join(", ");
-        return Verdict::new(Decision::Allow, format!("it is part of {rules}"));
+        let because = format!("it is part of {rules}");
+        return steering.unwrap_or_else(|| Verdict::new(Decision::Allow, because));
     }
     Verdict::new(Decision::Deny, format!("no rule allows `{}` with this input", call.tool))
+}
+
+/// Asks about writing a file that steers other programs: a rule for files means files of the work, not settings of git or an agent.
+fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
+    let ToolInput::Files(files) = &call.input else { return None };
+    let is_written = WRITERS.contains(&call.tool.as_str());
+    let mut paths = files.iter().filter(|_| is_written).flat_map(|file| &file.paths);
+    let path = paths.find(|path| steers(path, around))?;
+    let because = format!("`{}` steers other programs", path.display());
+    Some(Verdict::new(Decision::Ask, because))
 }
 
 fn allows_file(rule: &str, file: &FileArgument, around: &Surroundings) -> bool {

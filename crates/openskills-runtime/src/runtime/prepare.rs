@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sandbox::Spec;
 use sandbox_wasm::{MAX_MODULE, WasmError};
 use skill::{MARKER_FILE, RelPath};
-use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk};
+use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
 use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use skill::capabilities::{Declared, Extent, Kind, ToolLimits};
 use skill_fs::AbsPath;
 use skill_state::Approvals;
+use skill_state::audit::Clearance;
 
 use super::OpenSkillRuntime;
 use super::approvals::{origin, subject};
@@ -107,10 +108,16 @@ impl OpenSkillRuntime {
         let (now, session) = (Timestamp::now(), self.session.id.clone());
         let context = AuthorizeContext { now, session, once: None };
         let found = approval(&subject, &self.found.policy, &approvals, &context);
-        Ok(found.is_some_and(|found| {
+        let is_shown = found.is_some_and(|found| {
             let mut kinds = found.powers.iter();
             kinds.any(|(kind, extent)| kind == Kind::Exec && *extent == Extent::Anything)
-        }))
+        });
+        // No approval stands for what the audit blocks or what is revoked.
+        Ok(is_shown
+            && match self.inspect(skill, &subject)?.clearance {
+                Clearance::Clear | Clearance::Review(_) => true,
+                Clearance::Refused { .. } => false,
+            })
     }
 
     fn judge_active(

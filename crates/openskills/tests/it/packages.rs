@@ -189,7 +189,7 @@ open('text.zip', 'w').write('hello')
         ("name.zip", 1, "name"),
         ("invalid.zip", 1, "frontmatter"),
         ("bad.zip", 4, "the audit says BLOCK"),
-        ("twice.zip", 1, "stands there twice"),
+        ("twice.zip", 1, "duplicate"),
         ("bomb.zip", 1, ""),
         ("link.tar.gz", 1, "is a link"),
         ("slip.tar.gz", 1, "leads out through `..`"),

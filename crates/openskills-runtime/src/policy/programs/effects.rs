@@ -249,11 +249,22 @@ fn before_pattern(text: &str) -> Option<&str> {
     is_name.then_some(folder)
 }
 
-/// Returns true for a name that steers programs, in any case, packed or not. Without a `HEAD` no folder is a repository.
+/// Returns true for a path with a name on its way that steers programs.
+pub(in crate::policy) fn steers(path: &Path, around: &Surroundings) -> bool {
+    let below = around.workspace.iter().find_map(|root| path.strip_prefix(root).ok());
+    below.unwrap_or(path).components().any(|part| match part {
+        Component::Normal(name) => name.to_str().is_none_or(is_protected),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            false
+        }
+    })
+}
+
+/// Returns true for a name that steers programs, however a file system folds it, packed or not. Without a `HEAD` no folder is a
+/// repository.
 fn is_protected(name: &str) -> bool {
-    let plain = name.trim_end_matches(['.', ' ']).to_lowercase();
     let is_known = |name: &str| {
-        name == "head" || sandbox::PROTECTED.iter().any(|known| known.to_lowercase() == name)
+        ["HEAD"].iter().chain(&sandbox::PROTECTED).any(|known| skill::is_name_of(name, known))
     };
-    is_known(&plain) || plain.rsplit_once('.').is_some_and(|(unpacked, _)| is_known(unpacked))
+    is_known(name) || name.rsplit_once('.').is_some_and(|(unpacked, _)| is_known(unpacked))
 }

@@ -730,3 +730,24 @@ fn a_tool_of_a_server_is_one_tool() {
         assert_eq!(on(rules, tool), decision, "{rules}: {tool}");
     }
 }
+
+#[test]
+fn a_rule_for_files_does_not_mean_those_that_steer_programs() {
+    let on = |rules: &str, tool: &str, path: &str| {
+        let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
+        let call = call(tool, &json!({ "file_path": path }));
+        decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around()).decision
+    };
+    for (rules, tool, path, decision) in [
+        ("Write", "Write", "src/a.rs", Decision::Allow),
+        ("Write", "Write", ".git/config", Decision::Ask),
+        ("Write", "Write", ".GIT/hooks/pre-commit", Decision::Ask),
+        ("Write", "Write", ".gi\u{fe0f}t/config", Decision::Ask),
+        ("Edit", "Edit", "sub/AGENTS.md", Decision::Ask),
+        ("Edit(**)", "Edit", ".claude/settings.json", Decision::Ask),
+        ("Edit(src/**)", "Edit", "src/.envrc", Decision::Ask),
+        ("Read", "Read", ".git/config", Decision::Allow),
+    ] {
+        assert_eq!(on(rules, tool, path), decision, "{rules}: {tool} {path}");
+    }
+}
