@@ -9,6 +9,10 @@ use crate::{RuntimeError, Skill};
 
 impl OpenSkillRuntime {
     /// Runs a script of a skill in the sandbox, if that is permitted.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "hosts hand over what they made for the call"
+    )]
     pub fn execute_skill(
         &mut self,
         name: &str,
