@@ -167,6 +167,11 @@ impl Auditor {
         Ok(ReportJson::new(&report, &bundle.digest.to_string()))
     }
 
+    /// Returns why a bundle, or where it comes from, is revoked.
+    pub(crate) fn revoked(&self, bundle: &str, sources: &[String]) -> Option<&str> {
+        self.policy.revocation(bundle, sources).map(|revoked| revoked.reason.as_str())
+    }
+
     /// Returns true if something is revoked by where it comes from.
     pub(crate) fn asks_for_sources(&self) -> bool {
         self.policy.revokes_sources()

@@ -36,7 +36,7 @@ pub(crate) use module_cache::ModuleCache;
 pub use outside::OutsidePlaces;
 pub(crate) use outside::{own_places, real_home, touches};
 pub(crate) use run_folder::RunFolder;
-pub(crate) use spec::{Around, granted, spec};
+pub(crate) use spec::{Around, granted, may_be_given, spec};
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
 /// `main`; without it nothing runs in a sandbox.

@@ -384,7 +384,7 @@ fn refusal(plan: &Plan, policy: &OrgPolicy) -> Option<Refusal> {
     match &plan.inspected.clearance {
         Clearance::Clear | Clearance::Review(_) => {}
         Clearance::Refused { reason, hint } => {
-            refusal.reasons.push(format!("`{}` is not run: {reason}", subject.skill_id));
+            refusal.reasons.push(format!("`{}` is not used: {reason}", subject.skill_id));
             refusal.how_to_allow.push(hint.clone());
         }
     }

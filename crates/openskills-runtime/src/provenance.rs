@@ -184,8 +184,34 @@ fn has_receipt(
     let Some(home) = csk_home.filter(|_| folder.file_name() == Some(marker.name.as_str())) else {
         return false;
     };
-    std::iter::successors(folder.parent(), AbsPath::parent)
-        .skip(1)
-        .take(MAX_AROUND)
-        .any(|project| Receipts::load(home, &project).has(&marker.name, digest))
+    projects_around(folder).any(|project| Receipts::load(home, &project).has(&marker.name, digest))
+}
+
+fn projects_around(folder: &AbsPath) -> impl Iterator<Item = AbsPath> {
+    std::iter::successors(folder.parent(), AbsPath::parent).skip(1).take(MAX_AROUND)
+}
+
+/// Returns where csk installed a skill of this folder's name from, whatever stands in the folder now.
+pub(crate) fn receipt_origins(folder: &AbsPath, csk_home: &AbsPath) -> Vec<String> {
+    let Some(name) = folder.file_name() else { return Vec::new() };
+    let origins = |project: AbsPath| {
+        let receipts = Receipts::load(csk_home, &project);
+        receipts.origins(name).map(str::to_owned).collect::<Vec<_>>()
+    };
+    projects_around(folder).flat_map(origins).collect()
+}
+
+/// Returns every address in the configuration of the repository that a folder is. Nothing is believed for it but that the skill may be
+/// revoked.
+pub(crate) fn repository_urls(folder: &AbsPath) -> Vec<String> {
+    let path = RelPath::new(".git/config").expect("it is a relative path");
+    let read = |root: Root| root.read(&path, MAX_MARKER);
+    let Ok(bytes) = Root::open_real(folder).and_then(read) else { return Vec::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    let urls = text.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        let is_url = ["url", "pushurl"].iter().any(|name| key.trim().eq_ignore_ascii_case(name));
+        is_url.then(|| value.trim().trim_matches('"').to_owned())
+    });
+    urls.collect()
 }

@@ -471,6 +471,7 @@ impl OpenSkillRuntime {
         self.check_content(&skill)?;
         self.check_word(&skill)?;
         self.check_reader(&skill, options.invoker)?;
+        self.check_clearance(&skill, &load(&skill, self.config.strictness())?)?;
         let resource = match &skill.place {
             Place::Served(served) => self.served_resource(&skill, served, path, options)?,
             Place::Builtin(_) | Place::Folder { .. } => resource::read(&skill, path, options)?,

@@ -24,6 +24,8 @@ pub struct Receipts {
     project: String,
     /// By skill: markers and the commits that they name.
     markers: BTreeMap<String, BTreeSet<(String, String)>>,
+    /// By skill: where its repository says that it comes from, which a Skillfile need not say.
+    origins: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Receipts {
@@ -40,7 +42,13 @@ impl Receipts {
         let markers = skills.map(|(skill, pairs)| {
             (skill.clone(), pairs.as_array().into_iter().flatten().filter_map(pair).collect())
         });
-        Self { place: Some(place), project: root.to_string(), markers: markers.collect() }
+        let text = |text: &Value| text.as_str().map(str::to_owned);
+        let origins = value["origins"].as_object().filter(|_| is_it).into_iter().flatten();
+        let origins = origins.map(|(skill, all)| {
+            (skill.clone(), all.as_array().into_iter().flatten().filter_map(text).collect())
+        });
+        let (markers, origins) = (markers.collect(), origins.collect());
+        Self { place: Some(place), project: root.to_string(), markers, origins }
     }
 
     /// Returns true if csk wrote a marker of that digest for the skill.
@@ -55,6 +63,16 @@ impl Receipts {
         self.markers.iter().flat_map(|(skill, pairs)| {
             pairs.iter().map(move |(_, commit)| (skill.as_str(), commit.as_str()))
         })
+    }
+
+    /// Returns where a skill of that name came from when csk installed it, whatever stands in its place now.
+    pub fn origins(&self, skill: &str) -> impl Iterator<Item = &str> {
+        self.origins.get(skill).into_iter().flatten().map(String::as_str)
+    }
+
+    /// Notes where a skill comes from.
+    pub fn add_origin(&mut self, skill: &Identifier, origin: &str) {
+        self.origins.entry(skill.to_string()).or_default().insert(origin.to_owned());
     }
 
     /// Adds a receipt; those before it stay until [`Self::settle`].
@@ -73,6 +91,8 @@ impl Receipts {
             }
         }
         self.markers.retain(|_, pairs| !pairs.is_empty());
+        let markers = &self.markers;
+        self.origins.retain(|skill, _| markers.contains_key(skill));
     }
 
     /// Writes them, unless the file says the same already.
@@ -84,7 +104,8 @@ impl Receipts {
         }
         let skills = self.markers.iter().map(|(skill, pairs)| (skill.clone(), json!(pairs)));
         let markers: Map<String, Value> = skills.collect();
-        let value = json!({ "markers": markers, "project": self.project, "schema_version": 1 });
+        let (origins, project) = (&self.origins, &self.project);
+        let value = json!({ "markers": markers, "origins": origins, "project": project, "schema_version": 1 });
         write_file(place, format!("{value:#}\n").as_bytes()).map(|_| ())
     }
 }

@@ -109,7 +109,9 @@ impl WorkTree {
         let file = info.join("exclude");
         let is_link =
             |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-        let is_linked = !self.is_led && is_link(&self.root.join(".git"));
+        // A folder that is the repository shares nothing with another one, unless somebody wrote so.
+        let is_shared = !self.is_led && self.common != self.git_dir;
+        let is_linked = is_shared || (!self.is_led && is_link(&self.root.join(".git")));
         if is_linked || is_link(&info) || is_link(&file) || (self.is_led && !self.leads_back()?) {
             return Ok(ExcludeFile::Elsewhere(file.display().to_string()));
         }

@@ -68,6 +68,10 @@ pub fn apply(
     let markers = markers(target, &groups, prepared, now);
     for (name, marker) in &markers {
         observed.receipts.add(name, Digest::of(marker.to_json().as_bytes()), marker.runtime_id());
+        let own = prepared.get(name).and_then(|prepared| prepared.origin.as_deref());
+        for origin in marker.git.as_deref().into_iter().chain(own) {
+            observed.receipts.add_origin(name, origin);
+        }
     }
     observed.receipts.save()?;
     let run = |group: &&Group| {

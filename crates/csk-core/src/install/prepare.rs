@@ -47,6 +47,8 @@ pub struct Prepared {
     pub part: Option<Part>,
     /// The folder of those files in the store.
     pub(super) runtime_id: String,
+    /// Where the repository says that it comes from.
+    pub origin: Option<String>,
 }
 
 /// Why the content of a skill cannot be installed.
@@ -182,6 +184,9 @@ pub fn prepare(
         list,
         part,
         runtime_id,
+        origin: crate::origin(&sources.skills_root.join(declaration.source.as_str()))
+            .ok()
+            .flatten(),
     })
 }
 

@@ -317,6 +317,15 @@ fn complete(
             Some(Err(error)) => group.refuse(error.clone()),
         }
     }
+    for group in plan.skills.iter_mut().filter(|group| group.install.is_none()) {
+        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+        let bundle = group.bundle.map(|bundle| bundle.to_string()).unwrap_or_default();
+        let sources = sources(environment, declaration);
+        if let Some(reason) = environment.auditor.revoked(&bundle, &sources) {
+            let what = "take it out of Skillfile.json, or choose another version";
+            group.warnings.push(format!("`{}` is revoked: {reason}; {what}", group.name));
+        }
+    }
     // Where an audit refuses all that there was to do, nothing is written at all.
     let is_refused = |group: &Group| matches!(group.error, Some(SkillError::Audit { .. }));
     if plan.skills.iter().any(is_refused) && plan.skills.iter().all(Group::is_empty) {
@@ -362,14 +371,7 @@ fn audit_gate(
     content: &Prepared,
 ) -> Option<SkillError> {
     let report = content.audit.as_ref()?;
-    let declared = declaration.and_then(|declaration| declaration.git.clone());
-    // Where the repository itself is fetched from counts as well, whatever a Skillfile says.
-    let own =
-        declaration.filter(|_| environment.auditor.asks_for_sources()).and_then(|declaration| {
-            let path = environment.skills_root.join(declaration.source.as_str());
-            crate::origin(&path).ok().flatten()
-        });
-    let sources: Vec<String> = declared.into_iter().chain(own).collect();
+    let sources = sources(environment, declaration);
     let installed = group.bundle.map(|bundle| bundle.to_string());
     match environment.auditor.rule(report, &sources, installed.as_deref()) {
         Ruling::Go => None,
@@ -379,6 +381,16 @@ fn audit_gate(
         }
         Ruling::Refuse { reason, hint } => Some(SkillError::Audit { reason, hint }),
     }
+}
+
+/// Returns where a skill comes from, where that matters: as it is declared, where its repository is fetched from, and the repository itself.
+fn sources(environment: &Environment, declaration: Option<&Declaration>) -> Vec<String> {
+    let Some(declaration) = declaration.filter(|_| environment.auditor.asks_for_sources()) else {
+        return Vec::new();
+    };
+    let path = environment.skills_root.join(declaration.source.as_str());
+    let own = crate::origin(&path).ok().flatten();
+    declaration.git.clone().into_iter().chain(own).chain([path.to_string()]).collect()
 }
 
 /// What of a skill's content is the same in every project.

@@ -255,6 +255,26 @@ fn what_is_revoked_is_never_installed() {
     assert!(!world.app(".agents/skills/code").exists());
 }
 
+/// A word that could revoke nothing is refused, and what is installed already is not passed over.
+#[test]
+fn a_revocation_says_what_it_means_and_reaches_what_is_installed() {
+    let world = World::with_skill("code", CODE);
+    let bundle = world.bundle("code");
+    assert_eq!(world.csk("install app").code, Some(0));
+    let csk = |words: &[&str]| world.env.run_args(env!("CARGO_BIN_EXE_csk"), words);
+    for nothing in ["code", "s/code", "./code", "docs", &bundle[..20], "sha256:12"] {
+        let run = csk(&["audit", "--revoke", nothing, "--reason", "stolen"]);
+        assert_eq!(run.code, Some(2), "{nothing}: {}", run.stderr);
+        assert!(run.stderr.contains("neither a digest nor a source"), "{}", run.stderr);
+    }
+    assert_eq!(
+        csk(&["audit", "--revoke", &format!(" {bundle} "), "--reason", "stolen"]).code,
+        Some(0)
+    );
+    let run = world.csk("install app");
+    assert!(run.stderr.contains("`code` is revoked: stolen"), "{}{}", run.stdout, run.stderr);
+}
+
 /// What is installed is what is looked at: through links, in the project's language, past every limit, whatever it begins with.
 #[test]
 fn there_is_no_way_around_a_look() {

@@ -220,6 +220,7 @@ fn init_writes_only_to_a_repository_that_leads_back() {
     for script in [
         "mkdir a && echo \"gitdir: $PWD/skills/pdf/.git\" > a/.git && cd a && csk init",
         "mkdir b && ln -s \"$PWD/skills/pdf/.git\" b/.git && cd b && csk init",
+        "git init -q d && echo \"$PWD/skills/pdf/.git\" > d/.git/commondir && cd d && csk init",
         "git init -q c && rm -r c/.git/info && ln -s \"$PWD/skills/pdf/.git/info\" c/.git/info && cd c && csk init",
     ] {
         let run = call(script);

@@ -16,6 +16,8 @@ const OPEN: [&str; 6] = ["/usr", "/opt", "/srv", "/mnt", "/media", "/data"];
 const SYSTEM: [&str; 7] = ["/run", "/var/run", "/proc", "/sys", "/dev", "/etc", "/boot"];
 /// Visible folders in which systems keep keychains, browsers' profiles and tokens.
 const STORES: [&str; 3] = ["Library", "AppData", "snap"];
+/// How many entries of a declared folder are looked at.
+const MAX_LOOKED: usize = 20_000;
 /// Endings of files that hold keys.
 const KEYS: [&str; 9] = ["pem", "key", "p12", "pfx", "jks", "kdbx", "keystore", "keychain", "ppk"];
 
@@ -61,8 +63,10 @@ impl OutsidePlaces {
                 let Some(place) = place_of(&real, home) else { continue };
                 listed.insert(place.clone());
                 match access(&real, home, &own) {
-                    Access::Answer => found.declared.insert(place),
-                    Access::Name | Access::Never(_) => found.protected.insert(place),
+                    Access::Answer if is_ordinary_inside(&real) => found.declared.insert(place),
+                    Access::Answer | Access::Name | Access::Never(_) => {
+                        found.protected.insert(place)
+                    }
                 };
             }
             found.listed = Some(listed);
@@ -133,6 +137,37 @@ fn is_ordinary(part: Component<'_>) -> bool {
     !name.starts_with('.')
         && !STORES.iter().any(|store| store.eq_ignore_ascii_case(name))
         && !is_key
+}
+
+/// Returns true if nothing in a folder has to be named. One that is too large to look through has to be.
+fn is_ordinary_inside(real: &Path) -> bool {
+    let mut open = vec![real.to_owned()];
+    let mut left = MAX_LOOKED;
+    while let Some(folder) = open.pop() {
+        // A single file was looked at by its name.
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(_) => {
+                if folder.is_dir() {
+                    return false;
+                }
+                continue;
+            }
+        };
+        for entry in entries {
+            let Ok(entry) = entry else { return false };
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { return false };
+            let Some(rest) = left.checked_sub(1) else { return false };
+            left = rest;
+            if !is_ordinary(Component::Normal(&name)) {
+                return false;
+            }
+            if kind.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    true
 }
 
 /// Returns the path of a place outside the skill and the workspace.

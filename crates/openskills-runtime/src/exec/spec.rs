@@ -33,7 +33,7 @@ pub(crate) struct Around<'a> {
 const WASM_MEMORY: u64 = 128 << 20;
 
 /// Variables that would change what runs, or how.
-const NEVER: [&str; 14] = [
+const NEVER: [&str; 18] = [
     "PATH",
     "HOME",
     "TMPDIR",
@@ -48,7 +48,35 @@ const NEVER: [&str; 14] = [
     "NODE_PATH",
     "PERL5LIB",
     "RUBYOPT",
+    "GCONV_PATH",
+    "PS4",
+    "PROMPT_COMMAND",
+    "SSH_AUTH_SOCK",
 ];
+
+/// Where and how the user lives, which is nobody's secret (POSIX, and what glibc adds).
+const LOCALE: [&str; 14] = [
+    "TZ",
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+];
+
+/// Returns true if a variable may be given on: one that changes what runs, or how, never is.
+pub(crate) fn may_be_given(name: &str) -> bool {
+    let is_loader = name.starts_with("LD_") || name.starts_with("DYLD_");
+    !(NEVER.contains(&name) || is_loader || name.is_empty() || name.contains(['=', '\0']))
+}
 
 /// Returns what the sandbox is to run, and with which powers.
 pub(crate) fn spec(
@@ -198,11 +226,7 @@ fn environment(
     }
     let Reach::Only(names) = &permit.powers().env else { return Ok(env) };
     for name in names {
-        if NEVER.contains(&name.as_str())
-            || name.starts_with("LD_")
-            || name.starts_with("DYLD_")
-            || name.contains('=')
-        {
+        if !may_be_given(name) {
             return Err(format!(
                 "the variable `{name}` would change what runs; it is never given on"
             ));
@@ -212,9 +236,12 @@ fn environment(
         }
     }
     // Where and when it runs is nothing to a module.
-    for (name, value) in around.env.iter().filter(|_| !is_wasm).filter(|(name, _)| {
-        name.to_str().is_some_and(|name| name == "TZ" || name.starts_with("LC_"))
-    }) {
+    for (name, value) in around
+        .env
+        .iter()
+        .filter(|_| !is_wasm)
+        .filter(|(name, _)| name.to_str().is_some_and(|name| LOCALE.contains(&name)))
+    {
         env.push((name.clone(), value.clone()));
     }
     Ok(env)

@@ -117,7 +117,7 @@ fn tiers_decide_who_is_asked() {
         for asked in [
             Asked { direct_writes: true, ..Asked::default() },
             Asked { deletions: true, ..Asked::default() },
-            Asked { env: vec!["HOME".to_owned()], ..Asked::default() },
+            Asked { env: vec!["NAME".to_owned()], ..Asked::default() },
         ] {
             assert!(plainly(Plan { asked, ..plan(source) }).starts_with("ask: it wants"));
         }
@@ -508,7 +508,7 @@ fn what_the_audit_refuses_nobody_permits() {
             (&approvals, &once),
         ] {
             let told = check(plan.clone(), &OrgPolicy::default(), approvals, context);
-            assert_eq!(told, "refusal: `personal/pdf` is not run: it is revoked: x", "{source}");
+            assert_eq!(told, "refusal: `personal/pdf` is not used: it is revoked: x", "{source}");
         }
         assert!(request(&plan, &OrgPolicy::default(), &approvals).is_err(), "nor is it approved");
     }

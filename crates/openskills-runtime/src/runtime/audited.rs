@@ -14,8 +14,10 @@ use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
 use super::approvals::{claimed, origin, subject};
+use crate::index::Place;
 use crate::load::Loaded;
 use crate::permit::{Inspected, Subject};
+use crate::provenance::{receipt_origins, repository_urls};
 use crate::settings::Settings;
 use crate::{RuntimeError, Skill};
 
@@ -101,10 +103,21 @@ impl OpenSkillRuntime {
             .map(Digest::to_string)
             .chain(reports.iter().map(|report| report.bundle_sha256.clone()))
             .collect();
-        let sources: Vec<String> = [origin(skill)].into_iter().chain(claimed(skill)).collect();
+        let sources = self.sources(skill);
         let known = Known { reports: &reports, bundles: &bundles, sources: &sources };
         let clearance = clear(auditor.mode, &auditor.policy, &known);
         Ok(Inspected { reports, clearance })
+    }
+
+    /// Returns everywhere that a skill may come from, whoever says so: enough to refuse it.
+    fn sources(&self, skill: &Skill) -> Vec<String> {
+        let mut all: Vec<String> = [origin(skill)].into_iter().chain(claimed(skill)).collect();
+        let Place::Folder { folder, .. } = &skill.place else { return all };
+        all.extend(repository_urls(folder));
+        if let Some(home) = self.places().ok().and_then(|places| places.csk_home.as_ref()) {
+            all.extend(receipt_origins(folder, home));
+        }
+        all
     }
 
     /// Opens the folder of the commands that csk installed from a skill.
@@ -136,8 +149,7 @@ impl OpenSkillRuntime {
                 let bundle =
                     Bundle::read_part(&skill.name, root, Digest::of(skill.path().as_bytes()))?;
                 let report = auditor.fresh(&bundle);
-                let sources: Vec<String> =
-                    [origin(skill)].into_iter().chain(claimed(skill)).collect();
+                let sources = self.sources(skill);
                 let known = Known { reports: &[report], bundles: &[], sources: &sources };
                 clear(auditor.mode, &auditor.policy, &known)
             }

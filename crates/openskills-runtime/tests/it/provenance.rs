@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use openskills_runtime::Provenance;
+use openskills_runtime::permit::{Asked, Authorization};
+use openskills_runtime::{Grant, Provenance};
 use skill::{Digest, Identifier, LEDGER_FILE, MARKER_FILE, Marker, RefKind};
 use skill_fs::{Root, WalkLimits, digests, walk};
 use skill_state::Receipts;
@@ -163,4 +164,37 @@ fn a_broken_marker_is_told_and_stops_nothing() {
         "{}",
         problems(&world, &runtime)
     );
+}
+
+/// A source that is revoked is known by csk's receipt and by the repository's own configuration, whatever the marker says.
+#[test]
+fn a_revoked_source_is_known_without_the_marker() {
+    let runs = |world: &World| {
+        let mut runtime = world.discover();
+        let plan = runtime.plan_run("pdf", None, Asked::default()).unwrap();
+        match runtime.authorize(plan, Some(Grant::default())).unwrap() {
+            Authorization::Refusal(refusal) => refusal.reasons.join("; "),
+            other => format!("{other:?}"),
+        }
+    };
+    let revoke = |world: &World| {
+        let policy = r#"{"schema_version": 1, "pins": [], "suppressions": [], "revoked": [
+            {"source": "https://h.test/pdf.git", "reason": "stolen", "at": "2026-01-01T00:00:00Z"}]}"#;
+        world.add(&format!("//- /home/.cocoaskills/audit/policy.json\n{policy}\n"));
+    };
+    let world = installed();
+    revoke(&world);
+    assert!(!runs(&world).contains("revoked"));
+    let (home, work) = (world.root().join("home/.cocoaskills"), world.root().join("work"));
+    let mut receipts = Receipts::load(&home, &work);
+    receipts.add_origin(&Identifier::new("pdf").unwrap(), "git@h.test:pdf.git");
+    receipts.save().unwrap();
+    assert!(runs(&world).contains("it is revoked: stolen"));
+    fs::remove_file(world.path("work/.agents/skills/pdf/.csk-install.json")).unwrap();
+    assert!(runs(&world).contains("it is revoked: stolen"), "without its marker too");
+    let world = World::new(&skill("home/.claude/skills/pdf", "pdf"));
+    revoke(&world);
+    assert!(!runs(&world).contains("revoked"));
+    world.add("//- /home/.claude/skills/pdf/.git/config\n[remote \"origin\"]\n\tURL = https://h.test/pdf\n");
+    assert!(runs(&world).contains("it is revoked: stolen"));
 }

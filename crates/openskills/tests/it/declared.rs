@@ -19,7 +19,7 @@ Body.
   \"filesystem\": [\"repo\", \"~/.ssh\", \"~/data\", \"~/shortcut\"], \"env_read\": [\"DEPLOY_NAME\"]}}
 //- /app/.agents/skills/sync/scripts/show.sh
 for file in \"$@\"; do cat \"$file\"; done
-echo \"name=$DEPLOY_NAME\"
+echo \"name=$DEPLOY_NAME$LC_TOKEN\"
 true
 //- /s/web/SKILL.md
 ---
@@ -33,7 +33,8 @@ echo \"proxy=$HTTPS_PROXY\"
 ";
 
 fn machine() -> TestEnv {
-    let env = TestEnv::with(SKILLS).var("DEPLOY_NAME", "canary-of-env");
+    let env =
+        TestEnv::with(SKILLS).var("DEPLOY_NAME", "canary-of-env").var("LC_TOKEN", "canary-of-env");
     env.write("../home/.ssh/id_test", b"canary-of-ssh\n");
     env.write("../home/data/a.txt", b"canary-of-data\n");
     std::os::unix::fs::symlink(env.path("../home/.ssh"), env.path("../home/shortcut")).unwrap();
@@ -79,6 +80,9 @@ fn a_flag_that_approves_confirms_nothing_that_is_only_declared() {
     assert_eq!(seen(&run(&env, "")), [false, true, true]);
     let listed = openskills(&env, "approvals list --json").stdout;
     assert!(listed.contains("read: ~/.ssh"), "{listed}");
+    // One that changes what runs is never granted, and never offered.
+    let loader = run(&env, "--approve-once --env LD_PRELOAD");
+    assert!(loader.stderr.contains("never given to a script"), "{}", loader.stderr);
     // Another variable than the declared one is beyond the skill's own request.
     let more = run(&env, "--approve-once --env PATH_TO_KEYS");
     assert_eq!(more.code, Some(125), "{}", more.stderr);
@@ -128,6 +132,17 @@ fn a_place_that_leads_elsewhere_by_now_was_not_approved() {
     std::os::unix::fs::symlink(env.path("../home/.ssh"), env.path("../home/data")).unwrap();
     let swapped = run(&env, "");
     assert_eq!(seen(&swapped), [false; 3], "{}", swapped.stdout);
+}
+
+/// A folder is confirmed by an answer only if nothing in it has to be named.
+#[test]
+fn a_folder_with_hidden_files_has_to_be_named() {
+    for hidden in [".env", "deep/er/server.pem", ".ssh/id"] {
+        let env = machine();
+        env.write(&format!("../home/data/{hidden}"), b"x");
+        let once = run(&env, "--approve-once");
+        assert!(once.stderr.contains("read: ~/data (protected)"), "{hidden}: {}", once.stderr);
+    }
 }
 
 #[test]

@@ -57,6 +57,8 @@ fn what_the_audit_blocks_runs_in_no_way_and_in_no_mode() {
             "run bad --dir s",
             "approve bad --dir s --yes",
             "activate bad --dir s",
+            "read bad SKILL.md --dir s",
+            "read /bad scripts/go.sh --dir s",
         ] {
             let refused = openskills(&env, command);
             assert!(matches!(refused.code, Some(4 | 125)), "{mode} {command}: {}", refused.stderr);
@@ -121,6 +123,7 @@ fn a_revocation_stops_what_was_approved_before() {
             "run good --dir s --approve-once",
             "approve good --dir s --yes",
             "activate good --dir s",
+            "read good SKILL.md --dir s",
         ] {
             let refused = openskills(&env, command);
             assert!(

@@ -121,7 +121,8 @@ fn project(context: &mut Context, config: &Config) -> Result<Selected, Failure> 
 fn read(path: &AbsPath, shown: String) -> Result<Found, Failure> {
     let bundle = of_folder(path).map_err(|error| Failure::usage(error.to_string()))?;
     let marker = marker(path);
-    let said = marker.as_ref().and_then(|marker| marker.git.clone()).into_iter().collect();
+    let declared = marker.as_ref().and_then(|marker| marker.git.clone());
+    let said = declared.into_iter().chain([path.to_string()]).collect();
     let repository = path.join(".git").as_path().exists().then(|| path.clone());
     Ok(Found { bundle, base: shown, said, repository, marker, is_commit: false })
 }

@@ -67,6 +67,7 @@ pub(super) fn look(
 fn sources(found: &Found, policy: &AuditPolicy) -> Result<Vec<String>, Failure> {
     let mut sources = found.said.clone();
     if let Some(repository) = found.repository.as_ref().filter(|_| policy.revokes_sources()) {
+        sources.push(repository.to_string());
         let own = origin(repository).map_err(|error| {
             Failure::usage(format!("cannot tell where {} comes from: {error}", found.bundle.name))
         })?;

@@ -45,14 +45,31 @@ pub(super) fn allow(context: &mut Context, digest: &str, reason: &str) -> Result
     Ok(0)
 }
 
+/// Returns true for what a skill can come from. A name, a relative path or half a digest would revoke nothing.
+fn is_source(text: &str) -> bool {
+    let is_address = text.contains("://") || text.starts_with("mcp:");
+    let has_host = text.split_once(':').is_some_and(|(host, path)| {
+        host != "sha256" && host.contains(['.', '@']) && !path.is_empty()
+    });
+    let has_path = text.split_once('/').is_some_and(|(host, path)| {
+        !host.starts_with('.') && host.contains('.') && !path.is_empty()
+    });
+    is_address || has_host || has_path || text.starts_with('/')
+}
+
 pub(super) fn revoke(context: &mut Context, what: &str, reason: &str) -> Result<u8, Failure> {
     with_reason(reason)?;
-    let _lock = context.lock()?;
-    let policy = load(context)?;
+    let what = what.trim();
     let revoked = match digest_of(what) {
         Some(bundle) => Revoked::Bundle(bundle),
-        None => Revoked::Source(what.to_owned()),
+        None if is_source(what) => Revoked::Source(what.to_owned()),
+        None => {
+            return Err(Failure::usage(format!("`{what}` is neither a digest nor a source"))
+                .with_hint("give the whole digest that `csk audit` shows, or where it comes from: a URL, HOST:PATH or an absolute path"));
+        }
     };
+    let _lock = context.lock()?;
+    let policy = load(context)?;
     policy.with_revocation(revoked, reason, &context.time()).save(&context.home)?;
     context.ui.error(&format!("revoked {}\n", safe_line(what)))?;
     Ok(0)
