@@ -167,6 +167,15 @@ impl Execution {
     pub fn for_model<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.secrets.redact_values(text)
     }
+
+    /// Returns standard output and standard error as a model may see them. Where one was cut, what may be half a secret goes too.
+    pub fn streams_for_model(&self) -> [String; 2] {
+        let clean = |kept: &[u8], total: u64| {
+            let whole = self.secrets.whole(kept, total);
+            self.for_model(&String::from_utf8_lossy(whole)).into_owned()
+        };
+        [clean(&self.stdout, self.written[0]), clean(&self.stderr, self.written[1])]
+    }
 }
 
 /// What the user says to a request.

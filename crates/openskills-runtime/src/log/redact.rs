@@ -8,6 +8,8 @@
 mod forms;
 mod names;
 mod options;
+mod packed;
+mod stream;
 mod values;
 
 use std::borrow::Cow;
@@ -42,12 +44,21 @@ impl Redactor {
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.until_clean(text, |text, ranges| {
             self.values.find(text, ranges);
-            forms::private_keys(text, ranges);
-            forms::addresses(text, ranges);
-            forms::tokens(text, ranges);
-            names::named(text, ranges);
-            options::options(text, ranges);
+            by_sign(text, ranges);
         })
+    }
+
+    /// Returns a name without secrets that somebody else has cut: the beginning of a value at its end is one.
+    pub(crate) fn redact_cut(&self, name: &str) -> String {
+        let mut ranges = Vec::new();
+        self.values.find_cut(name, &mut ranges);
+        self.redact(&without(name, ranges)).into_owned()
+    }
+
+    /// Returns what was kept of so many bytes, without what may be half a secret where they were cut.
+    pub(crate) fn whole<'b>(&self, kept: &'b [u8], total: u64) -> &'b [u8] {
+        let dropped = if total > kept.len() as u64 { self.values.reach() } else { 0 };
+        &kept[..kept.len().saturating_sub(dropped)]
     }
 
     /// Returns `text` without the values that it was told of.
@@ -106,6 +117,26 @@ impl Redactor {
             clean.push(if is_named { REDACTED.to_owned() } else { alone });
         }
         clean
+    }
+}
+
+/// Finds secrets that show themselves, also with colors and letters without width in between.
+fn by_sign(text: &str, ranges: &mut Ranges) {
+    let find = |text: &str, ranges: &mut Ranges| {
+        forms::private_keys(text, ranges);
+        forms::addresses(text, ranges);
+        forms::logins(text, ranges);
+        forms::bots(text, ranges);
+        forms::tokens(text, ranges);
+        names::named(text, ranges);
+        options::options(text, ranges);
+    };
+    find(text, ranges);
+    if let Some(seen) = stream::seen(text) {
+        let mut found = Vec::new();
+        find(seen.text().expect("letters alone were left out"), &mut found);
+        found.retain(|(start, end)| start < end);
+        ranges.extend(found.into_iter().map(|(start, end)| seen.place(start, end)));
     }
 }
 

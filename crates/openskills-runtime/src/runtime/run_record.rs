@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
-use sandbox::{Change, Ended, Outcome, Writes};
+use sandbox::{Captured, Change, Ended, Outcome, Writes};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use skill::capabilities::Reach;
@@ -208,8 +208,8 @@ impl<'a> Run<'a> {
                 | Ended::Output
                 | Ended::Cancelled => ExitStatus::Failed,
             },
-            stdout: self.cut(&String::from_utf8_lossy(&stdout.bytes)),
-            stderr: self.cut(&String::from_utf8_lossy(&stderr.bytes)),
+            stdout: self.cut_stream(stdout),
+            stderr: self.cut_stream(stderr),
         }
     }
 
@@ -221,6 +221,12 @@ impl<'a> Run<'a> {
     fn cut(&self, text: &str) -> String {
         let clean = self.given_values.redact(text);
         clean[..clean.floor_char_boundary(LOGGED)].to_owned()
+    }
+
+    /// The same for what was cut already, where too much was written.
+    fn cut_stream(&self, stream: &Captured) -> String {
+        let whole = self.given_values.whole(&stream.bytes, stream.total);
+        self.cut(&String::from_utf8_lossy(whole))
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -279,7 +285,11 @@ impl<'a> Run<'a> {
             .outcome
             .violations
             .iter()
-            .map(|violation| format!("system call: {} ({})", violation.call, violation.process))
+            .map(|violation| {
+                // The kernel keeps the beginning of a name.
+                let process = self.given_values.redact_cut(&violation.process);
+                format!("system call: {} ({process})", violation.call)
+            })
             .collect();
         let more = Some(ran.outcome.more_violations).filter(|more| *more > 0);
         let more = more.map(|more| format!("system call: {more} more"));

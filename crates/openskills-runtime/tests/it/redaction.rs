@@ -93,6 +93,22 @@ fn hostile_text_costs_no_more_than_it_weighs() {
         "--token ",
         "<password>",
         "[redacted]",
+        "\\u",
+        "\\u0061",
+        "%61",
+        "%2561",
+        "&#97;",
+        "\u{1b}[1",
+        "a\u{200b}",
+        "61 ",
+        "0000000 61 61\n",
+        "\"token\":[",
+        "\"token\":{\"",
+        "cookie: a=\"",
+        "u:p@h:2 ",
+        "u:p@h:2",
+        "1:AA",
+        "\"password\" value",
     ] {
         let text = piece.repeat((256 << 10) / piece.len());
         let start = Instant::now();

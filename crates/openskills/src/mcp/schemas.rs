@@ -133,6 +133,7 @@ fn output_schema(which: Which) -> Value {
                 "changes": {"type": "array", "items": text()}, "committed": {"type": "boolean"},
                 "tried": {"type": "array", "items": text()}, "note": text(), "diff": text(),
                 "notGranted": {"type": "array", "items": text()}, "review": text(),
+                "cut": {"type": "array", "items": text()},
             }),
             json!(["exitCode", "exitStatus", "stdout", "stderr", "changes", "committed", "tried"]),
         ),

@@ -329,8 +329,7 @@ fn executed(done: &Execution) -> CallToolResult {
     let code = exit_code_of(done.ended);
     // A model needs no secret that a script was given, and what it reads may be kept elsewhere.
     let clean = |text: &str| done.for_model(text).into_owned();
-    let stdout = clean(&done.output);
-    let stderr = clean(&String::from_utf8_lossy(&done.stderr));
+    let [stdout, stderr] = done.streams_for_model();
     let change = |change: &openskills_runtime::sandbox::Change| {
         clean(&format!("{} {}", change.kind.as_str(), change.shown()))
     };
@@ -352,6 +351,15 @@ fn executed(done: &Execution) -> CallToolResult {
         "tried": tried,
         "notGranted": done.left_out,
     });
+    let streams = ["stdout", "stderr"].into_iter().zip(done.written);
+    let streams = streams.zip([done.stdout.len(), done.stderr.len()]);
+    let cut: Vec<&str> = streams
+        .filter(|((_, written), kept)| *written > *kept as u64)
+        .map(|((name, _), _)| name)
+        .collect();
+    if !cut.is_empty() {
+        data["cut"] = json!(cut);
+    }
     for (key, value) in [
         ("output", output),
         ("note", done.note.as_deref().map(clean).map(Value::from)),
@@ -365,6 +373,19 @@ fn executed(done: &Execution) -> CallToolResult {
     let mut text = stdout;
     if !stderr.is_empty() {
         text += &format!("\n[standard error]\n{stderr}");
+    }
+    if !cut.is_empty() {
+        let written = done.written;
+        text += &format!(
+            "\n[it wrote too much: {} cut; there were {} bytes of stdout and {} of stderr]",
+            if cut.len() == 1 {
+                format!("{} is", cut[0])
+            } else {
+                "stdout and stderr are".to_owned()
+            },
+            written[0],
+            written[1]
+        );
     }
     if code != 0 {
         text += &format!("\n[it ended with code {code}]");

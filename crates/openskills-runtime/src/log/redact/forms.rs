@@ -115,8 +115,9 @@ pub(super) fn private_keys(text: &str, ranges: &mut Ranges) {
 /// Passwords in addresses, and addresses that are secrets themselves.
 pub(super) fn addresses(text: &str, ranges: &mut Ranges) {
     let mut at = 0;
-    while let Some(found) = text[at..].find("://") {
-        let start = at + found + 3;
+    while let Some(found) = text[at..].find("//") {
+        let start = at + found + 2;
+        let has_scheme = text[..start - 2].ends_with(':');
         let rest = &text[start..];
         let end = rest
             .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>'))
@@ -130,7 +131,7 @@ pub(super) fn addresses(text: &str, ranges: &mut Ranges) {
                     ranges.push((start + colon + 1, start + user));
                 }
                 // A user alone is a secret only where no path has begun.
-                None if !before.contains('/') => ranges.push((start, start + user)),
+                None if has_scheme && !before.contains('/') => ranges.push((start, start + user)),
                 Some(_) | None => {}
             }
         }
@@ -142,6 +143,41 @@ pub(super) fn addresses(text: &str, ranges: &mut Ranges) {
                     ranges.push((start + after, start + end));
                 }
             }
+        }
+    }
+}
+
+/// Passwords before a host with a port, where no scheme says that it is an address: `user:password@host:22`.
+pub(super) fn logins(text: &str, ranges: &mut Ranges) {
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '[' | ']');
+    let is_user = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
+    let mut start = 0;
+    for word in text.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=')) {
+        let begin = start;
+        start += word.len();
+        let Some((login, host)) = word.rsplit_once('@') else { continue };
+        let Some((user, password)) = login.split_once(':') else { continue };
+        let port = host.trim_start_matches(is_host).strip_prefix(':');
+        let has_port = port.is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()));
+        let is_login = has_port && !user.is_empty() && user.chars().all(is_user);
+        if is_login && !password.is_empty() && !is_port(password) {
+            let from = begin + user.len() + 1;
+            ranges.push((from, from + password.len()));
+        }
+    }
+}
+
+/// Tokens of bots: a number, a colon, and letters that begin with `AA`.
+pub(super) fn bots(text: &str, ranges: &mut Ranges) {
+    const MIN_DIGITS: usize = 6;
+    const MIN_LETTERS: usize = 30;
+    let bytes = text.as_bytes();
+    for (colon, _) in text.match_indices(":AA") {
+        let digits = bytes[..colon].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(**byte, b'_' | b'-');
+        let letters = bytes[colon + 1..].iter().take_while(is_letter).count();
+        if digits >= MIN_DIGITS && letters >= MIN_LETTERS {
+            ranges.push((colon - digits, colon + 1 + letters));
         }
     }
 }

@@ -102,7 +102,9 @@ pub(super) fn named(text: &str, ranges: &mut Ranges) {
         let plain = plain(word);
         let is_after_login = two_before == "login" && plain == "password";
         let is_bearer = plain == "bearer";
-        if is_bearer || is_secret(&plain) {
+        // What signs an address.
+        let is_signature = plain == "sig" && text[..word_at].ends_with(['?', '&']);
+        if is_bearer || is_signature || is_secret(&plain) {
             // As in `aws configure set KEY VALUE`, and in `.netrc`: `login NAME password VALUE`.
             let is_set = matches!(before, "set" | "-x" | "add") || is_bearer || is_after_login;
             let written = if text[..word_at].ends_with('<') {
@@ -114,7 +116,8 @@ pub(super) fn named(text: &str, ranges: &mut Ranges) {
             };
             if let Some((from, to)) = value(text, after, written) {
                 let is_whole = WHOLE.iter().any(|name| plain.ends_with(name));
-                let to = if is_whole { end_of_text(text, from) } else { to };
+                let is_quoted = QUOTES.iter().any(|quote| text[..from].ends_with(quote));
+                let to = if is_whole && !is_quoted { end_of_text(text, from) } else { to };
                 let is_number = text[from..to].chars().all(|c| c.is_ascii_digit());
                 // A number is a limit or a count, unless it is what opens a door.
                 if to > from && (!is_number || plain.contains("pass") || plain.contains("pwd")) {
@@ -144,13 +147,14 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
         let rest = &text[after + 1..];
         return Some((after + 1, after + 1 + rest.find('<').unwrap_or(rest.len())));
     }
-    let (unquoted, _) = skip_quote(&text[after..]);
+    let (unquoted, name_quote) = skip_quote(&text[after..]);
     if let Some(block) = block(text, unquoted) {
         return Some(block);
     }
     let rest = skip_colors(unquoted);
     let signed = skip_blanks(rest);
     let found = SIGNS.iter().find_map(|sign| signed.strip_prefix(sign));
+    let found = found.or_else(|| name_quote.and_then(|_| after_value(unquoted)));
     let value = match found {
         // A path of code, such as `token::parse`.
         Some(value) if signed.starts_with("::") && !value.is_empty() => return None,
@@ -158,7 +162,17 @@ fn value(text: &str, after: usize, written: Written) -> Option<(usize, usize)> {
         None if written == Written::AfterBlank && rest.starts_with([' ', '\t']) => signed,
         None => return None,
     };
+    if name_quote.is_some() && value.starts_with(['[', '{']) {
+        let start = text.len() - value.len();
+        return Some((start, start + bracketed(value)));
+    }
     let (inner, quote) = skip_quote(value);
+    // Three quotes are one.
+    let (inner, quote) = match quote {
+        Some(("\"", 0)) if inner.starts_with("\"\"") => (&inner[2..], Some(("\"\"\"", 0))),
+        Some(("'", 0)) if inner.starts_with("''") => (&inner[2..], Some(("'''", 0))),
+        quote => (inner, quote),
+    };
     let start = text.len() - inner.len();
     let length = match quote {
         Some((quote, depth)) => closing(inner, quote, depth),
@@ -235,9 +249,51 @@ fn skip_colors(mut text: &str) -> &str {
     text
 }
 
-/// Returns where the quotes or the line around a place end.
+/// Returns what stands behind the sign of `value`, as in `name="password" value="x"` and `"name": "password", "value": "x"`.
+fn after_value(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches([' ', '\t', '\n', ',']);
+    let (word, _) = skip_quote(text);
+    let is_value = word.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("value"));
+    let rest = is_value.then(|| skip_blanks(skip_quote(&word[5..]).0))?;
+    SIGNS.iter().find_map(|sign| rest.strip_prefix(sign))
+}
+
+/// Returns how long a list or an object is; one without an end goes on to the end of the text.
+fn bracketed(text: &str) -> usize {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => depth += 1,
+            b']' | b'}' if !is_text => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Returns where the quotes or the line around a place end. What is quoted behind `=` is inside: `Digest response="x"`.
 fn end_of_text(text: &str, from: usize) -> usize {
-    let rest = &text[from..];
-    let end = rest.find(['"', '\'', '\n']).unwrap_or(rest.len());
-    from + rest[..end].trim_end_matches('\\').len()
+    let mut at = from;
+    while let Some(found) = text[at..].find(['"', '\'', '\n']) {
+        let end = at + found;
+        let before = text[from..end].trim_end_matches('\\');
+        let quote = text[end..].chars().next().filter(|quote| *quote != '\n');
+        let closing = quote.filter(|_| before.ends_with('=')).and_then(|quote| {
+            let line = text[end + 1..].split('\n').next().unwrap_or_default();
+            line.find(quote)
+        });
+        match closing {
+            Some(closing) => at = end + 1 + closing + 1,
+            None => return from + before.len(),
+        }
+    }
+    text.len()
 }

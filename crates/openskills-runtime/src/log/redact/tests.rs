@@ -187,3 +187,144 @@ fn an_option_says_that_the_next_argument_is_a_secret() {
         ["--password", "[redacted]", "--name", "me", "a=[redacted]", "--token=[redacted]", "plain"]
     );
 }
+
+/// A value goes however a program writes it.
+#[test]
+fn a_value_goes_however_it_is_escaped_or_encoded() {
+    let value = "pässwörd-ключ/9x";
+    let redactor = Redactor::new([
+        value,
+        "k9Qz",
+        "Basic-Key/0123456789abcdefghij+long enough to wrap at the end of a line",
+    ]);
+    let hex: Vec<String> = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let (one, two) = hex.split_at(11);
+    let units =
+        |text: &str| text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+    let dumped = |places: [&str; 2]| {
+        let (one, two) = hex.split_at(16);
+        format!("{} {}\n{} {}\n", places[0], one.join(" "), places[1], two.join(" "))
+    };
+    for text in [
+        value.to_owned(),
+        units(value),
+        units(value).replace('\\', "\\\\"),
+        value.replace('/', "\\/"),
+        value
+            .chars()
+            .map(|c| if c.is_ascii() { c.to_string() } else { units(&c.to_string()) })
+            .collect(),
+        value.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+        value.bytes().map(|byte| format!("%{byte:02x}")).collect(),
+        value.bytes().map(|byte| format!("%25{byte:02x}")).collect(),
+        "p%C3%A4ssw%C3%B6rd-%D0%BA%D0%BB%D1%8E%D1%87/9x".to_owned(),
+        value.bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        value.bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+        value.chars().map(|c| format!("&#{};", u32::from(c))).collect(),
+        value.chars().map(|c| format!("&#x{:X};", u32::from(c))).collect(),
+        value.chars().map(|c| format!("{c}\u{1b}[0m")).collect(),
+        value.chars().map(|c| format!("{c}\u{200b}")).collect(),
+        hex.concat(),
+        hex.join(":").to_uppercase(),
+        hex.join(" "),
+        format!("0x{}", hex.join(", 0x")),
+        format!("{}\n{}\n", one.concat(), two.concat()),
+        dumped(["0000000", "0000020"]),
+        dumped(["00000000:", "00000010:"]),
+        dumped(["00000000 ", "00000010 "]),
+    ] {
+        let clean = redactor.redact_values(&text).into_owned();
+        let rest = clean.replacen(REDACTED, "", 1);
+        let rest =
+            rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ':' | ' ' | 'x'));
+        let is_rest =
+            |text: &str| text.trim().is_empty() || text == "\u{1b}[0m" || text == "\u{200b}";
+        assert!(clean.contains(REDACTED) && is_rest(rest), "{text:?}: {clean:?}");
+    }
+    for (text, expected) in [
+        ("\u{1b}[31mk9Qz\u{1b}[0m", "\u{1b}[31m[redacted]\u{1b}[0m"),
+        ("x\u{1b}[31mk9Qz\u{1b}[0my", "x\u{1b}[31m[redacted]\u{1b}[0my"),
+        ("\\u001b[31mk9Qz\\u001b[0m", "\\u001b[31m[redacted]\\u001b[0m"),
+        ("a\\nk9Qz\\n", "a\\n[redacted]\\n"),
+        ("K9QZ k9Qzs", "K9QZ k9Qzs"),
+        ("BASIC-KEY/0123456789ABCDEFGHIJ+long enough to wrap at the end of a line", "[redacted]"),
+        // As `base64` wraps it.
+        (
+            "QmFzaWMtS2V5LzAxMjM0NTY3ODlhYmNkZWZnaGlqK2xvbmcgZW5vdWdoIHRvIHdyYXAgYXQgdGhl\nIGVuZCBvZiBhIGxpbmUK\n",
+            "[redacted]UK\n",
+        ),
+    ] {
+        assert_eq!(redactor.redact_values(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn each_line_of_a_value_is_one() {
+    let redactor = Redactor::new(["first-line\nsecond-line\nx\n"]);
+    for text in
+        ["first-line\r\nsecond-line\r\nx", "  first-line\n    second-line\n", "a second-line b"]
+    {
+        let clean = redactor.redact_values(text).into_owned();
+        assert!(!clean.contains("first-line") && !clean.contains("second-line"), "{clean:?}");
+    }
+}
+
+#[test]
+fn half_a_value_where_a_text_was_cut_is_one() {
+    let redactor = Redactor::new(["k9Qz-granted-value"]);
+    for (name, expected) in [
+        ("k9Qz-granted-va", "[redacted]"),
+        ("sh-k9Qz-grant", "sh-[redacted]"),
+        ("k9Qz-gr", "k9Qz-gr"),
+        ("python3", "python3"),
+    ] {
+        assert_eq!(redactor.redact_cut(name), expected);
+    }
+    let kept = [b"x".repeat(1000), b"k9Qz-gra".to_vec()].concat();
+    let whole = redactor.whole(&kept, 2000);
+    assert!(whole.len() > 500 && whole.iter().all(|byte| *byte == b'x'), "{}", whole.len());
+    assert_eq!(redactor.whole(&kept, kept.len() as u64).len(), kept.len());
+}
+
+/// Ways in which another attack got secrets past.
+#[test]
+fn secrets_are_known_in_more_forms() {
+    for (text, expected) in [
+        (r#"{"password":"ab\"cdTAIL"}"#, r#"{"password":"[redacted]"}"#),
+        (r#"{"token":["x1","y2"],"a":1}"#, r#"{"token":[redacted],"a":1}"#),
+        (r#"{"secret":{"value":"x"},"a":1}"#, r#"{"secret":[redacted],"a":1}"#),
+        (r##"password="""x1""" y"##, r##"password="""[redacted]""" y"##),
+        (r#"password = '''x1'''"#, r#"password = '''[redacted]'''"#),
+        (r#"Authorization: Digest username="u", response="x1""#, "Authorization: [redacted]"),
+        (
+            r#"-H 'Authorization: Digest username="u", response="x1"' y"#,
+            "-H 'Authorization: [redacted]' y",
+        ),
+        (r#"<add key="password" value="x1"/>"#, r#"<add key="password" value="[redacted]"/>"#),
+        (r#"{"name":"password","value":"x1"}"#, r#"{"name":"password","value":"[redacted]"}"#),
+        ("//u:pw12@host/x", "//u:[redacted]@host/x"),
+        ("ftp u:pw12@host:22", "ftp u:[redacted]@host:22"),
+        ("SG.abcdefghijk12.lmnopQRSTUV34", "[redacted]"),
+        ("hf_abcdefghijklmn0123456789", "[redacted]"),
+        ("hvs.CAESIabcdefghijklmn0123", "[redacted]"),
+        ("bot 123456789:AAFabcdefghijklmnopqrstuvwxyz01234", "bot [redacted]"),
+        ("https://a.b/c?se=1&sig=x1%2B&sp=r", "https://a.b/c?se=1&sig=[redacted]&sp=r"),
+        ("ｐａｓｓｗｏｒｄ=x1", "ｐａｓｓｗｏｒｄ=[redacted]"),
+        ("pass\u{200b}word=x1", "pass\u{200b}word=[redacted]"),
+        ("pass\u{1b}[31mword=x1", "pass\u{1b}[31mword=[redacted]"),
+        ("gh\u{200b}p_0123456789abcdefghij", "[redacted]"),
+    ] {
+        assert_eq!(redact(text), expected, "{text}");
+    }
+    for text in [
+        "git@github.com:me/repo.git",
+        "12:30 me@example.com",
+        "note: mail me@example.com",
+        "image: registry:5000/name@sha256:0123456789abcdef",
+        "a //comment: see me@example.com",
+        "design=1&sign=2",
+        "<add key=\"name\" value=\"x1\"/>",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}

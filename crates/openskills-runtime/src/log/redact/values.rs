@@ -2,16 +2,18 @@
 
 use aho_corasick::AhoCorasick;
 
+use super::packed::{base64, dump, hex};
+use super::stream::Stream;
 use super::{REDACTED, Ranges};
 
 /// A value of so many bytes or more is a secret wherever it stands.
 const MIN_ANYWHERE: usize = 8;
 /// One of so many is a secret where it is a word of its own. Shorter ones would take much else with them.
 const MIN_WORD: usize = 4;
-/// Lines of a longer value that are secrets by themselves.
-const MIN_LINE: usize = 16;
-/// Of a longer value only the plain forms are looked for: it is a file, and every other form costs as much again.
+/// Of a longer value base64 and digits are not looked for: it is a file, and every other form costs as much again.
 const MAX_ENCODED: usize = 8 << 10;
+/// How many bytes a byte of a value may take, as `\\\\u00e4` does, with what may stand in between.
+const WIDEST: usize = 8;
 /// Settings that are no secrets, whatever they are called.
 const PLAIN: [&str; 12] = [
     "true", "false", "null", "none", "auto", "info", "debug", "warn", "error", "test", "prod",
@@ -21,125 +23,175 @@ const PLAIN: [&str; 12] = [
 /// Values that are taken out of texts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
+    plain: Patterns,
+    hex: Patterns,
+    base64: Patterns,
+    /// The values of which a beginning counts, where a text was cut.
+    long: Vec<String>,
+}
+
+/// What is looked for in one kind of text.
+#[derive(Debug, Clone, Default)]
+struct Patterns {
     known: Option<AhoCorasick>,
-    /// For each pattern whether it counts only as a word of its own.
-    is_word: Vec<bool>,
+    all: Vec<Vec<u8>>,
+}
+
+impl Patterns {
+    fn new(mut all: Vec<Vec<u8>>, is_folded: IsFolded) -> Self {
+        all.sort_unstable();
+        all.dedup();
+        if all.is_empty() {
+            return Self::default();
+        }
+        let known =
+            AhoCorasick::builder().ascii_case_insensitive(is_folded == IsFolded::Yes).build(&all);
+        // Only a very large number of patterns cannot be built; then nothing would be found, so that is not passed over.
+        Self { known: Some(known.expect("an environment is small enough to search for")), all }
+    }
+
+    /// Finds every occurrence, overlapping ones too: where two secrets share letters, both go.
+    fn find(&self, stream: &Stream, ranges: &mut Ranges) {
+        let Some(known) = &self.known else { return };
+        let bytes = &stream.bytes;
+        let mut here = Ranges::new();
+        for found in known.find_overlapping_iter(bytes) {
+            let (start, end) = (found.start(), found.end());
+            let pattern = &self.all[found.pattern().as_usize()];
+            if pattern.len() < MIN_ANYWHERE {
+                // A color, or an escape, is not part of a word.
+                let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+                let is_inside = is_letter(end) && stream.touches(end)
+                    || start > 0 && is_letter(start - 1) && stream.touches(start);
+                if is_inside || bytes[start..end] != **pattern {
+                    continue;
+                }
+            }
+            let (start, end) = stream.place(start, end);
+            match here.last_mut() {
+                // Matches come by their ends; one that reaches over others replaces them.
+                Some(last) if start <= last.1 => *last = (last.0.min(start), end.max(last.1)),
+                _ => here.push((start, end)),
+            }
+        }
+        ranges.append(&mut here);
+    }
+}
+
+/// Whether small and large letters are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IsFolded {
+    Yes,
+    No,
 }
 
 impl Values {
     pub(super) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut patterns: Vec<(String, bool)> = Vec::new();
-        for value in values {
-            add(&mut patterns, value.trim());
-        }
-        patterns.sort_unstable();
-        patterns.dedup();
-        if patterns.is_empty() {
-            return Self::default();
-        }
-        let is_word = patterns.iter().map(|(_, is_word)| *is_word).collect();
-        // Only a very large number of patterns cannot be built; then nothing would be found, so that is not passed over.
-        let known = AhoCorasick::new(patterns.iter().map(|(pattern, _)| pattern));
-        Self { known: Some(known.expect("an environment is small enough to search for")), is_word }
-    }
-
-    /// Finds every occurrence, overlapping ones too: where two secrets share letters, both go.
-    pub(super) fn find(&self, text: &str, ranges: &mut Ranges) {
-        let Some(known) = &self.known else { return };
-        let bytes = text.as_bytes();
-        for found in known.find_overlapping_iter(text) {
-            let (start, end) = (found.start(), found.end());
-            let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-            let is_inside = is_letter(end) || start.checked_sub(1).is_some_and(is_letter);
-            if self.is_word[found.pattern().as_usize()] && is_inside {
+        let (mut plain, mut digits, mut letters) = (Vec::new(), Vec::new(), Vec::new());
+        let mut long = Vec::new();
+        for value in values.into_iter().map(str::trim) {
+            let lines = value.lines().map(str::trim).filter(|line| line.len() >= MIN_ANYWHERE);
+            let lines = lines.filter(|_| value.contains('\n'));
+            for part in lines.chain([value]) {
+                add(&mut plain, part);
+            }
+            if value.len() < MIN_ANYWHERE || REDACTED.contains(value) {
                 continue;
             }
-            match ranges.last_mut() {
-                // Matches come by their ends; one that reaches over others replaces them.
-                Some(last) if start <= last.1 => *last = (last.0.min(start), end),
-                _ => ranges.push((start, end)),
+            long.push(value.to_owned());
+            if value.len() <= MAX_ENCODED {
+                digits.push(in_hex(value.as_bytes()));
+                letters.extend(in_base64(value.as_bytes()));
             }
         }
+        Self {
+            // A host is written in small letters by whoever looks it up.
+            plain: Patterns::new(plain, IsFolded::Yes),
+            hex: Patterns::new(digits, IsFolded::No),
+            base64: Patterns::new(letters, IsFolded::No),
+            long,
+        }
+    }
+
+    /// Finds them as they are, and however they are escaped or encoded.
+    pub(super) fn find(&self, text: &str, ranges: &mut Ranges) {
+        if self.plain.known.is_none() {
+            return;
+        }
+        Stream::new(text).readings(|stream| {
+            self.plain.find(stream, ranges);
+            if self.hex.known.is_some() {
+                self.hex.find(&hex(stream), ranges);
+                self.hex.find(&dump(stream), ranges);
+                self.base64.find(&base64(stream), ranges);
+            }
+        });
+    }
+
+    /// Finds the beginning of a value at the end of a text that was cut there.
+    pub(super) fn find_cut(&self, text: &str, ranges: &mut Ranges) {
+        let bytes = text.as_bytes();
+        for value in &self.long {
+            let most = value.len().min(bytes.len());
+            let is_end = |length: &usize| {
+                bytes[bytes.len() - length..].eq_ignore_ascii_case(&value.as_bytes()[..*length])
+            };
+            let length = (MIN_ANYWHERE..=most).rev().find(is_end);
+            ranges.extend(
+                length.map(|length| (text.floor_char_boundary(text.len() - length), text.len())),
+            );
+        }
+    }
+
+    /// Returns how many bytes before the place where a text was cut may be part of a value.
+    pub(super) fn reach(&self) -> usize {
+        let reach = |value: &String| match value.len() {
+            length @ ..=MAX_ENCODED => length * WIDEST,
+            length => length + MAX_ENCODED * WIDEST,
+        };
+        self.long.iter().map(reach).max().unwrap_or(0)
     }
 }
 
-fn add(patterns: &mut Vec<(String, bool)>, value: &str) {
+/// Adds a value, as it is and as texts are read that it is written in.
+fn add(patterns: &mut Vec<Vec<u8>>, value: &str) {
+    let mut push = |bytes: &[u8]| {
+        let is_plain = |plain: &&str| bytes.eq_ignore_ascii_case(plain.as_bytes());
+        if bytes.len() >= MIN_WORD && !PLAIN.iter().any(|plain| is_plain(&plain)) {
+            patterns.push(bytes.to_vec());
+        }
+    };
     if value.len() < MIN_WORD || REDACTED.contains(value) {
         return;
     }
-    if value.len() < MIN_ANYWHERE {
-        if !PLAIN.contains(&value.to_ascii_lowercase().as_str()) {
-            patterns.push((value.to_owned(), true));
-        }
-        return;
+    // A shell writes a quote between quotes so.
+    for form in [value, &value.replace('\'', "'\\''"), &value.replace(' ', "+")] {
+        Stream::new(form).readings(|stream| push(&stream.bytes));
     }
-    let mut forms = vec![value.to_owned()];
-    let escaped = in_json(value);
-    forms.extend([in_json(&escaped), escaped]);
-    forms.push(value.replace('\'', "'\\''"));
-    if value.len() <= MAX_ENCODED {
-        forms.extend(in_address(value));
-        forms.extend(in_base64(value.as_bytes()));
-        forms.push(hex(value.as_bytes(), b"0123456789abcdef"));
-        forms.push(hex(value.as_bytes(), b"0123456789ABCDEF"));
-    }
-    if value.contains('\n') {
-        let lines = value.lines().map(str::trim).filter(|line| line.len() >= MIN_LINE);
-        forms.extend(lines.map(str::to_owned));
-    }
-    patterns.extend(forms.into_iter().map(|form| (form, false)));
 }
 
-fn in_json(text: &str) -> String {
-    let quoted = serde_json::to_string(text).expect("a text is JSON");
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-/// Percent-encoded, with large and small digits, and as forms are sent.
-fn in_address(value: &str) -> [String; 3] {
-    let encode = |digits: &[u8; 16]| {
-        let mut encoded = String::new();
-        for byte in value.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                encoded.push(byte.into());
-            } else {
-                encoded.push('%');
-                encoded.push_str(&hex(&[byte], digits));
-            }
-        }
-        encoded
-    };
-    let (large, small) = (encode(b"0123456789ABCDEF"), encode(b"0123456789abcdef"));
-    [large.replace("%20", "+"), large, small]
-}
-
-fn hex(bytes: &[u8], digits: &[u8; 16]) -> String {
-    let digit = |number: u8| char::from(digits[usize::from(number)]);
+fn in_hex(bytes: &[u8]) -> Vec<u8> {
+    let digit = |number: u8| b"0123456789abcdef"[usize::from(number)];
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// In both alphabets, and wherever in a longer text it begins: what the neighbours decide is left out.
-fn in_base64(value: &[u8]) -> Vec<String> {
-    const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut all = Vec::new();
-    for alphabet in [STANDARD, FOR_URLS] {
-        for before in 0..3 {
-            let padded = [vec![0; before], value.to_vec()].concat();
-            let mut encoded = String::new();
-            for group in padded.chunks(3) {
-                let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-                let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-                for part in 0..=group.len() {
-                    let index = (bits >> (18 - 6 * part)) & 63;
-                    encoded.push(char::from(alphabet[index as usize]));
-                }
+/// Wherever in a longer text it begins: what the neighbours decide is left out.
+fn in_base64(value: &[u8]) -> [Vec<u8>; 3] {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    [0, 1, 2].map(|before| {
+        let padded = [vec![0; before], value.to_vec()].concat();
+        let mut encoded = Vec::new();
+        for group in padded.chunks(3) {
+            let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+            for part in 0..=group.len() {
+                let index = (bits >> (18 - 6 * part)) & 63;
+                encoded.push(LETTERS[index as usize]);
             }
-            // The first letters hold bits of what stands before, the last one may hold bits of what follows.
-            let from = [0, 2, 3][before];
-            let to = encoded.len() - usize::from(padded.len() % 3 != 0);
-            all.push(encoded[from..to].to_owned());
         }
-    }
-    all
+        // The first letters hold bits of what stands before, the last one may hold bits of what follows.
+        let from = [0, 2, 3][before];
+        let to = encoded.len() - usize::from(padded.len() % 3 != 0);
+        encoded[from..to].to_vec()
+    })
 }
