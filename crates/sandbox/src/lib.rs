@@ -12,6 +12,7 @@ mod capture;
 mod error;
 mod guarantee;
 mod layer;
+mod names;
 #[cfg(not(target_os = "linux"))]
 mod no_layer;
 mod outcome;
@@ -35,44 +36,10 @@ use unsupported as sys;
 pub use error::SandboxError;
 pub use guarantee::Guarantee;
 pub use layer::{Change, ChangeKind, CommitError, Layer};
+pub use names::{is_protected, protected};
 pub use outcome::{Captured, Ended, Outcome, Violation};
 pub use spec::{HANDED, PROXY};
 pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
-
-/// Names in a workspace that run or steer something later; no run may write them.
-pub const PROTECTED: [&str; 31] = [
-    ".git",
-    ".husky",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".agents",
-    ".vscode",
-    ".idea",
-    ".envrc",
-    ".mcp.json",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".gitmodules",
-    ".gitattributes",
-    ".corteza",
-    ".keep-up",
-    ".devcontainer",
-    ".gemini",
-    ".cursorrules",
-    ".npmrc",
-    ".mise.toml",
-    ".pre-commit-config.yaml",
-    "CLAUDE.md",
-    "AGENTS.md",
-    "GEMINI.md",
-];
 
 /// Becomes the hidden stage if this process was started as one; otherwise does nothing. Call it first thing in `main`.
 pub fn init() {

@@ -11,7 +11,6 @@ mod grants;
 mod layer;
 mod net;
 mod pid1;
-mod protected;
 mod rules;
 mod running;
 mod seccomp;

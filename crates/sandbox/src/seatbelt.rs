@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::{Network, PROTECTED, Spec, Writes};
+use crate::{Network, Spec, Writes, protected};
 
 /// What every program needs to start.
 const SYSTEM: &str = "\
@@ -38,7 +38,7 @@ pub fn profile(spec: &Spec, temporary: &Path) -> Result<String, String> {
             // There is no layer here: what is approved says so.
             Writes::Layer | Writes::Direct => {
                 rule(format!("(allow file-read* file-write* (subpath {path}))"));
-                for name in PROTECTED {
+                for name in protected() {
                     let path = quoted(&workspace.path.join(name))?;
                     rule(format!("(deny file-write* (subpath {path}) (literal {path}))"));
                 }
@@ -87,7 +87,7 @@ mod tests {
             (allow file-read* file-write* (subpath "/private/tmp/run-1"))
             (allow file-read* file-write* (subpath "/Users/me/work"))
             (deny file-write* (subpath "/Users/me/work/.git") (literal "/Users/me/work/.git"))
-            (deny file-write* (subpath "/Users/me/work/.husky") (literal "/Users/me/work/.husky"))
+            (deny file-write* (subpath "/Users/me/work/.gitmodules") (literal "/Users/me/work/.gitmodules"))
         "#]]
         .assert_eq(&start);
         assert!(own.ends_with("(deny network*)\n"));

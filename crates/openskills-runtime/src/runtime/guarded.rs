@@ -2,39 +2,40 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sandbox::{PROTECTED, Spec, Writes};
+use sandbox::{Spec, Writes};
 
-/// Protected names that a workspace does not have. One that is written directly may get them; they do not stay, whatever else goes
-/// wrong.
+/// The protected names that a workspace has. One that is written directly may get more; they do not stay, whatever else goes wrong.
 pub(super) struct Guarded {
     workspace: Option<(PathBuf, std::fs::Permissions)>,
-    absent: Vec<PathBuf>,
+    present: Result<BTreeSet<OsString>, String>,
 }
 
 impl Guarded {
     pub(super) fn new(spec: &Spec) -> Self {
         let direct = spec.workspace.as_ref().filter(|workspace| workspace.writes == Writes::Direct);
-        let names = direct
-            .into_iter()
-            .flat_map(|workspace| PROTECTED.map(|name| workspace.path.join(name)));
-        let absent = names.filter(|path| !may_be_there(path)).collect();
         let rights =
             |path: &PathBuf| Some((path.clone(), std::fs::metadata(path).ok()?.permissions()));
-        Self { workspace: direct.and_then(|workspace| rights(&workspace.path)), absent }
+        Self {
+            workspace: direct.and_then(|workspace| rights(&workspace.path)),
+            present: direct.map_or(Ok(BTreeSet::new()), |workspace| listed(&workspace.path)),
+        }
     }
 
     /// Moves what came to stand under such a name out of the way, to a name that nothing looks for and nobody has.
     pub(super) fn check(&mut self) -> Result<(), String> {
+        let Some((workspace, rights)) = self.workspace.take() else { return Ok(()) };
         // A folder that cannot be looked into hides what is in it.
-        if let Some((path, rights)) = &self.workspace {
-            std::fs::set_permissions(path, rights.clone())
-                .map_err(|error| format!("{}: {error}", path.display()))?;
-        }
+        std::fs::set_permissions(&workspace, rights)
+            .map_err(|error| format!("{}: {error}", workspace.display()))?;
+        let present = self.present.clone()?;
         let mut told = Vec::new();
-        for path in self.absent.drain(..).filter(|path| may_be_there(path)) {
+        for name in listed(&workspace)?.difference(&present) {
+            let path = workspace.join(name);
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let now =
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
@@ -64,7 +65,15 @@ impl Drop for Guarded {
     }
 }
 
-/// Returns false only for what is surely not there.
-fn may_be_there(path: &Path) -> bool {
-    !matches!(path.symlink_metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+/// Returns the protected names in a folder.
+fn listed(folder: &Path) -> Result<BTreeSet<OsString>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if sandbox::is_protected(&name.to_string_lossy()) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
 }

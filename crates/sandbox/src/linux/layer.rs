@@ -17,7 +17,7 @@ use rustix::fs::{
     statat,
 };
 
-use super::protected;
+use crate::is_protected;
 use crate::layer::{Change, ChangeKind, CommitError};
 
 /// The most entries that a layer may have.
@@ -146,7 +146,7 @@ impl Walk<'_> {
                 if link_below(self.before, path).is_ok_and(|before| before == target) {
                     return Ok(());
                 }
-                let leads_out = leads_out(path, &target);
+                let leads_out = leads_out(path, &target) || self.is_led_out(path, &target);
                 if before.is_some() {
                     self.gone(path)?;
                 }
@@ -161,6 +161,56 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if a link leads out of the workspace by way of other links, as it will be after the commit. What cannot be looked at may
+    /// lead anywhere.
+    fn is_led_out(&self, path: &Path, target: &Path) -> bool {
+        /// As many as the kernel follows.
+        const MOST_LINKS: usize = 40;
+        let mut place: PathBuf = path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut left: Vec<OsString> = parts(target);
+        let mut links = 0;
+        while let Some(part) = left.pop() {
+            match part.as_bytes() {
+                b"/" => return true,
+                b".." if !place.pop() => return true,
+                b".." => continue,
+                _ => place.push(part),
+            }
+            match self.link_after(&place) {
+                Ok(None) => {}
+                Ok(Some(target)) if links < MOST_LINKS => {
+                    links += 1;
+                    place.pop();
+                    left.extend(parts(&target));
+                }
+                Ok(Some(_)) | Err(_) => return true,
+            }
+        }
+        false
+    }
+
+    /// Returns where the link at a path leads that is there after the commit; nothing if there is none. No link is on the way.
+    fn link_after(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        let is_none = |error: &io::Error| {
+            let none = [libc::ENOENT, libc::ENOTDIR, libc::ELOOP, libc::EINVAL];
+            error.raw_os_error().is_some_and(|code| none.contains(&code))
+        };
+        match stat_below(self.upper, path) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
+                return link_below(self.upper, path).map(Some);
+            }
+            Ok(_) => return Ok(None),
+            Err(error) if is_none(&error) && self.is_copy => return Ok(None),
+            Err(error) if is_none(&error) => {}
+            Err(error) => return Err(error),
+        }
+        match link_below(self.before, path) {
+            Ok(target) => Ok(Some(target)),
+            Err(error) if is_none(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Refuses what would make a folder a repository: git runs what the configuration in one says, whatever the folder is called.
@@ -230,9 +280,9 @@ impl Walk<'_> {
     }
 
     fn add(&mut self, path: &Path, kind: ChangeKind) {
-        let is_protected = path
-            .components()
-            .any(|part| matches!(part, Component::Normal(name) if protected::is_protected(name)));
+        let is_protected = path.components().any(
+            |part| matches!(part, Component::Normal(name) if is_protected(&name.to_string_lossy())),
+        );
         let refused = is_protected
             .then(|| "it is protected: it could run or steer something later".to_owned());
         self.bytes += path.as_os_str().len();
@@ -316,6 +366,12 @@ pub(super) fn is_folder(stat: &Stat) -> bool {
 pub(super) fn changed_at(stat: &Stat) -> SystemTime {
     let seconds = u64::try_from(stat.st_ctime).unwrap_or(0);
     UNIX_EPOCH + Duration::new(seconds, u32::try_from(stat.st_ctime_nsec).unwrap_or(0))
+}
+
+/// Returns the parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let named = path.components().filter(|part| *part != Component::CurDir);
+    named.rev().map(|part| part.as_os_str().to_owned()).collect()
 }
 
 /// Returns true if a link leads out of the workspace, by its text.

@@ -19,7 +19,7 @@ use super::sys::{
     Depth, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC, MOUNT_ATTR_NOSUID, MOUNT_ATTR_RDONLY, MountAttr,
     mount_setattr, pivot_root_here, unmount_here,
 };
-use crate::{Limits, PROTECTED, Writes};
+use crate::{Limits, Writes, is_protected};
 
 /// Where the new root is put together. It is there on every system, and nothing of it is seen afterwards.
 const STAGE: &str = "/tmp";
@@ -286,9 +286,15 @@ fn layered(lower: &Path, above: &Path, place: &Path, writes: Writes) -> Step<Vec
 /// Closes the protected names of a workspace that is written directly. Each is a mount of its own, so that neither it nor a
 /// folder around it can be moved away.
 fn protect(place: &Path) -> Step<()> {
-    for name in PROTECTED {
-        let path = place.join(name);
-        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+    let listed = fs::read_dir(place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    for entry in step("cannot list the workspace", listed)? {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !is_protected(&name) {
+            continue;
+        }
+        let path = entry.path();
+        let metadata = step("cannot look at a protected name", fs::symlink_metadata(&path))?;
         if metadata.is_symlink() {
             let what = format!("{name} in the workspace is a link; it cannot be protected");
             return Err((what, io::Error::from_raw_os_error(libc::ELOOP)));

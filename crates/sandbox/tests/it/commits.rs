@@ -120,6 +120,17 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
             "it/config refused",
         ),
         ("echo x > plain; mkfifo f", "added f refused"),
+        ("echo x > plain; echo e > .tcshrc", "added .tcshrc refused"),
+        (
+            "echo x > plain; mkdir -p .config/fish; echo e > .config/fish/config.fish",
+            "config.fish refused",
+        ),
+        (
+            "echo x > plain; mkdir -p .github/workflows; echo e > .github/workflows/a.yml",
+            "a.yml refused",
+        ),
+        ("echo x > plain; echo e > a.code-workspace", "added a.code-workspace refused"),
+        ("echo x > plain; echo e > '.git\\hooks'", "hooks refused"),
         (
             "echo x > plain; mkdir -p sub/.git/hooks; echo e > sub/.git/hooks/pre-commit",
             "sub/.git/hooks/pre-commit refused",
@@ -135,6 +146,38 @@ fn what_no_run_may_make_is_not_committed_nor_is_anything_beside_it() {
         let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
         assert!(matches!(error, CommitError::Refused { .. }), "{error}");
         assert_eq!(fs::read_dir(world.path("work")).unwrap().count(), 0, "{script}");
+    }
+}
+
+/// A link of the user's may lead out; a run's may not, by way of it either.
+#[test]
+fn a_link_that_leads_out_by_another_link_is_not_committed() {
+    for size in [Size::Small, Size::Large] {
+        let world = world(size);
+        fs::create_dir_all(world.path("work/sub")).unwrap();
+        fs::create_dir_all(world.path("out")).unwrap();
+        world.write("out/secret.txt", "s");
+        symlink("../out", world.path("work/ex")).unwrap();
+        symlink("sub", world.path("work/inside")).unwrap();
+        symlink("inside/../../out", world.path("work/far")).unwrap();
+        for script in [
+            "ln -s ex/secret.txt n",
+            "ln -s ex n",
+            "ln -s far/secret.txt n",
+            "ln -s sub/../ex n",
+            "mkdir d; ln -s ../ex/secret.txt d/n",
+            "ln -s m/secret.txt n; ln -s inside/../ex m",
+            "ln -s n n",
+        ] {
+            let (layer, lines) = changed(&world, script);
+            assert!(lines.contains("n refused"), "{size:?} {script}: {lines}");
+            let error = layer.commit(&layer.changes().unwrap()).unwrap_err();
+            assert!(matches!(error, CommitError::Refused { .. }), "{error}");
+        }
+        let (layer, lines) = changed(&world, "echo x > sub/x; ln -s inside/x n; ln -s nowhere m");
+        assert!(!lines.contains("refused"), "{lines}");
+        layer.commit(&layer.changes().unwrap()).unwrap();
+        assert_eq!(fs::read_to_string(world.path("work/n")).unwrap(), "x\n");
     }
 }
 

@@ -263,8 +263,6 @@ pub(in crate::policy) fn steers(path: &Path, around: &Surroundings) -> bool {
 /// Returns true for a name that steers programs, however a file system folds it, packed or not. Without a `HEAD` no folder is a
 /// repository.
 fn is_protected(name: &str) -> bool {
-    let is_known = |name: &str| {
-        ["HEAD"].iter().chain(&sandbox::PROTECTED).any(|known| skill::is_name_of(name, known))
-    };
+    let is_known = |name: &str| skill::is_name_of(name, "HEAD") || sandbox::is_protected(name);
     is_known(name) || name.rsplit_once('.').is_some_and(|(unpacked, _)| is_known(unpacked))
 }
