@@ -344,7 +344,10 @@ impl OpenSkillRuntime {
             loaded.document = self.served_document(&skill, served)?;
         }
         let frontmatter = &loaded.document.frontmatter;
-        check_invoker(&skill, &loaded, options.invoker)?;
+        // What the user started in this session is started, for the model too.
+        if options.invoker == crate::Invoker::User || !self.is_active(&skill.id) {
+            check_invoker(&skill, &loaded, options.invoker)?;
+        }
         let fitting = fitting(&skill, frontmatter, options.arguments.as_deref())?;
         self.check_libraries(&skill, frontmatter)?;
         let dependencies = self.missing_dependencies(&skill, frontmatter)?;

@@ -27,6 +27,24 @@ impl OpenSkillRuntime {
         (page, None)
     }
 
+    /// Returns the skill that a model names. What nobody may start is not there for it, and nothing is suggested that it may not know of.
+    pub fn skill_for_model(&self, name: &str) -> Result<&Arc<Skill>, RuntimeError> {
+        let is_known = |skill: &Skill| skill.user_may_invoke || self.model_may_invoke(skill);
+        match self.skill(name) {
+            Ok(skill) if !is_known(skill) => {
+                Err(RuntimeError::SkillNotFound { name: name.to_owned(), nearest: None })
+            }
+            Err(RuntimeError::SkillNotFound { name, nearest }) => {
+                let known = self.skills_for_model();
+                let is_open = |nearest: &String| {
+                    known.iter().any(|skill| skill.id == *nearest || *skill.name == **nearest)
+                };
+                Err(RuntimeError::SkillNotFound { name, nearest: nearest.filter(is_open) })
+            }
+            other => other,
+        }
+    }
+
     /// Refuses to a model what it may not start. What the user started in this session is started.
     pub fn check_model_starts(&self, skill: &Skill) -> Result<(), RuntimeError> {
         if self.model_may_invoke(skill) || self.is_active(&skill.id) {
@@ -58,7 +76,7 @@ impl OpenSkillRuntime {
     /// Refuses to show a model a file of a skill that it may not start: unless the user started it in this session. The text itself needs what activating it needs: its libraries, and its
     /// arguments where it describes them.
     pub fn check_model_reads(&self, name: &str, path: &str) -> Result<(), RuntimeError> {
-        let skill = self.skill(name)?;
+        let skill = self.skill_for_model(name)?;
         self.check_model_starts(skill)?;
         if self.is_active(&skill.id) {
             return Ok(());

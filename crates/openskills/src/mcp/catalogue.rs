@@ -159,10 +159,23 @@ pub(super) fn failed(error: &RuntimeError) -> ErrorData {
         | RuntimeError::Files(_)
         | RuntimeError::Setup { .. }
         | RuntimeError::Server { .. } => {
-            ErrorData::internal_error(one_line(&error.to_string()), Some(data))
+            ErrorData::internal_error(one_line(&told(error)), Some(data))
         }
-        _ => ErrorData::invalid_params(one_line(&error.to_string()), Some(data)),
+        _ => ErrorData::invalid_params(one_line(&told(error)), Some(data)),
     }
+}
+
+/// Returns what went wrong without where on this machine: clients know skills by their ids and files by their paths in them.
+pub(super) fn told(error: &RuntimeError) -> String {
+    let path = match error {
+        RuntimeError::Files(error) => error.path(),
+        RuntimeError::InvalidManifest { file, .. } | RuntimeError::InvalidConfig { file, .. } => {
+            file
+        }
+        _ => return error.to_string(),
+    };
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("a file");
+    error.to_string().replace(path, name)
 }
 
 pub(super) fn located(

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -174,6 +174,9 @@ fn digest(token: &str) -> Digest {
 
 impl Gate {
     async fn answer(&self, mut request: Request<Incoming>) -> Answer {
+        if !names_one_host(&request) {
+            return refusal(StatusCode::BAD_REQUEST, "a request names one host, without a user");
+        }
         if request.uri().path() != PATH {
             return refusal(StatusCode::NOT_FOUND, "skills are served at /mcp");
         }
@@ -213,6 +216,17 @@ impl Gate {
         });
         given.is_some_and(|given| given == *token)
     }
+}
+
+/// Returns true for a request with one host, and with no other one in its address. Which hosts may be named is checked where it is answered.
+fn names_one_host<B>(request: &Request<B>) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    let Ok(host) = host.to_str() else { return false };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    let address = request.uri().authority();
+    host.chars().all(is_plain)
+        && address.is_none_or(|address| address.as_str().eq_ignore_ascii_case(host))
 }
 
 fn refusal(status: StatusCode, told: &'static str) -> Answer {

@@ -14,7 +14,9 @@ use openskills_runtime::{
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
 
-use super::catalogue::{MAX_BYTES, base64, own_path, page, page_for_model, served_path, tagged};
+use super::catalogue::{
+    MAX_BYTES, base64, own_path, page, page_for_model, served_path, tagged, told,
+};
 use super::server::{Served, ToolNames};
 use crate::commands::run::{exit_code_of, with_look};
 
@@ -71,7 +73,7 @@ impl Failure {
             Self::Arguments(what) => one_line(what),
             Self::Runtime(error) => {
                 let hint = error.hint().map(|hint| format!("\nhint: {}", one_line(&hint)));
-                format!("{}{}", one_line(&error.to_string()), hint.unwrap_or_default())
+                format!("{}{}", one_line(&told(error)), hint.unwrap_or_default())
             }
         };
         CallToolResult::error(vec![ContentBlock::text(text)])
@@ -215,6 +217,7 @@ fn read(
         read_by: Some(read_by(names, &name)),
         ..ActivateOptions::default()
     };
+    runtime.skill_for_model(&name)?;
     let loaded = runtime.activate(&name, &options)?;
     let data = json!({
         "id": loaded.id,
@@ -318,9 +321,7 @@ pub(super) fn run_script(
         cancel,
         ..ExecutionOptions::default()
     };
-    if let Ok(skill) = runtime.skill(&name) {
-        runtime.check_model_starts(skill)?;
-    }
+    runtime.check_model_starts(runtime.skill_for_model(&name)?)?;
     let done = runtime.execute_skill(&name, options);
     Ok(executed(&done.map_err(|error| with_look(error, &served.look))?))
 }

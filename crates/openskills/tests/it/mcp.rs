@@ -339,6 +339,25 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
         let completed = client.ask("completion/complete", &reference);
         assert!(!completed.to_string().contains("a.md"), "{name}: {completed}");
     }
+    // What nobody may start is not there: neither by its name nor as what was probably meant.
+    for name in ["off", "of", "s/off", "s/of", "offf"] {
+        for (tool, more) in [
+            ("skills.read", json!({"name": name})),
+            ("skills.read_resource", json!({"name": name, "path": "SKILL.md"})),
+            ("skills.run_script", json!({"name": name})),
+        ] {
+            let told = client.tool(tool, &more)["content"][0]["text"].to_string();
+            assert!(told.contains(&format!("there is no skill `{name}`")), "{tool}: {told}");
+            assert!(!told.contains("`off`") || name == "off", "{tool} {name}: {told}");
+            assert!(!told.contains("`s/off`") || name == "s/off", "{tool} {name}: {told}");
+        }
+    }
+    let long = "x".repeat(300);
+    let read = client.tool("skills.read_resource", &json!({"name": "pdf", "path": long}));
+    let asked = client.ask("resources/read", &json!({"uri": format!("skill://s/pdf/{long}")}));
+    for told in [read.to_string(), asked.to_string()] {
+        assert!(!told.contains(env.path("s").to_str().unwrap()), "{told}");
+    }
     let listed = client.ask("resources/list", &json!({})).to_string();
     assert!(!listed.contains("s/mine/") && !listed.contains("s/off/"), "{listed}");
     // What the user starts, by its prompt, is started.
@@ -347,6 +366,8 @@ fn a_model_reads_nothing_of_what_it_may_not_start() {
     let read =
         client.tool("skills.read_resource", &json!({"name": "mine", "path": "references/a.md"}));
     assert!(read.to_string().contains("Hidden file"), "{read}");
+    let read = client.tool("skills.read", &json!({"name": "mine"}));
+    assert!(read.to_string().contains("Hidden words"), "{read}");
     for path in ["SKILL.md", "references/a.md"] {
         let uri = json!({"uri": format!("skill://s/mine/{path}")});
         let read = client.ask("resources/read", &uri);

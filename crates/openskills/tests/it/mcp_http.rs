@@ -170,6 +170,24 @@ fn whoever_may_not_is_refused() {
     let (status, answer) =
         server.send(request("/mcp", "evil.example", &bearer, &tools()).as_bytes());
     assert_eq!(status, Some(403), "{answer}");
+    // Nor is one that only looks like ours, or a second one.
+    let address = server.address.to_string();
+    for (path, host, headers, expected) in [
+        ("/mcp", format!("evil.example@{address}"), "", 400),
+        ("/mcp", format!("{address}@evil.example"), "", 400),
+        ("/mcp", address.clone(), "Host: evil.example\r\n", 400),
+        ("/mcp", String::new(), "", 403),
+        ("http://evil.example/mcp", address.clone(), "", 400),
+        (&format!("http://{address}/mcp"), address.clone(), "", 200),
+    ] {
+        let text = request(path, &host, &format!("{bearer}{headers}"), &tools());
+        let (status, answer) = server.send(text.as_bytes());
+        let is_refused = |status: Option<u16>| matches!(status, Some(400 | 403));
+        assert!(
+            status == Some(expected) || expected == 403 && is_refused(status),
+            "{path} {host} {headers}: {answer}"
+        );
+    }
 }
 
 #[test]
