@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use openskills_runtime::RuntimeError;
 use openskills_runtime::permit::{Asked, AskedNetwork};
 use skill::capabilities::Host;
 
@@ -42,7 +43,20 @@ fn net(text: &str) -> Result<Net, String> {
 
 impl GrantArgs {
     /// Returns what the user asks for.
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self) -> Result<Asked, RuntimeError> {
+        let named = self.net.iter().find_map(|net| match net {
+            Net::Host(host) => Some(host),
+            Net::Any => None,
+        });
+        if let (Some(host), true) = (named, self.net.contains(&Net::Any)) {
+            return Err(RuntimeError::Setup {
+                message: format!("--net '*' and --net {host} cannot be given together"),
+                hint: Some(
+                    "'*' is every host with a public address; to reach a private address name each host and each address instead"
+                        .to_owned(),
+                ),
+            });
+        }
         let hosts = self.net.iter().map(|net| match net {
             Net::Host(host) => Some(host.clone()),
             Net::Any => None,
@@ -52,12 +66,12 @@ impl GrantArgs {
             Some(hosts) if hosts.is_empty() => AskedNetwork::AsDeclared,
             Some(hosts) => AskedNetwork::Named(hosts),
         };
-        Asked {
+        Ok(Asked {
             read: self.read.clone(),
             network,
             env: self.env.clone(),
             direct_writes: self.direct_writes,
             deletions: self.deletions,
-        }
+        })
     }
 }

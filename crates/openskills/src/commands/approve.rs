@@ -95,7 +95,7 @@ fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, Runti
 pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Result<ExitCode> {
     let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
     let runtime = discover(config)?;
-    let mut asked = args.grants.asked();
+    let mut asked = args.grants.asked()?;
     if args.no_net {
         asked.network = AskedNetwork::Named(Vec::new());
     }

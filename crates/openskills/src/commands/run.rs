@@ -226,7 +226,7 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
             WasmStage::Always => Stage::Always,
             WasmStage::Never => Stage::Never,
         },
-        asked: args.grants.asked(),
+        asked: args.grants.asked()?,
         once: args.approve_once,
         dry_run: args.dry_run,
         allow_degraded: args.allow_degraded.iter().copied().collect::<BTreeSet<_>>(),

@@ -84,6 +84,7 @@ fn a_script_approves_lists_and_revokes() {
         ("approve pdf --dir s", 5, "add --yes"),
         ("approve nope --dir s", 3, "there is no skill `nope`"),
         ("approve pdf --dir s --net a/b", 2, "is not a host"),
+        ("approve pdf --dir s --net * --net 10.1.2.3", 2, "cannot be given together"),
         ("approve pdf --dir s --expires soon", 2, "is no span of time"),
         ("approve pdf --dir s --net a.test --no-net", 2, "cannot be used with"),
         ("approvals revoke nope", 3, "there is no approval `nope`"),
