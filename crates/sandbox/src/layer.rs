@@ -118,6 +118,9 @@ pub enum CommitError {
         /// Where, seen from the workspace.
         kept: PathBuf,
     },
+    /// The caller changed its mind before anything was changed.
+    #[error("it was called off before anything was changed")]
+    CalledOff,
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
@@ -140,7 +143,16 @@ impl Layer {
 
     /// Carries out changes, all of them or none. A file that somebody else changed since the run began is a conflict.
     pub fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
-        self.0.commit(changes)
+        self.0.commit(changes, &|| false)
+    }
+
+    /// The same, unless it is called off: that is asked until the last moment before the first change, and not any more after it.
+    pub fn commit_unless(
+        &self,
+        changes: &[Change],
+        is_called_off: &dyn Fn() -> bool,
+    ) -> Result<(), CommitError> {
+        self.0.commit(changes, is_called_off)
     }
 
     /// Reads what a changed file holds now, at most so many bytes.

@@ -14,7 +14,7 @@ impl Layer {
         match *self {}
     }
 
-    pub(crate) fn commit(&self, _: &[Change]) -> Result<(), CommitError> {
+    pub(crate) fn commit(&self, _: &[Change], _: &dyn Fn() -> bool) -> Result<(), CommitError> {
         match *self {}
     }
 

@@ -24,7 +24,11 @@ use crate::layer::{Change, ChangeKind, CommitError};
 
 impl Layer {
     /// Carries out changes, all of them or none.
-    pub(crate) fn commit(&self, changes: &[Change]) -> Result<(), CommitError> {
+    pub(crate) fn commit(
+        &self,
+        changes: &[Change],
+        is_called_off: &dyn Fn() -> bool,
+    ) -> Result<(), CommitError> {
         let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
         let gone: BTreeSet<&Path> = changes
             .iter()
@@ -46,11 +50,30 @@ impl Layer {
         }
         self.check_size(changes)?;
         let mut work = Work::new(host).map_err(failed(&self.workspace))?;
-        let done = self.carry_out(&mut work, changes, &gone);
+        let staged = self.stage_all(&mut work, changes, is_called_off);
+        let done = staged.and_then(|()| self.carry_out(&mut work, changes, &gone));
         match done {
             Ok(()) => work.finish(changes),
             Err(error) => Err(work.undo(error)),
         }
+    }
+
+    /// Writes what is new into our own folder. Nothing of the workspace is touched yet, so it can still be called off.
+    fn stage_all(
+        &self,
+        work: &mut Work,
+        changes: &[Change],
+        is_called_off: &dyn Fn() -> bool,
+    ) -> Result<(), CommitError> {
+        for (number, change) in changes.iter().enumerate() {
+            if is_called_off() {
+                return Err(CommitError::CalledOff);
+            }
+            if matches!(change.kind, ChangeKind::Added | ChangeKind::Modified) {
+                self.stage(work, number, change).map_err(failed(&change.path))?;
+            }
+        }
+        if is_called_off() { Err(CommitError::CalledOff) } else { Ok(()) }
     }
 
     fn carry_out(
@@ -59,11 +82,6 @@ impl Layer {
         changes: &[Change],
         gone: &BTreeSet<&Path>,
     ) -> Result<(), CommitError> {
-        for (number, change) in changes.iter().enumerate() {
-            if matches!(change.kind, ChangeKind::Added | ChangeKind::Modified) {
-                self.stage(work, number, change).map_err(failed(&change.path))?;
-            }
-        }
         // What goes makes room for what comes. A folder goes whole, with what is in it.
         for (number, change) in changes.iter().enumerate() {
             let is_top = change.path.ancestors().skip(1).all(|path| !gone.contains(path));
