@@ -10,8 +10,8 @@ use crate::policy::Decision;
 use crate::{Installed, Skill, SkillSource};
 
 pub use script::{
-    Again, CommitFailure, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution,
-    ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution, Writing,
+    Again, CommitFailure, CommitInterruption, Committed, ExecutionEnd, ExecutionRecord, ExitStatus,
+    ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution, Writing,
 };
 
 /// Something that happened to a skill.
@@ -74,6 +74,12 @@ pub enum Event {
     /// What a script wrote was not applied to the workspace, or only partly.
     #[serde(rename = "skill.commit_failed")]
     CommitFailed(CommitFailure),
+    /// What a script wrote was applied to the workspace, all of it.
+    #[serde(rename = "skill.committed")]
+    Committed(Committed),
+    /// The process that applied what a script wrote was killed; the next process that writes the log records it.
+    #[serde(rename = "skill.commit_interrupted")]
+    CommitInterrupted(CommitInterruption),
     /// A skill is served that is larger than every MCP host accepts.
     #[serde(rename = "skill.beyond_limits")]
     BeyondLimits {
@@ -331,8 +337,10 @@ impl Event {
             Self::ScriptStarted(start) => Some(&start.skill_id),
             Self::ScriptExecuted(execution) => Some(&execution.skill_id),
             Self::ScriptFailed(failure) => Some(&failure.skill_id),
-            Self::ScriptInterrupted(interruption) => interruption.skill_id.as_deref(),
+            Self::ScriptInterrupted(interruption) => Some(&interruption.skill_id),
             Self::CommitFailed(failure) => Some(&failure.skill_id),
+            Self::Committed(committed) => Some(&committed.skill_id),
+            Self::CommitInterrupted(interruption) => Some(&interruption.skill_id),
             Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
             Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
             Self::LogStarted(_) | Self::LogRecovered(_) | Self::CheckpointFailed(_) => None,

@@ -119,9 +119,10 @@ pub use config::{Directory, Logging, RuntimeConfig};
 pub use error::{RuntimeError, file_hint};
 pub use event::{
     ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CheckpointFailure,
-    CommitFailure, Event, ExecutionEnd, ExecutionRecord, ExitStatus, LogBefore, LogRecovered,
-    LogStarted, PolicyDecision, ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption,
-    ScriptStart, SkillActivation, WasmExecution, Writing, rfc3339,
+    CommitFailure, CommitInterruption, Committed, Event, ExecutionEnd, ExecutionRecord, ExitStatus,
+    LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
+    ScriptFailure, ScriptInterruption, ScriptStart, SkillActivation, WasmExecution, Writing,
+    rfc3339,
 };
 pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};

@@ -12,10 +12,12 @@ mod chain;
 mod checkpoint;
 mod error;
 mod head;
+mod history;
 mod line;
 mod open_runs;
 mod read;
 mod redact;
+mod runs;
 mod stats;
 mod verify;
 mod writer;
@@ -27,11 +29,12 @@ pub use checkpoint::{
     send_checkpoints_by, take_checkpoint_failure,
 };
 pub use error::LogError;
+pub use history::{VerifyOptions, verify_against, verify_with};
 pub use line::Entry;
 pub(crate) use open_runs::OpenRun;
 pub use read::{Entries, Source};
 pub use redact::{REDACTED, Redactor, redact};
 pub(crate) use redact::{is_secret_name, redact_all};
 pub use stats::{SkillStats, Stats, stats};
-pub use verify::{LogProblem, LogReport, verify, verify_against};
+pub use verify::{LogProblem, LogReport, verify};
 pub use writer::{Log, LogOptions, Sync};

@@ -12,7 +12,7 @@ pub(crate) enum AfterRuns {
 }
 
 /// Has INT, TERM and HUP end what runs with `cancel`. Where nothing runs, and for a second signal, the process ends at once, with
-/// 128 and the signal's number as its code. A signal that was ignored when the process started stays so (`nohup`, `&`).
+/// 128 and the signal's number as its code. XFSZ ends nothing: what is written fails. A signal that was ignored when the process started stays so (`nohup`, `&`).
 #[cfg(unix)]
 pub(crate) fn watch(cancel: &Cancel, after: AfterRuns) -> std::io::Result<()> {
     unix::watch(cancel.clone(), after)
@@ -56,6 +56,9 @@ mod unix {
             for number in numbers.into_iter().filter(|number| ignored & (1 << (number - 1)) == 0) {
                 heard.push((number, signal(SignalKind::from_raw(number))?));
             }
+            // Beyond the limit of file sizes a write fails then, and does not kill this process in the middle of the log.
+            // What is started has the usual action again.
+            drop(signal(SignalKind::from_raw(Number::XFSZ.as_raw()))?);
         }
         std::thread::spawn(move || {
             let first = runtime.block_on(next(&mut heard));

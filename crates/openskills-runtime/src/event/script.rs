@@ -36,7 +36,7 @@ pub struct ScriptStart {
     pub granted: Vec<String>,
     /// Guarantees of the sandbox that the user gave up with `--allow-degraded`.
     pub allow_degraded: Vec<String>,
-    /// What it may do to the workspace while it runs: `direct`, or `dropped` where nothing stays unless it ends well.
+    /// What is to become of what it writes: `direct`, `dry-run`, `dropped`, or `pending` where its end decides.
     pub writes: Writing,
     /// The process that runs it.
     pub process: ProcessIdentity,
@@ -69,31 +69,25 @@ pub struct ScriptFailure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScriptInterruption {
-    /// The id of the execution. If no `skill.script_started` has it, the process was killed before the program started.
+    /// The id of the execution. Everything else is what its `skill.script_started` says.
     pub execution_id: String,
     /// The skill's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skill_id: Option<String>,
+    pub skill_id: String,
     /// The session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub session_id: String,
     /// The task, if the host named one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// What ran, seen from the skill.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub script: Option<String>,
+    pub script: String,
     /// When it started, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<String>,
-    /// What was happening to the workspace: `direct` writes, an unfinished `commit`, or nothing that stays (`dropped`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub writes: Option<Writing>,
+    pub started_at: String,
+    /// What happened to the workspace while it ran: `direct` writes, or nothing that stays (`dropped`).
+    pub writes: Writing,
     /// Whether files of the workspace may have been changed.
     pub may_have_written: bool,
     /// The process that is gone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub process: Option<ProcessIdentity>,
+    pub process: ProcessIdentity,
 }
 
 /// A script that ran.
@@ -227,6 +221,8 @@ pub enum Writing {
     Dropped,
     /// It was written to the workspace while it ran.
     Direct,
+    /// It is committed if the run ends well, and dropped otherwise.
+    Pending,
 }
 
 impl Writing {
@@ -234,7 +230,7 @@ impl Writing {
     pub fn may_have_written(self) -> bool {
         match self {
             Self::Commit | Self::Direct => true,
-            Self::DryRun | Self::Dropped => false,
+            Self::DryRun | Self::Dropped | Self::Pending => false,
         }
     }
 }
@@ -253,6 +249,44 @@ pub struct CommitFailure {
     pub script: String,
     /// Why.
     pub reason: String,
+    /// The signal that came before anything was applied; absent where something else went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+}
+
+/// What a run wrote that was committed, all of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Committed {
+    /// The id of the execution.
+    pub execution_id: String,
+    /// The skill's id.
+    pub skill_id: String,
+    /// The session.
+    pub session_id: String,
+    /// What ran, seen from the skill.
+    pub script: String,
+    /// How many changes there are.
+    pub change_count: usize,
+}
+
+/// A commit whose process was killed before it could record how the commit ended: all changes may be in the workspace, some or
+/// none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CommitInterruption {
+    /// The id of the execution. Everything else is what its `skill.script_executed` says.
+    pub execution_id: String,
+    /// The skill's id.
+    pub skill_id: String,
+    /// The session.
+    pub session_id: String,
+    /// What ran, seen from the skill.
+    pub script: String,
+    /// How many changes were to be applied.
+    pub change_count: u64,
+    /// Whether files of the workspace may have been changed.
+    pub may_have_written: bool,
 }
 
 /// What an execution did, for an audit.

@@ -63,16 +63,39 @@ fn new_folder(folder: &AbsPath, now: Timestamp) -> Result<AbsPath, LogError> {
     }
 }
 
+/// Returns the folder of the log with this id that was put aside in a folder.
+pub(super) fn archive_with_id(folder: &AbsPath, id: &str) -> Option<AbsPath> {
+    let is_it = |archived: &AbsPath| {
+        Head::load(archived).is_ok_and(|head| head.is_some_and(|head| head.id == id))
+    };
+    let mut names = archives(folder).into_iter().map(|name| folder.join(name));
+    names.find(|archived| !id.is_empty() && is_it(archived))
+}
+
+/// Returns the names of the folders of logs that were put aside, the oldest first.
+fn archives(folder: &AbsPath) -> Vec<String> {
+    let Ok(names) = fs::read_dir(folder.as_path()) else { return Vec::new() };
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(START)).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns true if a folder is called like one that a log was put aside in.
+pub(super) fn is_archive(folder: &AbsPath) -> bool {
+    folder.file_name().is_some_and(|name| name.starts_with(START))
+}
+
 /// Returns the log that was last put aside in a folder, for the first event of the next one.
 pub(super) fn last_archive(folder: &AbsPath) -> Option<LogBefore> {
-    let names = fs::read_dir(folder.as_path()).ok()?;
-    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let last = names.filter(|name| name.starts_with(START)).max()?;
+    let last = archives(folder).pop()?;
     let archived = folder.join(&last);
     let id = Head::load(&archived).ok().flatten().map(|head| head.id).filter(|id| !id.is_empty());
-    let head = fs::read(archived.join(head::FILE).as_path()).ok();
-    let head = head.map(|bytes| {
-        String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).trim_end().to_owned()
-    });
-    Some(LogBefore { folder: last, id, head })
+    Some(LogBefore { folder: last, id, head: head_text(&archived) })
+}
+
+/// Returns the head in a folder as it stands there, for whoever follows it.
+pub(super) fn head_text(folder: &AbsPath) -> Option<String> {
+    let bytes = fs::read(folder.join(head::FILE).as_path()).ok()?;
+    Some(String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]).trim_end().to_owned())
 }

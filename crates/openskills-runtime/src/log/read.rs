@@ -95,8 +95,10 @@ impl Source {
         };
         let is_own =
             matches!(self, Self::Folder(_)) && folder.join(super::head::FILE).as_path().exists();
-        let _held = if is_own { Some(lock(folder)?) } else { None };
-        Ok(Snapshot { files: log_files(folder)?, head: Head::load(folder)? })
+        let _held = if is_own { held(folder)? } else { None };
+        // The head first: lines behind it are no fault, a head that knows of more than the files is one.
+        let head = Head::load(folder)?;
+        Ok(Snapshot { files: log_files(folder)?, head })
     }
 
     /// Returns the events from number `from` on, in order.
@@ -123,6 +125,22 @@ impl Source {
             None => self.entries(1)?.try_fold(0, |_, entry| entry.map(|entry| entry.seq))?,
         };
         self.entries(last.saturating_sub(count).saturating_add(1))
+    }
+}
+
+/// Takes the lock of a log that is read. Where nothing can be written, nobody else writes by the same way, and it is read without.
+fn held(folder: &AbsPath) -> Result<Option<File>, LogError> {
+    match lock(folder) {
+        Ok(file) => Ok(Some(file)),
+        Err(LogError::Io { source, .. })
+            if matches!(
+                source.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Proves that a log is what was written, as far as that can be proven.
 
-use std::collections::HashMap;
 use std::io::Read;
 
 use rayon::prelude::*;
@@ -10,8 +9,10 @@ use serde::de::IgnoredAny;
 
 use super::chain::{Chain, Hex, text};
 use super::head::{Head, open_regular};
+use super::history::Links;
 use super::line::{Linked, follows, is_own, linked};
 use super::read::{LogFile, Snapshot, Source};
+use super::runs::{Runs, is_about_a_run};
 use super::{Checkpoints, Entry, Key, LogError};
 
 /// How much is looked at at once.
@@ -19,7 +20,7 @@ const CHUNK: u64 = 8 << 20;
 /// The longest line there can be.
 const MAX_LINE: usize = 64 << 20;
 /// How many problems are told; the first ones say it all.
-const MAX_PROBLEMS: usize = 100;
+pub(super) const MAX_PROBLEMS: usize = 100;
 
 /// What a look at a log found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -40,8 +41,12 @@ pub struct LogReport {
     /// How many checkpoints of this log were compared with it; absent if none were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoints: Option<usize>,
+    /// How many archives that it follows were checked as well.
+    pub archives: usize,
     /// What is wrong, in order.
     pub problems: Vec<LogProblem>,
+    /// What is not wrong by itself: executions without an end, archives that are elsewhere.
+    pub notes: Vec<String>,
 }
 
 /// Something that is wrong with a log.
@@ -60,40 +65,60 @@ pub struct LogProblem {
     pub message: String,
 }
 
-/// Looks at every line of a log.
-pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError> {
-    verify_against(source, key, None)
+/// What a log says of the one before it, in its first event.
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    pub(super) folder: String,
+    pub(super) id: Option<String>,
+    pub(super) head: Option<String>,
 }
 
-/// Looks at every line of a log, and compares it with checkpoints that lie elsewhere.
-pub fn verify_against(
+/// A log that was looked at by itself.
+pub(super) struct Checked {
+    pub(super) report: LogReport,
+    pub(super) head: Option<Head>,
+    pub(super) before: Option<Before>,
+    /// The digests of the events that checkpoints know of.
+    pub(super) links: Links,
+    /// The number of its last event.
+    pub(super) end: u64,
+    pub(super) runs: Runs,
+}
+
+/// Looks at every line of a log, and at nothing else.
+pub fn verify(source: &Source, key: Option<&Key>) -> Result<LogReport, LogError> {
+    Ok(check(source, &Chain::new(key.cloned()), None)?.report)
+}
+
+/// Looks at every line of one log.
+pub(super) fn check(
     source: &Source,
-    key: Option<&Key>,
+    chain: &Chain,
     checkpoints: Option<&Checkpoints>,
-) -> Result<LogReport, LogError> {
+) -> Result<Checked, LogError> {
     let Snapshot { files, head } = source.snapshot()?;
-    let chain = Chain::new(key.cloned());
     let wanted = checkpoints.iter().flat_map(|found| &found.all).map(|(_, one)| one.events);
+    let keyed = matches!(chain, Chain::Keyed(_));
     let mut check = Check {
-        chain: &chain,
-        report: LogReport { files: files.len(), keyed: key.is_some(), ..LogReport::default() },
+        chain,
+        report: LogReport { files: files.len(), keyed, ..LogReport::default() },
         before: None,
         last: None,
         started: None,
+        follows: None,
         file: String::new(),
         line: 0,
         is_single: matches!(source, Source::File(_)),
         end: head.as_ref().map(|head| head.events),
         wanted: wanted.map(|events| (events, None)).collect(),
+        runs: Runs::default(),
     };
     if let Some(head) = head.as_ref().filter(|head| head.chain != chain.name()) {
-        let wanted = match key {
-            None => "it needs its key: --key-file FILE",
-            Some(_) => "it was made without a key",
-        };
+        let wanted =
+            if keyed { "it was made without a key" } else { "it needs its key: --key-file FILE" };
         let message = format!("the log is chained by {}; {wanted}", head.chain);
         check.in_head(None, message);
-        return Ok(check.report);
+        return Ok(check.done(head.clone().into()));
     }
     for file in &files {
         check.file(file)?;
@@ -105,14 +130,17 @@ pub fn verify_against(
         }
         None => {}
     }
-    if let Some(checkpoints) = checkpoints {
-        check.compare(checkpoints, head.as_ref(), source);
-    }
-    check.report.valid = check.report.problems.is_empty();
-    Ok(check.report)
+    Ok(check.done(head))
 }
 
 impl Check<'_> {
+    fn done(mut self, head: Option<Head>) -> Checked {
+        self.report.valid = self.report.problems.is_empty();
+        let end = self.before.map_or(0, |(seq, _)| seq);
+        let Self { report, follows, wanted, runs, .. } = self;
+        Checked { report, head, before: follows, links: wanted, end, runs }
+    }
+
     fn in_head(&mut self, seq: Option<u64>, message: String) {
         let file = super::head::FILE.to_owned();
         self.report.problems.push(LogProblem { seq, file, line: None, message });
@@ -158,74 +186,6 @@ impl Check<'_> {
             self.in_head(Some(1), "head.json has the id of another log".to_owned());
         }
     }
-
-    /// Compares the log with checkpoints of it. A log that is shorter than one, or another one, is not what was written.
-    fn compare(&mut self, checkpoints: &Checkpoints, head: Option<&Head>, source: &Source) {
-        let mut problems = Vec::new();
-        let mut problem = |line: Option<u64>, message: String| {
-            let file = checkpoints.file.clone();
-            problems.push(LogProblem { seq: None, file, line, message });
-        };
-        for line in &checkpoints.malformed {
-            problem(Some(*line), "the checkpoint cannot be read".to_owned());
-        }
-        let Some(head) = head.filter(|head| !head.id.is_empty()) else {
-            problem(
-                None,
-                "only the whole folder of a log can be compared with checkpoints".to_owned(),
-            );
-            self.report.problems.extend(problems);
-            return;
-        };
-        let mut compared = 0;
-        for (line, one) in &checkpoints.all {
-            let is_after = one.previous.as_deref() == Some(&head.id);
-            if is_after && matches!(source, Source::Folder(_)) {
-                let what = format!(
-                    "this log was archived before {}, and another one followed: an older copy was put back",
-                    one.time
-                );
-                problem(Some(*line), what);
-            }
-            if one.log != head.id {
-                continue;
-            }
-            compared += 1;
-            if !one.is_signed(self.chain) {
-                problem(
-                    Some(*line),
-                    "the checkpoint was not written by one who has the key".to_owned(),
-                );
-                continue;
-            }
-            let seen = self.before.map_or(0, |(seq, _)| seq);
-            let link = self.wanted.get(&one.events).copied().flatten();
-            let link = link.map(|link| format!("{}:{}", self.chain.name(), text(&link)));
-            match link {
-                Some(link) if link == one.head => {}
-                Some(_) => {
-                    let what = format!(
-                        "event {} is another one than at {}: the log was rewritten",
-                        one.events, one.time
-                    );
-                    problem(Some(*line), what);
-                }
-                None => {
-                    let what = format!(
-                        "the log ends at event {seen}, but had {} events at {}: events were removed, or an older copy was put back",
-                        one.events, one.time
-                    );
-                    problem(Some(*line), what);
-                }
-            }
-        }
-        if compared == 0 {
-            problem(None, format!("it has no checkpoint of this log ({})", head.id));
-        }
-        self.report.checkpoints = Some(compared);
-        problems.truncate(MAX_PROBLEMS);
-        self.report.problems.extend(problems);
-    }
 }
 
 /// Returns true if the head is of this end. A last event that is missing was told of already.
@@ -256,17 +216,20 @@ struct Check<'a> {
     last: Option<Last>,
     /// The id in the first event.
     started: Option<String>,
+    /// What the first event says of the log before.
+    follows: Option<Before>,
     file: String,
     line: u64,
     is_single: bool,
     /// The number of the last event that the head knows of.
     end: Option<u64>,
     /// Events that checkpoints know of, and their digests as they are found.
-    wanted: HashMap<u64, Option<Hex>>,
+    wanted: Links,
+    runs: Runs,
 }
 
-/// What the chain needs of a line, and its own digest; whether one who has the key wrote it.
-type Looked = (Hex, Option<(u64, String, bool)>);
+/// What the chain needs of a line, and its own digest; whether one who has the key wrote it, and whether it is about an execution.
+type Looked = (Hex, Option<(u64, String, [bool; 2])>);
 
 impl Check<'_> {
     fn file(&mut self, file: &LogFile) -> Result<(), LogError> {
@@ -307,12 +270,12 @@ impl Check<'_> {
         let chain = self.chain;
         let read = |line: &&[u8]| {
             let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
-            let is_own = is_own(line, chain);
+            let is = [is_own(line, chain), is_about_a_run(line)];
             (
                 chain.link(line),
                 linked(line)
                     .filter(|_| is_json)
-                    .map(|Linked { seq, prev }| (seq, prev.to_owned(), is_own)),
+                    .map(|Linked { seq, prev }| (seq, prev.to_owned(), is)),
             )
         };
         let links: Vec<Looked> = lines.par_iter().with_min_len(256).map(read).collect();
@@ -320,7 +283,7 @@ impl Check<'_> {
             self.line += 1;
             place += line.len() as u64 + 1;
             match linked {
-                Some((seq, prev, is_own)) => {
+                Some((seq, prev, [is_own, is_run])) => {
                     if !is_own {
                         let message = format!("event {seq} was not written by one who has the key");
                         self.problem(Some(seq), message);
@@ -330,9 +293,10 @@ impl Check<'_> {
                         self.last = Some(Last { line, first, end: place });
                     }
                     if seq == 1 {
-                        self.started = Entry::parse(line)
-                            .ok()
-                            .and_then(|entry| entry.text("id").map(str::to_owned));
+                        self.begins(line);
+                    }
+                    if is_run {
+                        self.runs.see(line);
                     }
                     if let Some(wanted) = self.wanted.get_mut(&seq) {
                         *wanted = Some(link);
@@ -342,6 +306,18 @@ impl Check<'_> {
                 None => self.problem(None, "the line is no event".to_owned()),
             }
         }
+    }
+
+    /// Reads what the first event says of this log and of the one before.
+    fn begins(&mut self, line: &[u8]) {
+        let Ok(entry) = Entry::parse(line) else { return };
+        self.started = entry.text("id").map(str::to_owned);
+        let before = entry.fields.get("before");
+        self.follows = before.map(|before| {
+            let text = |key: &str| before[key].as_str().map(str::to_owned);
+            let folder = text("folder").unwrap_or_default();
+            Before { folder, id: text("id"), head: text("head") }
+        });
     }
 
     fn event(&mut self, event: &Linked<'_>, link: Hex) {

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use skill_fs::{AbsPath, make_private_folder};
 
-use super::archive::{last_archive, set_aside};
+use super::archive::{archive_with_id, last_archive, set_aside};
 use super::chain::{Chain, Hex, text};
 use super::checkpoint::{Checkpoint, CheckpointOptions, write_to};
 use super::head::{Head, VERSION, open_regular, private};
 use super::line::{follows, is_own, linked, write};
-use super::open_runs::{OpenRun, abandoned};
+use super::open_runs::{Marker, OpenRun, abandoned};
 use super::read::{file_name, log_files};
+use super::runs::Runs;
 use super::{Key, LogError, redact_all};
 use crate::event::{CheckpointFailure, LogRecovered, LogStarted, ScriptFailure, ScriptStart};
 use crate::{Event, rfc3339};
@@ -90,6 +91,11 @@ impl Log {
         &self.folder
     }
 
+    /// Returns true if it has a key or checkpoints: then one that is not there is not a log that never was.
+    pub fn is_guarded(&self) -> bool {
+        self.key().is_some() || !self.checkpoints.places.is_empty()
+    }
+
     /// Returns the key that the chain is made with.
     pub fn key(&self) -> Option<&Key> {
         match &self.chain {
@@ -115,8 +121,8 @@ impl Log {
     ) -> Result<OpenRun, LogError> {
         let (run, checkpoint) = {
             let _held = lock(&self.folder)?;
-            // The marker comes first: a kill in between leaves one that is found, not an execution that nobody ends.
-            let run = OpenRun::begin(&self.folder, &start, &rfc3339(now), self.sync)?;
+            // The marker comes first: a kill in between leaves one that is removed, not an execution that nobody ends.
+            let run = OpenRun::begin(&self.folder, &start.execution_id, self.sync)?;
             match self.append_locked(&[Event::ScriptStarted(Box::new(start.clone()))], now) {
                 Ok(checkpoint) => (run, checkpoint),
                 Err(error) => {
@@ -161,17 +167,44 @@ impl Log {
             batch.add(&self.chain, &Event::LogRecovered(torn))?;
         }
         let is_first = !self.has_looked.load(Ordering::Relaxed);
-        let gone = if is_first { abandoned(&self.folder) } else { Vec::new() };
-        for run in &gone {
-            batch.add(&self.chain, &Event::ScriptInterrupted(Box::new(run.event.clone())))?;
+        let (gone, ends) = if is_first { self.gone(&batch.tail)? } else { Default::default() };
+        for end in &ends {
+            batch.add(&self.chain, end)?;
         }
         for event in events {
             batch.add(&self.chain, event)?;
         }
         let checkpoint = self.write(batch)?;
         self.has_looked.store(true, Ordering::Relaxed);
-        gone.into_iter().for_each(super::open_runs::Abandoned::remove);
+        gone.into_iter().for_each(Marker::remove);
         Ok(checkpoint)
+    }
+
+    /// Returns markers that say nothing more, and the ends of those executions that the log knows as not ended. Only what the
+    /// log says counts: a marker that somebody made, or put back, is no execution.
+    fn gone(&self, tail: &Tail) -> Result<(Vec<Marker>, Vec<Event>), LogError> {
+        let markers = abandoned(&self.folder);
+        if markers.is_empty() {
+            return Ok(Default::default());
+        }
+        let mut runs = Runs::default();
+        // One that was archived meanwhile may have begun in the log before.
+        if let Some(archived) = archive_with_id(&self.folder, &tail.previous) {
+            runs.read(&archived, &self.chain)?;
+        }
+        runs.read(&self.folder, &self.chain)?;
+        let mut ends = Vec::new();
+        let mut gone = Vec::new();
+        for marker in markers {
+            match runs.unended(&marker.id).map(super::runs::Unended::interrupted) {
+                Some(Some(end)) => ends.push(end),
+                // Its process surely runs, whatever became of the lock.
+                Some(None) => continue,
+                None => {}
+            }
+            gone.push(marker);
+        }
+        Ok((gone, ends))
     }
 
     /// Writes a checkpoint to its second place. The log is written either way.

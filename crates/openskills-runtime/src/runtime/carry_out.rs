@@ -79,7 +79,7 @@ impl OpenSkillRuntime {
         &mut self,
         run: &Run<'_>,
         mut ran: Ran,
-        mut open: Option<OpenRun>,
+        open: Option<OpenRun>,
         guarded: &mut Guarded,
     ) -> Result<Execution, RuntimeError> {
         let Run { permit, options, prepared, .. } = run;
@@ -120,24 +120,43 @@ impl OpenSkillRuntime {
             .map_err(not_committed)
             .and_then(|()| match layer.filter(|_| fate == Writing::Commit) {
                 // A kill from here on may leave a part of it in the workspace.
-                Some(layer) => {
-                    if let Some(open) = &mut open {
-                        open.set_writes(Writing::Commit)?;
-                    }
-                    commit(permit, &layer, &mut done, id)
-                }
-                None => Ok(()),
+                Some(layer) => commit(run, &layer, &mut done),
+                None => Ok(Commit::Nothing),
             });
-        if let Err(error) = committed {
-            // What went wrong is told either way.
-            let failure = run.commit_failure(&self.session.id, &error);
-            if self.record(&Event::CommitFailed(failure)).is_ok() {
+        self.applied(run, committed, done, open)
+    }
+
+    /// Records what became of the changes. They are in the workspace already, or not, so a log that cannot be written is told and
+    /// changes nothing; a marker that stays open is then recorded by the next process.
+    fn applied(
+        &mut self,
+        run: &Run<'_>,
+        committed: Result<Commit, RuntimeError>,
+        mut done: Execution,
+        open: Option<OpenRun>,
+    ) -> Result<Execution, RuntimeError> {
+        let session = &self.session.id;
+        let event = match &committed {
+            Ok(Commit::Nothing) => {
                 close(open);
+                return Ok(done);
             }
-            return Err(error);
+            Ok(Commit::All) => Event::Committed(run.committed(session, &done)),
+            Ok(Commit::CalledOff) => {
+                let signal = run.options.cancel.signal();
+                (done.interrupted, done.ended) = (signal, Ended::Cancelled);
+                Event::CommitFailed(run.called_off(session, signal))
+            }
+            Err(error) => Event::CommitFailed(run.commit_failure(session, error)),
+        };
+        match self.record(&event) {
+            Ok(()) => close(open),
+            Err(error) => {
+                let told = format!("what became of the changes is not in the log: {error}");
+                done.note = Some(done.note.map_or(told.clone(), |note| format!("{note}; {told}")));
+            }
         }
-        close(open);
-        Ok(done)
+        committed.map(|_| done)
     }
 }
 
@@ -250,21 +269,31 @@ impl Execution {
     }
 }
 
-/// Commits what a run wrote, if it may be.
+/// What became of what a run wrote.
+enum Commit {
+    /// There was nothing to apply.
+    Nothing,
+    /// All of it is in the workspace.
+    All,
+    /// The run was cancelled before anything of it was.
+    CalledOff,
+}
+
+/// Commits what a run wrote, if it may be. A signal counts until the first change is made; then all of them are.
 fn commit(
-    permit: &Permit,
+    run: &Run<'_>,
     layer: &sandbox::Layer,
     done: &mut Execution,
-    id: &str,
-) -> Result<(), RuntimeError> {
-    let skill = id.to_owned();
+) -> Result<Commit, RuntimeError> {
+    let skill = run.permit.plan().subject.skill_id.clone();
     if done.changes.is_empty() {
-        return Ok(());
+        return Ok(Commit::Nothing);
     }
-    may_commit(permit, &done.changes)
+    may_commit(run.permit, &done.changes)
         .map_err(|message| RuntimeError::Commit { skill: skill.clone(), message })?;
-    match layer.commit(&done.changes) {
+    match layer.commit_unless(&done.changes, &|| run.options.cancel.is_cancelled()) {
         Ok(()) => {}
+        Err(CommitError::CalledOff) => return Ok(Commit::CalledOff),
         Err(error @ CommitError::Kept { .. }) => done.note = Some(error.to_string()),
         Err(error @ CommitError::Partly { .. }) => {
             return Err(RuntimeError::PartlyCommitted { skill, message: error.to_string() });
@@ -272,7 +301,7 @@ fn commit(
         Err(error) => return Err(RuntimeError::Commit { skill, message: error.to_string() }),
     }
     done.committed = true;
-    Ok(())
+    Ok(Commit::All)
 }
 
 /// Deletions need the user's word, in every tier.

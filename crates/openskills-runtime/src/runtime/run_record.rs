@@ -17,8 +17,8 @@ use super::carry_out::Ran;
 use super::prepare::Prepared;
 use crate::RuntimeError;
 use crate::event::{
-    CommitFailure, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution, ScriptFailure,
-    ScriptStart, Writing,
+    CommitFailure, Committed, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution,
+    ScriptFailure, ScriptStart, Writing,
 };
 use crate::exec::{Execution, ExecutionOptions};
 use crate::log::{REDACTED, Redactor, is_secret_name, redact};
@@ -110,7 +110,12 @@ impl<'a> Run<'a> {
             bundle_sha256: subject.bundle.to_string(),
             granted: self.granted(),
             allow_degraded: self.allow_degraded(),
-            writes: if self.writes_directly() { Writing::Direct } else { Writing::Dropped },
+            writes: match &self.prepared.spec.workspace {
+                _ if self.writes_directly() => Writing::Direct,
+                Some(_) if self.options.dry_run => Writing::DryRun,
+                Some(_) if self.options.workspace.is_some() => Writing::Pending,
+                Some(_) | None => Writing::Dropped,
+            },
             process: ProcessIdentity::own(),
         }
     }
@@ -137,6 +142,34 @@ impl<'a> Run<'a> {
             session_id: session.to_owned(),
             script: self.clean(&self.prepared.script),
             reason: self.cut(&error.to_string()),
+            signal: None,
+        }
+    }
+
+    /// Returns the event of changes that were called off before any was applied.
+    pub(super) fn called_off(&self, session: &str, signal: Option<i32>) -> CommitFailure {
+        let why = signal.map_or_else(
+            || "the run was cancelled".to_owned(),
+            |signal| format!("signal {signal} came"),
+        );
+        CommitFailure {
+            execution_id: self.id.clone(),
+            skill_id: self.permit.plan().subject.skill_id.clone(),
+            session_id: session.to_owned(),
+            script: self.clean(&self.prepared.script),
+            reason: format!("{why} before anything was applied"),
+            signal,
+        }
+    }
+
+    /// Returns the event of changes that were applied.
+    pub(super) fn committed(&self, session: &str, done: &Execution) -> Committed {
+        Committed {
+            execution_id: self.id.clone(),
+            skill_id: self.permit.plan().subject.skill_id.clone(),
+            session_id: session.to_owned(),
+            script: self.clean(&self.prepared.script),
+            change_count: done.changes.len(),
         }
     }
 

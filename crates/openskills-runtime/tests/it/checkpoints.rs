@@ -7,8 +7,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use openskills_runtime::log::{
-    CheckpointOptions, CheckpointPlace, Checkpoints, Key, Log, LogError, LogOptions, Source,
-    archive, verify, verify_against,
+    CheckpointOptions, CheckpointPlace, Checkpoints, Key, Log, LogError, LogOptions, LogReport,
+    Source, VerifyOptions, archive, verify, verify_against, verify_with,
 };
 use openskills_runtime::{ActivationFailure, Event};
 use serde_json::Value;
@@ -169,6 +169,108 @@ fn an_archived_log_cannot_be_put_back_for_the_one_that_followed() {
     fs::rename(world.path("copy"), world.path("log")).unwrap();
     assert!(verify(&source(&world), Some(&key(&world))).unwrap().valid);
     assert!(compared(&world)[0].starts_with("this log was archived before"));
+}
+
+/// Looks at the log with its archives.
+fn whole(world: &World, archives: &[AbsPath], with_checkpoints: bool) -> LogReport {
+    let checkpoints = Checkpoints::load(&file(world)).unwrap();
+    let checkpoints = with_checkpoints.then_some(&checkpoints);
+    let keys = [key(world)];
+    let options = VerifyOptions { keys: &keys, checkpoints, archives, must_exist: true };
+    verify_with(&source(world), &options).unwrap()
+}
+
+fn told(report: &LogReport) -> String {
+    report.problems.iter().map(|one| format!("{}: {}\n", one.file, one.message)).collect()
+}
+
+#[test]
+fn a_log_that_was_removed_shows_by_its_checkpoints() {
+    let world = world();
+    append(&world, 0..3);
+    let id = |world: &World| -> Value {
+        let head = fs::read(world.path("log/head.json")).unwrap();
+        serde_json::from_slice::<Value>(&head).unwrap()["id"].clone()
+    };
+    let first = id(&world).as_str().unwrap().to_owned();
+    fs::remove_dir_all(world.path("log")).unwrap();
+    for with_checkpoints in [false, true] {
+        let report = whole(&world, &[], with_checkpoints);
+        assert!(told(&report).contains("there is no log"), "{report:?}");
+    }
+    append(&world, 3..4);
+    assert!(whole(&world, &[], false).valid, "one folder alone cannot show it");
+    let report = whole(&world, &[], true);
+    assert!(
+        told(&report).contains(&format!("the log {first} had 4 events at 1970-")),
+        "{report:?}"
+    );
+    assert_eq!(report.problems.len(), 1, "once for each log: {report:?}");
+    // The same where an archive was made of what was written after it, and where the new one is copied.
+    archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap();
+    append(&world, 4..5);
+    assert!(told(&whole(&world, &[], true)).contains(&first));
+    copy(&world.path("log"), &world.path("copy"));
+    let checkpoints = Checkpoints::load(&file(&world)).unwrap();
+    let copied = Source::at(&AbsPath::new(world.path("copy")).unwrap()).unwrap();
+    let report = verify_against(&copied, Some(&key(&world)), Some(&checkpoints)).unwrap();
+    assert!(told(&report).contains(&first) && report.problems.len() == 1, "{report:?}");
+    // Checkpoints that this key did not sign may be anybody's: a syslog holds those of many.
+    let text = fs::read_to_string(file(&world).as_path()).unwrap();
+    let strangers: String = text
+        .lines()
+        .map(|line| line.replace(&format!("\"log\":\"{first}\""), "\"log\":\"1\"") + "\n")
+        .collect();
+    fs::write(file(&world).as_path(), strangers).unwrap();
+    let report = whole(&world, &[], true);
+    assert!(report.valid && report.notes[0].contains("1 other logs"), "{report:?}");
+}
+
+#[test]
+fn archives_are_checked_with_the_log_that_follows_them() {
+    let world = world();
+    append(&world, 0..3);
+    let oldest = archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap().unwrap();
+    append(&world, 3..6);
+    let newer = archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap().unwrap();
+    append(&world, 6..8);
+    let report = whole(&world, &[], true);
+    assert!(report.valid && report.archives == 2, "{report:?}");
+    for (number, folder) in [&oldest, &newer].into_iter().enumerate() {
+        let name = folder.file_name().unwrap();
+        let lines = folder.join("audit-00000000000000000001.jsonl");
+        let (text, head) = (
+            fs::read_to_string(lines.as_path()).unwrap(),
+            fs::read(folder.join("head.json").as_path()).unwrap(),
+        );
+        // An event is changed; the end is cut off, with its head; all of it goes.
+        fs::write(lines.as_path(), text.replace("skill-not-found", "skill-was-found")).unwrap();
+        for with_checkpoints in [false, true] {
+            let report = whole(&world, &[], with_checkpoints);
+            assert!(!report.valid && told(&report).contains(name), "{report:?}");
+        }
+        fs::write(lines.as_path(), &text).unwrap();
+        fs::write(folder.join("head.json").as_path(), "{}").unwrap();
+        assert!(told(&whole(&world, &[], false)).contains("it is not the log that was put aside"));
+        fs::write(folder.join("head.json").as_path(), head).unwrap();
+        let away = world.root().join(format!("away-{number}"));
+        fs::create_dir(away.as_path()).unwrap();
+        fs::rename(folder.as_path(), away.join(name).as_path()).unwrap();
+        let report = whole(&world, &[], false);
+        assert!(report.valid && report.notes[0].contains(name), "{report:?}");
+        assert!(told(&whole(&world, &[], true)).contains("is gone"), "{number}");
+        // One that was moved is named, itself or the folder that holds it.
+        for place in [away.clone(), away.join(name)] {
+            let report = whole(&world, &[place], true);
+            assert!(report.valid && report.archives == 2, "{report:?}");
+        }
+        fs::rename(away.join(name).as_path(), folder.as_path()).unwrap();
+    }
+    // Put back under another log it is still found by itself.
+    let alone = Source::at(&newer).unwrap();
+    let checkpoints = Checkpoints::load(&file(&world)).unwrap();
+    let report = verify_against(&alone, Some(&key(&world)), Some(&checkpoints)).unwrap();
+    assert!(report.valid && report.archives == 1, "{report:?}");
 }
 
 #[test]

@@ -192,14 +192,22 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         context.ui.error(&format!("warning: {}\n", safe_line(review)))?;
     }
     let done = runtime.carry_out(&permit, &options)?;
-    if args.json {
-        context.ui.json(&RunJson::new(&done))?;
-    } else {
-        context.ui.out_of_program(&done.stdout)?;
-        context.ui.error_of_program(&done.stderr)?;
-        tell(context, args, &done)?;
+    let told = tell_all(context, args, &done);
+    // Where a terminal was closed, nobody is left to be told, and the signal is what counts.
+    if done.interrupted.is_none() {
+        told?;
     }
     Ok(ExitCode::from(code_of(&done)))
+}
+
+fn tell_all(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
+    if args.json {
+        context.ui.json(&RunJson::new(done))?;
+        return Ok(());
+    }
+    context.ui.out_of_program(&done.stdout)?;
+    context.ui.error_of_program(&done.stderr)?;
+    tell(context, args, done)
 }
 
 /// The command that approves looks where this one did.

@@ -191,6 +191,134 @@ fn a_killed_run_is_recorded_by_the_next_command_and_its_copies_go() {
     }
 }
 
+const OPEN: &str = "../home/.local/state/openskills/log/open";
+
+#[test]
+fn a_marker_says_nothing_that_the_log_does_not() {
+    let env = machine();
+    assert_eq!(openskills(&env, "run quick --dir s --workspace work").code, Some(0));
+    let done = events(&env, "skill.committed");
+    assert_eq!(done.len(), 1);
+    let done = done[0]["executionId"].as_str().unwrap().to_owned();
+    // An execution that never was, one that ended well, and what a marker may not be called.
+    let said = br#"{"skill_id":"s/forged","session_id":"x","script":"x","started_at":"2026-01-01T00:00:00Z","writes":"commit","process":{"pid":1}}"#;
+    for name in [&"0".repeat(32), &done] {
+        env.write(&format!("{OPEN}/{name}.json"), said);
+    }
+    assert_eq!(openskills(&env, "activate quick --dir s").code, Some(0));
+    assert_eq!(events(&env, "skill.script_interrupted").len(), 0);
+    assert_eq!(events(&env, "skill.commit_interrupted").len(), 0);
+    assert_eq!(std::fs::read_dir(env.path(OPEN)).unwrap().count(), 0, "they are removed");
+    // What a marker says of a real one does not count, and its end is recorded once, whoever puts the marker back.
+    let (mut child, word) = start(&env, "");
+    let marker = std::fs::read_dir(env.path(OPEN)).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&marker, said).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the tree ends with its parent", || !running(&word));
+    for _ in 0..2 {
+        assert_eq!(openskills(&env, "activate quick --dir s --again").code, Some(0));
+        assert!(!marker.exists());
+        std::fs::write(&marker, said).unwrap();
+    }
+    let gone = events(&env, "skill.script_interrupted");
+    assert_eq!(gone.len(), 1, "{gone:?}");
+    assert_eq!((&gone[0]["skillId"], &gone[0]["writes"]), (&json!("s/waits"), &json!("dropped")));
+    assert_eq!(
+        (&gone[0]["mayHaveWritten"], &gone[0]["process"]["pid"]),
+        (&json!(false), &json!(child.id()))
+    );
+    assert_eq!(openskills(&env, "log verify").code, Some(0));
+    // One whose marker was taken away is told by the log itself.
+    let (mut child, word) = start(&env, "");
+    let id = events(&env, "skill.script_started").pop().unwrap()["executionId"].clone();
+    std::fs::remove_dir_all(env.path(OPEN)).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the tree ends with its parent", || !running(&word));
+    assert_eq!(openskills(&env, "activate quick --dir s --again").code, Some(0));
+    let told = openskills(&env, "log verify");
+    let expected = format!("the execution {} began at ", id.as_str().unwrap());
+    assert!(told.code == Some(0) && told.stderr.contains(&expected), "{}", told.stderr);
+}
+
+/// Starts a run that changes many files, and returns once they are being prepared beside the workspace's own.
+fn committing() -> (TestEnv, Child) {
+    let env = machine();
+    env.write("s/quick/scripts/many.sh", b"for i in $(seq 6000); do : > new-$i; done\n");
+    assert_eq!(openskills(&env, "approve quick --dir s --yes").code, Some(0));
+    let line = "run quick many.sh --dir s --workspace work";
+    let child = env
+        .command(env!("CARGO_BIN_EXE_openskills"), &line.split_whitespace().collect::<Vec<_>>())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("its changes are prepared", || in_work(&env, ".openskills-") == 1);
+    (env, child)
+}
+
+fn in_work(env: &TestEnv, start: &str) -> usize {
+    let names = std::fs::read_dir(env.path("work")).unwrap().map(|one| one.unwrap().file_name());
+    names.filter(|name| name.to_str().unwrap().starts_with(start)).count()
+}
+
+#[test]
+fn a_signal_before_the_first_change_applies_nothing() {
+    let (env, mut child) = committing();
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!((in_work(&env, "new-"), in_work(&env, ".openskills-")), (0, 0));
+    let failed = events(&env, "skill.commit_failed");
+    assert_eq!((failed.len(), &failed[0]["signal"]), (1, &json!(15)), "{failed:?}");
+    assert_eq!(events(&env, "skill.committed").len(), 0);
+    assert_eq!(events(&env, "skill.script_executed").len(), 1);
+}
+
+#[test]
+fn a_kill_while_changes_are_applied_is_recorded_beside_the_one_end() {
+    let (env, mut child) = committing();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for _ in 0..2 {
+        assert_eq!(openskills(&env, "activate quick --dir s --again").code, Some(0));
+    }
+    let executed = events(&env, "skill.script_executed");
+    assert_eq!((executed.len(), events(&env, "skill.script_interrupted").len()), (1, 0));
+    let gone = events(&env, "skill.commit_interrupted");
+    assert_eq!(gone.len(), 1, "{gone:?}");
+    assert_eq!(gone[0]["executionId"], executed[0]["executionId"]);
+    assert_eq!((&gone[0]["changeCount"], &gone[0]["mayHaveWritten"]), (&json!(6000), &json!(true)));
+    assert_eq!(openskills(&env, "log verify").code, Some(0));
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_kills_nothing() {
+    let env = machine();
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let mut refused = 0;
+    for blocks in 1..14 {
+        let line = format!("ulimit -f {blocks}; exec {program} run quick --dir s");
+        let run = env.command("bash", &["-c", &line]).output().unwrap();
+        assert!(run.status.code().is_some(), "{blocks}: {:?}", run.status);
+        refused += usize::from(run.status.code() == Some(125));
+        assert_eq!(openskills(&env, "activate quick --dir s --again").code, Some(0));
+    }
+    // Where the log had room for the start alone, the next command records the end: each start has one, and no end is without.
+    let ids = |kinds: &str| -> Vec<Value> {
+        events(&env, kinds).into_iter().map(|one| one["executionId"].clone()).collect()
+    };
+    let mut started: Vec<String> =
+        ids("skill.script_started").iter().map(ToString::to_string).collect();
+    let ends = ["skill.script_executed", "skill.script_failed", "skill.script_interrupted"];
+    let mut ended: Vec<String> = ends.into_iter().flat_map(ids).map(|id| id.to_string()).collect();
+    started.sort();
+    ended.sort();
+    assert_eq!(started, ended);
+    assert!(refused > 0, "some limits are too small for the log");
+    assert_eq!(openskills(&env, "log verify").code, Some(0));
+}
+
 #[test]
 fn cache_clear_removes_what_killed_runs_left_and_nothing_that_is_in_use() {
     let env = machine();

@@ -149,7 +149,15 @@ fn a_change_is_found_and_stops_what_follows() {
         aside.stdout
     );
     assert_eq!(openskills(&env, "activate pdf --dir s").code, Some(0));
-    assert_eq!(openskills(&env, "log verify").code, Some(0));
+    // What was put aside is what it was, and is told as long as it is there.
+    let told = openskills(&env, "log verify");
+    assert!(told.code == Some(6) && told.stderr.contains("/archive-"), "{}", told.stderr);
+    let state = env.path("../home/.local/state/openskills");
+    let archives = std::fs::read_dir(state.join("log")).unwrap().map(Result::unwrap);
+    let aside = archives.map(|entry| entry.path()).find(|path| path.join("head.json").exists());
+    std::fs::rename(aside.unwrap(), state.join("broken")).unwrap();
+    let moved = openskills(&env, "log verify");
+    assert!(moved.code == Some(0) && moved.stderr.contains("--archive DIR"), "{}", moved.stderr);
     // A copy elsewhere can be looked at, whole or one file of it.
     let folder = env.path("../home/.local/state/openskills/log");
     std::fs::create_dir(env.path("copy")).unwrap();

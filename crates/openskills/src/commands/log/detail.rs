@@ -68,6 +68,15 @@ pub(super) fn detail(entry: &Entry) -> String {
             let whose = pid.map_or_else(String::new, |pid| format!(" {pid}"));
             format!("{}: process{whose} was killed{}", field("script"), written(entry))
         }
+        "skill.committed" => {
+            let count = entry.fields.get("changeCount").and_then(Value::as_u64).unwrap_or_default();
+            format!("{}: {count} applied to the workspace", field("script"))
+        }
+        "skill.commit_interrupted" => format!(
+            "{}: the process was killed while it applied changes{}",
+            field("script"),
+            written(entry)
+        ),
         "skill.commit_failed" => format!("{}: {}", field("script"), field("reason")),
         "log.checkpoint_failed" => format!("{}: {}", field("place"), field("reason")),
         "policy.decided" => {

@@ -82,6 +82,7 @@ fn is_warning(entry: &Entry) -> bool {
         | "skill.script_failed"
         | "skill.script_interrupted"
         | "skill.commit_failed"
+        | "skill.commit_interrupted"
         | "log.recovered"
         | "log.checkpoint_failed" => true,
         "policy.decided" => is_denied(),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openskills_runtime::RuntimeError;
-use openskills_runtime::log::{Checkpoints, LogReport, verify_against};
+use openskills_runtime::log::{Checkpoints, Key, LogReport, VerifyOptions, verify_with};
+use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
 use term::{counted, safe_line};
 
 use super::{Which, absolute, key};
@@ -21,7 +21,12 @@ An older copy of the whole folder, put back, is a whole log: one folder alone ca
 `log.checkpoints` in config.json names, a syslog, or what a collector wrote. A log that is
 shorter than a checkpoint of it, or differs from one, fails; so does a file without any.
 
-Reads:  the log; the key, if config.json or --key-file names one; the file of --against
+Archives that the log follows are checked with it. One that is not in the folder any more is named
+in a note; with --against it fails if it has signed checkpoints, unless --archive says where it is.
+So does every other log with signed checkpoints that is gone.
+
+Reads:  the log and its archives; the keys, if config.json or --key-file names them; the file of
+        --against; the folders of --archive
 Writes: nothing
 
 Exit codes:
@@ -33,6 +38,7 @@ Examples:
   openskills log verify
   openskills log verify --json
   openskills log verify --against /mnt/backup/openskills.checkpoints
+  openskills log verify --against /mnt/backup/openskills.checkpoints --archive /mnt/backup/logs
   openskills log verify ./copy-of-a-log --key-file ~/keys/log.key";
 
 /// Prove that nobody changed the log
@@ -41,12 +47,15 @@ Examples:
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     which: Which,
-    /// The key of the log; by default the one that config.json names for the user's own
+    /// The key of the log; by default the one that config.json names for the user's own. More of them are of archives
     #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
+    key_file: Vec<PathBuf>,
     /// Compare the log with the checkpoints in a file
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+    /// Where an archive was moved to: its folder, or one that holds it
+    #[arg(long, value_name = "DIR")]
+    archive: Vec<PathBuf>,
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -54,7 +63,13 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let source = args.which.source(context)?;
-    let key = key(context, args.key_file.as_deref(), &args.which)?;
+    let first = args.key_file.first().map(PathBuf::as_path);
+    let mut keys: Vec<Key> = key(context, first, &args.which)?.into_iter().collect();
+    for file in args.key_file.iter().skip(1) {
+        keys.push(Key::load(&absolute(context, file)?).map_err(RuntimeError::from)?);
+    }
+    let archives = args.archive.iter().map(|folder| absolute(context, folder));
+    let archives = archives.collect::<Result<Vec<_>, _>>()?;
     let checkpoints = match &args.against {
         Some(file) => {
             let file = absolute(context, file)?;
@@ -62,8 +77,13 @@ pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Re
         }
         None => None,
     };
-    let report =
-        verify_against(&source, key.as_ref(), checkpoints.as_ref()).map_err(RuntimeError::from)?;
+    let must_exist = match &args.which.log {
+        Some(_) => true,
+        None => OpenSkillRuntime::open_log(&Places::from_environment()?)?.is_guarded(),
+    };
+    let checkpoints = checkpoints.as_ref();
+    let options = VerifyOptions { keys: &keys, checkpoints, archives: &archives, must_exist };
+    let report = verify_with(&source, &options).map_err(RuntimeError::from)?;
     if args.json {
         context.ui.json(&LogVerifyJson { version: VERSION, report: report.clone() })?;
     } else {
@@ -82,17 +102,29 @@ fn verdict(report: &LogReport) -> String {
     let LogReport { valid, events, files, .. } = report;
     let events = counted(usize::try_from(*events).unwrap_or(usize::MAX), "event");
     let files = counted(*files, "file");
-    let verdict = if *valid { "the chain holds" } else { "the log is not what was written" };
+    let verdict = match (*valid, report.files) {
+        (true, 0) => "there is no log yet",
+        (true, _) => "the chain holds",
+        (false, _) => "the log is not what was written",
+    };
+    let archives = match report.archives {
+        0 => String::new(),
+        count => format!(", with {}", counted(count, "archive")),
+    };
     let compared = report.checkpoints.map_or_else(String::new, |compared| {
         format!(", {} compared", counted(compared, "checkpoint"))
     });
-    format!("{events} in {files}: {verdict}{compared}\n")
+    format!("{events} in {files}{archives}: {verdict}{compared}\n")
 }
 
 /// Returns what the verdict cannot say.
 fn limits(report: &LogReport) -> String {
     let LogReport { valid, keyed, end_checked, .. } = report;
-    let mut text = String::new();
+    let mut text: String =
+        report.notes.iter().map(|note| format!("note: {}\n", safe_line(note))).collect();
+    if report.files == 0 {
+        return text;
+    }
     if !end_checked {
         text +=
             "note: there is no head beside it, so events cut off at the end would not be found\n";
