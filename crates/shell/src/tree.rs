@@ -103,6 +103,7 @@ impl<'a> Reading<'a> {
                     open.extend(bodies);
                 }
                 "command" => self.command(node)?,
+                "test_command" => self.test(node)?,
                 "variable_assignment" => {
                     let assignments = vec![self.assignment(node)?];
                     self.commands.push(Command { assignments, ..Command::default() });
@@ -167,6 +168,50 @@ impl<'a> Reading<'a> {
         if let (Some(first), Some(last)) = (places.first(), places.last()) {
             command.text = self.text[first.start..last.end].to_owned();
         }
+        self.places.extend(places);
+        self.commands.push(command);
+        Ok(())
+    }
+
+    /// Reads `[ … ]`, which is a program like any other: the grammar keeps its words apart as an expression. `[[` and `((` are
+    /// words of the shell itself, and not read.
+    fn test(&mut self, node: Node<'a>) -> Result<(), Refusal> {
+        let mut command = Command::default();
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            let text = &self.text[node.byte_range()];
+            let mut cursor = node.walk();
+            match node.kind() {
+                "test_command" | "unary_expression" | "binary_expression" => {
+                    let children: Vec<Node<'a>> = node.children(&mut cursor).collect();
+                    open.extend(children.into_iter().rev());
+                }
+                "[" | "]" | "test_operator" | "=" | "!=" | "==" | "!"
+                    if node.child_count() == 0 =>
+                {
+                    let text = text.to_owned();
+                    command.words.push(Word { text, certainty: Certainty::Exact });
+                    places.push(node.byte_range());
+                }
+                "word" | "number" | "string" | "raw_string" | "simple_expansion" | "expansion"
+                | "concatenation" => {
+                    command.words.push(word(node, self.text)?);
+                    places.push(node.byte_range());
+                }
+                kind => return Err(Refusal::new(format!("`{kind}` in `[` is not read"))),
+            }
+        }
+        let is_whole = command.words.len() > 1
+            && command.words.first().is_some_and(|word| word.text == "[")
+            && command.words.last().is_some_and(|word| word.text == "]")
+            && command.words.len() <= MAX_WORDS
+            // The grammar splits `a=b`, which is one word to bash.
+            && places.windows(2).all(|pair| pair[0].end < pair[1].start);
+        if !is_whole || self.text[node.byte_range()].contains('\n') {
+            return Err(Refusal::new("`[` is not written as a plain command"));
+        }
+        command.text = self.text[node.byte_range()].to_owned();
         self.places.extend(places);
         self.commands.push(command);
         Ok(())

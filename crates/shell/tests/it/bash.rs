@@ -126,6 +126,10 @@ fn words_are_what_bash_passes() {
         "x {a,} {,b} '{a,b}' \"{a,b}\" \\{a,b\\}",
         "x $'a\\nb' $'tab\\there' $'back\\\\slash' $'plain'",
         "x --format='{{.Names}},{{.Image}}' -d '{\"a\": [1, 2]}'",
+        "[ -d node_modules ]",
+        "[ ! -e 'a b' ]",
+        "[ a = b ]",
+        "[ -f x -a a != \"b c\" ]",
         "x a#b \"it's\" 'say \"hi\"' \"\\$HOME\" \"a\\b\"",
     ] {
         let read = shell::read(line).unwrap_or_else(|refusal| panic!("{line}: {refusal}"));
