@@ -6,11 +6,14 @@
 mod bash;
 mod call;
 mod deny;
+mod forms;
+mod input;
 mod own;
 mod path;
 mod pattern;
 mod programs;
 mod rule;
+mod rule_reads;
 mod url;
 
 use std::fmt;
@@ -20,7 +23,7 @@ use serde::Serialize;
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
-pub use call::{FileArgument, Surroundings, ToolCall, ToolInput};
+pub use call::{FileArgument, Seen, Surroundings, ToolCall, ToolInput};
 
 /// What becomes of a call, from the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

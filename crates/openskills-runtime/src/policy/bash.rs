@@ -1,6 +1,6 @@
 //! Whether rules such as `Bash(git:*)` allow a command line. Lines are taken apart by a grammar, never by their text.
 
-use shell::{Certainty, Command, Line, Redirect, Refusal};
+use shell::{Certainty, Command, Line, Redirect, Refusal, Word};
 
 use super::pattern::{is_exactly, is_like};
 use super::programs::{
@@ -68,10 +68,22 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
                 let reason = "git in another folder does what that folder's configuration says";
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
+            let program = without_wrappers(&command.words).first().map_or("", |word| &word.text);
+            if self.at.is_moved && program.contains('/') && !program.starts_with('/') {
+                let reason = format!("`{program}` is another program in another folder");
+                return verdict.stricter(Verdict::new(Decision::Ask, reason));
+            }
             verdict
         });
         let first = Verdict::new(Decision::Allow, "every part of it is allowed");
-        verdicts.fold(first, Verdict::stricter)
+        let verdict = verdicts.fold(first, Verdict::stricter);
+        match unpacks_among_others(line) {
+            true => {
+                let reason = "what an archive holds changes what the rest of the line does";
+                verdict.stricter(Verdict::new(Decision::Ask, reason))
+            }
+            false => verdict,
+        }
     }
 
     fn command(&self, command: &Command) -> Verdict {
@@ -162,4 +174,47 @@ pub(super) fn moves(line: &Line) -> bool {
 pub(super) fn opens(line: &Line) -> impl Iterator<Item = &Redirect> {
     let redirects = line.commands.iter().flat_map(|command| &command.redirects);
     redirects.filter(|file| !file.is_copy && file.target.text != "/dev/null")
+}
+
+/// What may stand in a line beside a command that unpacks: nothing that writes below a folder which the archive may have filled with links.
+const BESIDE_UNPACKING: [&str; 17] = [
+    "[", "cat", "cd", "du", "echo", "false", "file", "find", "grep", "head", "ls", "mkdir", "pwd",
+    "tail", "test", "true", "wc",
+];
+
+/// Returns true for a line that unpacks an archive, and does more than look at what it held.
+fn unpacks_among_others(line: &Line) -> bool {
+    let programs: Vec<&str> = line
+        .commands
+        .iter()
+        .filter_map(|command| without_wrappers(&command.words).first())
+        .map(|word| base_name(&word.text))
+        .collect();
+    let is_unpacker = |program: &&&str| matches!(**program, "tar" | "gtar" | "unzip");
+    let is_beside = |program: &&str| BESIDE_UNPACKING.contains(program);
+    let unpackers = programs.iter().filter(is_unpacker).count();
+    let others = programs.iter().filter(|program| !is_unpacker(program) && !is_beside(program));
+    let writes = || opens(line).any(|file| !file.is_read);
+    unpackers > 0 && unpacks(line) && (unpackers > 1 || others.count() > 0 || writes())
+}
+
+/// Returns true if a command of tar or unzip says where to put files.
+fn unpacks(line: &Line) -> bool {
+    line.commands.iter().any(|command| {
+        let words = without_wrappers(&command.words);
+        let program = words.first().map_or("", |word| base_name(&word.text));
+        let is_told = |letter: char| {
+            let mut words = words.iter().skip(1);
+            words.any(|word| word.text.starts_with('-') && word.text.contains(letter))
+        };
+        match program {
+            "tar" | "gtar" => {
+                let first = words.get(1).map_or("", |word| &word.text);
+                let is_long = |word: &Word| matches!(word.text.as_str(), "--extract" | "--get");
+                is_told('x') || first.contains('x') || words.iter().any(is_long)
+            }
+            "unzip" => is_told('d'),
+            _ => false,
+        }
+    })
 }

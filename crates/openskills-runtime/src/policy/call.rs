@@ -1,13 +1,14 @@
 //! A call of a tool, as a host describes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use shell::{Certainty, Line, Refusal};
 use skill::capabilities::Host;
 
-use super::url::host_of;
+use super::input;
+use super::path::plain;
 
 /// A tool and what it is called with.
 #[derive(Debug, Clone)]
@@ -27,10 +28,8 @@ pub enum ToolInput {
         text: String,
         /// What it would run, as far as that can be said.
         line: Result<Line, Refusal>,
-        /// Words of it that name something in the working folder, and where that really is.
-        found: BTreeMap<String, PathBuf>,
-        /// Texts in it that may be paths, and where those really lead or would.
-        real: BTreeMap<String, PathBuf>,
+        /// What the disk says about its words.
+        seen: Seen,
     },
     /// Files and folders: all that are named, wherever in the input.
     Files(Vec<FileArgument>),
@@ -38,6 +37,19 @@ pub enum ToolInput {
     Hosts(Vec<Option<Host>>),
     /// Anything else.
     Other,
+}
+
+/// What the disk says about the words of a line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Words that name something in the working folder, and where that really is.
+    pub found: BTreeMap<String, PathBuf>,
+    /// Texts that may be paths, and where those really lead or would.
+    pub real: BTreeMap<String, PathBuf>,
+    /// Words that name a folder.
+    pub folders: BTreeSet<String>,
+    /// Folders on the way to any of these that hold a `HEAD`: git takes them for repositories.
+    pub repositories: BTreeSet<PathBuf>,
 }
 
 /// A file that a tool is called with.
@@ -49,6 +61,10 @@ pub struct FileArgument {
     pub is_searched: bool,
     /// How the names of what it looks at end, where that is said.
     pub ending: Option<String>,
+    /// Whether it may be no file at all: a text under a key that nobody knows. Rules that deny count it, rules that allow do not need it.
+    pub may_be_text: bool,
+    /// Whether it is in a folder that git takes for a repository.
+    pub is_in_repository: bool,
 }
 
 /// What paths and rules are relative to. Each folder is given as it is named and, if that is elsewhere, where it really is.
@@ -108,7 +124,7 @@ impl Surroundings {
 /// The longest path that is looked at; the kernel takes no longer one.
 pub(super) const MAX_PATH: usize = 4096;
 /// The most files of one call.
-const MAX_FILES: usize = 256;
+pub(super) const MAX_FILES: usize = 256;
 
 /// Tools that read files.
 pub(super) const READERS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "NotebookRead"];
@@ -131,21 +147,20 @@ impl ToolCall {
             // Other shells read lines otherwise: rules about parts of them are not understood.
             "Bash" | "Terminal" => input.get("command").and_then(Value::as_str).map(|command| {
                 let line = shell::read(command);
-                let found = named(&line, around, found);
-                let real = leading(&line, around, &real);
-                ToolInput::Command { text: command.to_owned(), line, found, real }
+                let seen = seen(&line, around, &real, &found);
+                ToolInput::Command { text: command.to_owned(), line, seen }
             }),
             _ if READERS.contains(&tool) || WRITERS.contains(&tool) => {
-                files(tool, input, around, &real).map(ToolInput::Files)
+                let mut files = input::files(tool, input, around, &real);
+                for file in files.iter_mut().flatten() {
+                    let mut ways = file.paths.iter().flat_map(|path| path.ancestors());
+                    file.is_in_repository = ways.any(|way| found(&way.join("HEAD")).is_some());
+                }
+                files.map(ToolInput::Files)
             }
             "WebFetch" | "Fetch" => {
-                let mut urls = Vec::new();
-                texts(input, &mut |key, text| {
-                    if is_key(key, &["url", "urls", "uri", "uris"]) {
-                        urls.push(host_of(text));
-                    }
-                });
-                (!urls.is_empty()).then_some(ToolInput::Hosts(urls))
+                let hosts = input::hosts(input);
+                (!hosts.is_empty()).then_some(ToolInput::Hosts(hosts))
             }
             _ => None,
         };
@@ -172,27 +187,37 @@ impl ToolCall {
     }
 }
 
-/// Finds the words of a line that name something in the working folder.
-fn named(
+/// Looks the words of a line up.
+fn seen(
     line: &Result<Line, Refusal>,
     around: &Surroundings,
+    real: impl Fn(&Path) -> Option<PathBuf>,
     found: impl Fn(&Path) -> Option<PathBuf>,
-) -> BTreeMap<String, PathBuf> {
-    let commands = line.iter().flat_map(|line| &line.commands);
-    let words = commands.flat_map(|command| command.words.iter().skip(1));
-    let targets =
-        line.iter().flat_map(|line| &line.commands).flat_map(|command| &command.redirects);
+) -> Seen {
+    let commands = || line.iter().flat_map(|line| &line.commands);
+    let words = commands().flat_map(|command| command.words.iter().skip(1));
+    let targets = commands().flat_map(|command| &command.redirects);
     let words = words.chain(targets.map(|redirect| &redirect.target));
     let exact =
         words.filter(|word| word.certainty == Certainty::Exact && word.text.len() <= MAX_PATH);
-    let mut all = BTreeMap::new();
+    let mut seen = Seen { real: leading(line, around, real), ..Seen::default() };
     for word in exact.filter(|word| !word.text.is_empty() && !word.text.contains('\0')) {
-        let paths = around.cwd.iter().map(|cwd| cwd.join(&word.text));
-        if let Some(real) = paths.into_iter().find_map(|path| found(&path)) {
-            all.insert(word.text.clone(), real);
+        let paths = || around.cwd.iter().map(|cwd| cwd.join(&word.text));
+        if let Some(real) = paths().find_map(|path| found(&path)) {
+            seen.found.insert(word.text.clone(), real);
+        }
+        // Only below a folder there is a `.`.
+        if paths().any(|path| found(&path.join(".")).is_some()) {
+            seen.folders.insert(word.text.clone());
         }
     }
-    all
+    let named = seen.real.keys().flat_map(|text| around.cwd.iter().map(move |cwd| cwd.join(text)));
+    let all: BTreeSet<PathBuf> =
+        named.map(|path| plain(&path)).chain(seen.real.values().cloned()).collect();
+    let ways: BTreeSet<&Path> = all.iter().flat_map(|path| path.ancestors()).collect();
+    let is_repository = |way: &&Path| found(&way.join("HEAD")).is_some();
+    seen.repositories = ways.into_iter().filter(is_repository).map(Path::to_owned).collect();
+    seen
 }
 
 /// Finds where the texts of a line lead that may be paths.
@@ -207,6 +232,7 @@ fn leading(
     let mut all = BTreeMap::new();
     for word in words.chain(targets).take(MAX_FILES) {
         for text in attached(&word.text) {
+            let text = text.as_str();
             // Of a pattern the folder is known that it looks in.
             let folder = before_pattern(text);
             let folder = if folder.len() < text.len() && !folder.is_empty() {
@@ -223,11 +249,24 @@ fn leading(
             }
         }
     }
+    // What is copied into a folder may meet a link of its own name there.
+    for command in commands().take(MAX_FILES) {
+        let Some((folder, files)) = command.words.split_last() else { continue };
+        for file in files.iter().skip(1).take(MAX_FILES) {
+            let path = copy_in(&folder.text, &file.text);
+            if !path.contains('\0')
+                && let Some(lead) = around.cwd.last().and_then(|cwd| real(&cwd.join(&path)))
+            {
+                all.insert(path, lead);
+            }
+        }
+    }
     all
 }
 
-/// Returns the texts in a word that may be a path: all of it, and what is attached to an option, a name or an `@`.
-pub(super) fn attached(word: &str) -> impl Iterator<Item = &str> {
+/// Returns the texts in a word that may be a path: all of it, what is attached to an option, a name or an `@`, and what programs
+/// make of it when they unpack, pack or clone it.
+pub(super) fn attached(word: &str) -> Vec<String> {
     let dashed = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     // Any of the letters may be the option that takes it.
     let after_option = dashed
@@ -235,95 +274,44 @@ pub(super) fn attached(word: &str) -> impl Iterator<Item = &str> {
         .flat_map(|rest| rest.char_indices().skip(1).take(8).map(move |(at, _)| &rest[at..]));
     let parts = word.char_indices().filter(|(_, c)| matches!(c, '=' | ':' | '@' | '<'));
     let parts = parts.take(8).map(|(at, _)| &word[at + 1..]);
-    std::iter::once(word)
-        .chain(after_option)
-        .chain(parts)
-        .filter(|text| !text.is_empty() && text.len() <= MAX_PATH)
+    let all = std::iter::once(word).chain(after_option).chain(parts).map(str::to_owned);
+    let made = cloned(word).into_iter().chain(packed(word));
+    all.chain(made).filter(|text| !text.is_empty() && text.len() <= MAX_PATH).collect()
 }
 
-/// Collects every path of an input; `None` if there is none, or one that nothing can be said about.
-fn files(
-    tool: &str,
-    input: &Value,
-    around: &Surroundings,
-    real: impl Fn(&Path) -> Option<PathBuf>,
-) -> Option<Vec<FileArgument>> {
-    let mut named: Vec<(String, bool)> = Vec::new();
-    let mut ending = None;
-    let is_search = matches!(tool, "Grep" | "Glob" | "LS");
-    texts(input, &mut |key, text| {
-        let is_path = is_key(
-            key,
-            &[
-                "filepath",
-                "filepaths",
-                "notebookpath",
-                "path",
-                "paths",
-                "file",
-                "files",
-                "directory",
-            ],
-        );
-        let is_pattern = is_key(key, &["glob"]) || (tool == "Glob" && is_key(key, &["pattern"]));
-        if is_path {
-            named.push((text.to_owned(), is_search));
-        } else if is_pattern {
-            named.push((before_pattern(text).to_owned(), true));
-            // `*.rs` and `**/*.rs` find nothing else.
-            let last = text.rsplit('/').next().unwrap_or(text);
-            ending = last
-                .strip_prefix('*')
-                .filter(|end| !end.contains(['*', '?', '[', '{']))
-                .map(str::to_owned);
-        }
-    });
-    // A search without a folder is one of the working folder.
-    if named.is_empty() && is_search {
-        named.push((".".to_owned(), true));
+/// Returns where a file goes that is copied into a folder.
+pub(super) fn copy_in(folder: &str, file: &str) -> String {
+    let name = file.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    format!("{}/{name}", folder.trim_end_matches('/'))
+}
+
+/// Returns the folder that a clone of an address makes by itself.
+pub(super) fn cloned(address: &str) -> Option<String> {
+    address.contains(':').then_some(())?;
+    let path = address.trim_end_matches('/');
+    let path = path.strip_suffix("/.git").unwrap_or(path).trim_end_matches('/');
+    let last = path.rsplit(['/', ':']).next()?;
+    Some(last.strip_suffix(".git").unwrap_or(last).to_owned())
+}
+
+/// Returns the files that packing or unpacking a file makes.
+pub(super) fn packed(file: &str) -> Vec<String> {
+    let is_plain = !file.is_empty() && !file.starts_with('-') && !file.contains([' ', ':']);
+    if !is_plain || file.ends_with('/') {
+        return Vec::new();
     }
-    if named.is_empty() || named.len() > MAX_FILES {
-        return None;
-    }
-    // Patterns of a search are relative to the folder that is searched.
-    let base = input.get("path").and_then(Value::as_str).filter(|_| is_search);
-    let all = named.into_iter().map(|(text, is_searched)| {
-        let mut paths = around.paths(&text)?;
-        for base in base.map(|base| around.paths(base)).into_iter().flatten().flatten() {
-            paths.push(base.join(&text));
-        }
-        let others: Vec<PathBuf> = paths.iter().filter_map(|path| real(path)).collect();
-        paths.extend(others);
-        Some(FileArgument { paths, is_searched, ending: ending.clone() })
+    let shorter = file.rsplit_once('.').and_then(|(stem, ending)| match ending {
+        "gz" | "bz2" | "xz" | "zst" | "Z" | "z" | "lzma" | "bz" | "lz4" => Some(stem.to_owned()),
+        "tgz" | "tbz2" | "tbz" | "txz" | "tzst" | "taz" | "tlz" => Some(format!("{stem}.tar")),
+        _ => None,
     });
-    all.collect()
+    let longer = ["gz", "bz2", "xz", "zst", "zip"].map(|ending| format!("{file}.{ending}"));
+    shorter.into_iter().chain(longer).collect()
 }
 
 /// Returns the folder that a pattern starts in.
-fn before_pattern(pattern: &str) -> &str {
+pub(super) fn before_pattern(pattern: &str) -> &str {
     let end = pattern.find(['*', '?', '[', '{', '!']).unwrap_or(pattern.len());
     let start = &pattern[..end];
     if end == pattern.len() { start } else { start.rfind('/').map_or("", |slash| &start[..slash]) }
-}
-
-/// Hands out every text of an input with the key that it stands under; those of a list stand under the list's.
-fn texts(value: &Value, found: &mut impl FnMut(&str, &str)) {
-    fn walk(key: &str, value: &Value, found: &mut impl FnMut(&str, &str)) {
-        match value {
-            Value::String(text) => found(key, text),
-            Value::Array(items) => items.iter().for_each(|item| walk(key, item, found)),
-            Value::Object(fields) => {
-                fields.iter().for_each(|(key, value)| walk(key, value, found));
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    walk("", value, found);
-}
-
-/// Compares a key in whatever case it is written.
-fn is_key(key: &str, names: &[&str]) -> bool {
-    let key: String =
-        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    names.contains(&key.as_str())
 }

@@ -7,6 +7,7 @@
 use shell::{Certainty, Line, Refusal, Word};
 use skill::programs::{ProgramKind, Usage, find};
 
+use super::forms::Form;
 use super::programs::{
     Class, Locations, base_name, canonical_options, classify, is_shell, runs_others, takes_code,
     without_wrappers,
@@ -71,7 +72,7 @@ impl<'a> Denied<'a> {
             // What these run nobody reads here.
             return Some(Decision::Deny);
         }
-        if self.is(words) {
+        if self.is(words, at) {
             return Some(Decision::Deny);
         }
         let names_it = || words[1..].iter().any(|word| self.stands_in(&word.text));
@@ -84,7 +85,7 @@ impl<'a> Denied<'a> {
                 // What a launcher starts may stand anywhere in it, and what is not known may be it.
                 let is_sure = words.iter().all(|word| word.certainty == Certainty::Exact);
                 let runs_text = words[1..].iter().any(|word| is_shell(base_name(&word.text)));
-                let is_inside = (1..words.len()).any(|at| self.is(&words[at..]));
+                let is_inside = (1..words.len()).any(|from| self.is(&words[from..], at));
                 let is_it = !is_sure || runs_text || names_it() || is_inside;
                 Some(if is_it { Decision::Deny } else { Decision::Ask })
             }
@@ -92,10 +93,13 @@ impl<'a> Denied<'a> {
     }
 
     /// Returns true if a command that begins here is what is denied.
-    fn is(&self, words: &[Word]) -> bool {
+    fn is(&self, words: &[Word], at: &Locations<'_>) -> bool {
         let name = base_name(&words[0].text);
         match &self.words {
-            Some(wanted) => name == self.program && self.has(&words[1..], wanted),
+            Some(wanted) => {
+                name == self.program
+                    && (self.has(&words[1..], wanted) || self.has_form(words, wanted, at))
+            }
             None if !name.starts_with(self.program) => false,
             None => {
                 let rest = words[1..].iter().map(|word| word.text.as_str());
@@ -130,6 +134,16 @@ impl<'a> Denied<'a> {
         }
         let is_all = rest.all(|left| self.has_options(left, words));
         is_all && (!self.is_exact || words.len() == wanted.len())
+    }
+
+    /// Returns true if a call has the wanted options and operands, by any name and in any order. A rule that names a program and no more
+    /// is about every call of it or, without a `*`, about just that one.
+    fn has_form(&self, words: &[Word], wanted: &[&str], at: &Locations<'_>) -> bool {
+        let exact = |text: &&str| Word { text: (*text).to_owned(), certainty: Certainty::Exact };
+        let rule: Vec<Word> =
+            std::iter::once(exact(&self.program)).chain(wanted.iter().map(exact)).collect();
+        let (Some(rule), Some(call)) = (Form::new(&rule), Form::new(words)) else { return false };
+        !(self.is_exact && rule.is_bare()) && rule.denies(&call, at)
     }
 
     /// Returns true if options are the wanted ones, in any order and form: `-rf` is `-fr`, `-r -f` and `--recursive --force`.

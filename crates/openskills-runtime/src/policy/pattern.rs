@@ -96,7 +96,7 @@ fn are_there(pattern: &[String], words: &[Word], at: &Locations<'_>) -> bool {
         let folder = part.split('*').next().unwrap_or_default();
         let folder = folder.rfind('/').map_or("", |slash| &folder[..=slash]);
         words.iter().filter(|word| level(&word.text).starts_with(folder)).all(|word| {
-            let Some(real) = at.real.get(&word.text) else { return true };
+            let Some(real) = at.seen.real.get(&word.text) else { return true };
             at.around.cwd.iter().any(|cwd| real.starts_with(plain(&cwd.join(Path::new(folder)))))
         })
     })

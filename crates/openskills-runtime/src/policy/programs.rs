@@ -11,7 +11,7 @@ use skill::programs::{Commands, ProgramKind, Usage, find};
 
 pub(super) use effects::{Files, Locations, Written, steers};
 pub(super) use shell_words::{is_shell, runs_others, takes_code, without_wrappers};
-pub(super) use walk::canonical_options;
+pub(super) use walk::{canonical_options, first_operand};
 
 /// What a command is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,13 @@ pub(super) fn classify(words: &[Word], at: &Locations<'_>) -> Class {
     if skill::programs::prints_version(program, &plain(arguments)) {
         return Class::Fits;
     }
+    if matches!(name, "test" | "[") {
+        // Of what expands, bash may evaluate what stands in brackets.
+        let is_plain = |word: &Word| word.certainty == Certainty::Exact && !word.text.contains('[');
+        if let Some(word) = arguments.iter().find(|word| !is_plain(word)) {
+            return Class::Undescribed(format!("bash may evaluate what `{}` becomes", word.text));
+        }
+    }
     let modern = old_letters(name, arguments);
     let arguments = modern.as_deref().unwrap_or(arguments);
     let class = of_kind(found.kind, arguments, &At { program: name, locations: at });
@@ -65,6 +72,14 @@ pub(super) fn classify(words: &[Word], at: &Locations<'_>) -> Class {
         }
         other => other,
     }
+}
+
+/// Returns true for a program that writes nothing in any of the ways to call it.
+pub(super) fn only_prints(program: &str) -> bool {
+    find(program).is_some_and(|found| match found.kind {
+        ProgramKind::Described(usages) => usages.iter().all(|usage| usage.only_prints),
+        ProgramKind::Commands(_) | ProgramKind::Launcher(_) | ProgramKind::ChangesTrust(_) => false,
+    })
 }
 
 /// tar takes its first word for options, with a dash or without: `tar xzf a`. Without one, letters take their arguments in order, which is the same
@@ -144,7 +159,7 @@ fn of_usages(usages: &[Usage], arguments: &[Word], at: &At<'_>) -> Class {
 }
 
 fn of_commands(commands: &Commands, arguments: &[Word], at: &At<'_>) -> Class {
-    let Some(position) = walk::first_operand(commands.options, arguments) else {
+    let Some(position) = first_operand(commands.options, arguments) else {
         return of_usages(commands.bare, arguments, at);
     };
     let (word, rest) = (&arguments[position], &arguments[position + 1..]);

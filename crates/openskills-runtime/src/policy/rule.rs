@@ -9,7 +9,9 @@ use skill::capabilities::{Cover, Host};
 use super::call::{FileArgument, READERS, SHELLS, WRITERS, attached};
 use super::path::{Files, Looked};
 use super::programs::{Doubt, Files as Writes, Locations, Written, steers};
-use super::{Decision, Launchers, Surroundings, ToolCall, ToolInput, Verdict, bash, deny};
+use super::{
+    Decision, Launchers, Surroundings, ToolCall, ToolInput, Verdict, bash, deny, rule_reads,
+};
 
 /// Returns what a list of rules makes of a call.
 pub(super) fn allows(
@@ -50,7 +52,8 @@ pub(super) fn allows(
     let is_allowed = match &call.input {
         ToolInput::Files(files) => {
             // Every file by one rule or another.
-            files.iter().all(|file| specifiers.iter().any(|rule| allows_file(rule, file, around)))
+            let mut files = files.iter().filter(|file| !file.may_be_text);
+            files.all(|file| specifiers.iter().any(|rule| allows_file(rule, file, around)))
         }
         ToolInput::Hosts(hosts) => {
             let is_in =
@@ -71,9 +74,11 @@ pub(super) fn allows(
 /// Asks about writing a file that steers other programs: a rule for files means files of the work, not settings of git or an agent.
 fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
     let ToolInput::Files(files) = &call.input else { return None };
-    let is_written = WRITERS.contains(&call.tool.as_str());
-    let mut paths = files.iter().filter(|_| is_written).flat_map(|file| &file.paths);
-    let path = paths.find(|path| steers(path, around))?;
+    if !WRITERS.contains(&call.tool.as_str()) {
+        return None;
+    }
+    let mut paths = files.iter().flat_map(|file| file.paths.iter().map(move |path| (path, file)));
+    let (path, _) = paths.find(|(path, file)| file.is_in_repository || steers(path, around))?;
     let because = format!("`{}` steers other programs", path.display());
     Some(Verdict::new(Decision::Ask, because))
 }
@@ -151,7 +156,7 @@ fn denies_files_of_line(
     call: &ToolCall,
     around: &Surroundings,
 ) -> Option<Decision> {
-    let ToolInput::Command { text, line, found, .. } = &call.input else { return None };
+    let ToolInput::Command { text, line, seen } = &call.input else { return None };
     let tools: [&[&str]; 2] = [&READERS, &WRITERS];
     let [reads, writes] = tools.map(|tools| {
         tools.iter().any(|tool| denied(rule, tool).is_some() || is_broken_about(rule, tool))
@@ -183,8 +188,8 @@ fn denies_files_of_line(
     let holds = |path: &Path| files.holds(path, Looked::AsFolder);
     let is_denied = |word: &Word| {
         let is_home = word.certainty != Certainty::Exact;
-        found.get(&word.text).is_some_and(|real| holds(real))
-            || attached(&word.text).any(|text| {
+        seen.found.get(&word.text).is_some_and(|real| holds(real))
+            || attached(&word.text).iter().any(|text| {
                 // No kernel opens what is longer, so it is no file. A `~` in quotes is a letter.
                 let paths = if is_home { around.paths(text) } else { around.plain_paths(text) };
                 paths.is_some_and(|paths| paths.iter().any(|path| holds(path)))
@@ -200,57 +205,27 @@ fn denies_files_of_line(
         return Some(Decision::Deny);
     }
     // What may become any file may become that one; so may what is named from another folder, and all that is below one.
-    let is_pattern = |word: &Word| {
-        let start = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
-        let folder = start.rfind('/').map_or(".", |slash| &start[..slash]);
-        let may_be = around
-            .plain_paths(folder)
-            .is_none_or(|paths| paths.iter().any(|path| files.may_be_below(path, None)));
-        word.certainty != Certainty::Exact && !word.text.starts_with('~') && may_be
-    };
-    let names_pattern = reads && words().any(|word| is_pattern(word) && may_be_file(word));
-    let searches = reads && line.commands.iter().any(|command| searches_folders(&command.words));
+    let at = rule_reads::Reading { files: &files, seen, around, specifier };
+    let is_read = reads && at.may_read(line);
+    let writes_more = writes && at.may_write(line);
     // So may whatever runs something that is not read here.
     let runs_more = locations(call, around).is_none_or(|at| deny::may_run_more(line, &at));
     let named = specifier.rsplit('/').find(|part| !part.is_empty() && !part.contains('*'));
     if runs_more && named.is_some_and(|name| text.contains(name)) {
         return Some(Decision::Deny);
     }
-    (names_pattern || searches || runs_more || bash::moves(line)).then_some(Decision::Ask)
+    (is_read || writes_more || runs_more || bash::moves(line)).then_some(Decision::Ask)
 }
 
 /// Returns where the paths of a line lead.
 fn locations<'a>(call: &'a ToolCall, around: &'a Surroundings) -> Option<Locations<'a>> {
-    let ToolInput::Command { line, found, real, .. } = &call.input else { return None };
+    let ToolInput::Command { line, seen, .. } = &call.input else { return None };
     let is_moved = line.as_ref().map_or(true, bash::moves);
-    Some(Locations { around, real, found, is_moved, files: Writes::MayBeWritten })
+    Some(Locations { around, seen, is_moved, files: Writes::MayBeWritten })
 }
 
 fn is_shell_tool(tool: &str) -> bool {
     SHELLS.contains(&tool) || tool == "PowerShell"
-}
-
-/// A variable in a text is seldom a file; one by itself, or a pattern of names, may be.
-fn may_be_file(word: &Word) -> bool {
-    word.text.contains(['*', '?', '[']) || word.text.starts_with('$')
-}
-
-/// Returns true for commands that read everything below a folder.
-fn searches_folders(words: &[Word]) -> bool {
-    let Some(program) = words.first().and_then(|word| word.text.rsplit('/').next()) else {
-        return false;
-    };
-    let has = |letters: [char; 2]| {
-        words[1..].iter().any(|word| {
-            let is_short = word.text.starts_with('-') && !word.text.starts_with("--");
-            (is_short && word.text.contains(letters)) || word.text == "--recursive"
-        })
-    };
-    match program {
-        "rg" | "ag" | "ack" | "tar" | "zip" | "rsync" | "scp" => true,
-        "grep" | "egrep" | "fgrep" | "cp" => has(['r', 'R']),
-        _ => false,
-    }
 }
 
 /// Returns true for text that is no rule and may have been one about a tool.
@@ -279,7 +254,8 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     let does_the_same = (tool.eq_ignore_ascii_case("Read") && is_of(&READERS, called))
         || (is_of(&WRITERS, tool) && is_of(&WRITERS, called))
         || (is_of(&SHELLS, tool) && is_of(&SHELLS, called));
-    let (lower, name) = (tool.to_ascii_lowercase(), called.to_ascii_lowercase());
+    let called = called.trim();
+    let (lower, name) = (tool.trim().to_ascii_lowercase(), called.to_ascii_lowercase());
     // A bare name denies the functions of that name in every package.
     let is_bare = called.rsplit("::").next().is_some_and(|bare| bare.eq_ignore_ascii_case(tool));
     let is_it = does_the_same || is_bare || same_tool(&lower, &name) || super::glob(&lower, &name);

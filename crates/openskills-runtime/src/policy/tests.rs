@@ -8,6 +8,7 @@ use super::*;
 
 mod everyday;
 mod hostile;
+mod reached;
 
 fn around() -> Surroundings {
     Surroundings::new(Path::new("/w"), Path::new("/w"), Some(Path::new("/home/me")), |_| None)
@@ -21,6 +22,10 @@ fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
     let found = |path: &Path| match path.to_str()? {
         "/w/l" => Some(PathBuf::from("/w/.env")),
         "/w/evil" => Some(PathBuf::from("/w/evil")),
+        // A folder that is there, a repository without a `.git`, and a file.
+        "/w/full" | "/w/full/." | "/w/bare" | "/w/bare/." | "/w/bare/HEAD" | "/w/src/a.rs" => {
+            Some(path::plain(path))
+        }
         _ => None,
     };
     ToolCall::from_json(tool, input, &around(), link, found)

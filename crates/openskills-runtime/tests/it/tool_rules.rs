@@ -176,6 +176,12 @@ fn attacks_that_work_are_not_allowed() {
         ("Bash(printf:*)", "printf -v 'a[$(touch PWNED)]' x"),
         ("Bash(test:*)", "test -v 'a[$(touch PWNED)]'"),
         ("Bash(cp:*) Bash(git:*)", "cp -r seed/.git . && git status"),
+        ("Bash(git:*)", "git mv -f cfg .git/config; git status"),
+        ("Bash(test:*)", "test -v v*"),
+        ("Bash(tar:*)", "tar xf up.tar -C full"),
+        ("Bash(echo:*) Bash(tee:*) Write", "echo x | tee src/l*"),
+        ("Bash(uniq:*) Write", "uniq u/*"),
+        ("Bash(cd:*) Bash(./build.sh)", "cd sub && ./build.sh"),
         ("Bash(echo:*) Write Bash(git:*)", "echo '[alias] x = !touch PWNED' >> .git/config; git x"),
     ];
     for (rules, line) in attacks {
@@ -185,7 +191,11 @@ fn attacks_that_work_are_not_allowed() {
         run(
             "git init -q . && echo one > a.txt && git add a.txt && git commit -qm one && echo two >> a.txt && git commit -qam two \
              && git init -q --bare evil.git && printf '#!/bin/sh\ntouch ../PWNED\n' > evil.git/hooks/pre-receive \
-             && chmod +x evil.git/hooks/pre-receive && git init -q seed && git -C seed config core.fsmonitor 'touch PWNED; false'",
+             && chmod +x evil.git/hooks/pre-receive && printf '[core]\n\tfsmonitor = touch PWNED; false\n' > cfg && git add cfg \
+             && git commit -qm three && touch 'v[$(touch PWNED)]' && mkdir -p full src u sub t/up && ln -s .. full/up \
+             && touch t/up/PWNED && tar cf up.tar -C t up/PWNED && ln -s ../PWNED src/l1 && cp a.txt u/a && ln -s ../PWNED u/b \
+             && printf '#!/bin/sh\ntouch ../PWNED\n' > sub/build.sh && chmod +x sub/build.sh \
+             && git init -q seed && git -C seed config core.fsmonitor 'touch PWNED; false'",
             &work,
         );
         assert_ne!(judged(rules, line, &work), Decision::Allow, "{rules}: {line}");

@@ -319,21 +319,21 @@ const HELM_COMMANDS: &[Command] = &[
 ];
 
 /// gh: without `--web`, which opens a browser, and `--editor`.
-const GH: &str = "-R|--repo=TEXT --json=TEXT -q|--jq=TEXT -t|--template=TEXT";
+const GH: &str = "-R|--repo=HUB --json=TEXT -q|--jq=TEXT -t|--template=TEXT";
 const GH_LIST: &str = "\
     -L|--limit=NUM -s|--state=TEXT -S|--search=TEXT -l|--label=TEXT -a|--assignee=TEXT -A|--author=TEXT -B|--base=TEXT -H|--head=TEXT -d|--draft \
     -m|--milestone=TEXT -b|--branch=TEXT -u|--user=TEXT -e|--event=TEXT --status=TEXT -c|--commit=TEXT";
 
-const GH_WRITE: &str = "-b|--body=TEXT -F|--body-file=SENT -R|--repo=TEXT";
+const GH_WRITE: &str = "-b|--body=TEXT -F|--body-file=SENT -R|--repo=HUB";
 
 const GH_COMMANDS: &[Command] = &[
     Command::commands(&["pr"], &Commands {
-        options: "-R|--repo=TEXT",
+        options: "",
         commands: &[
             Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST], "")]),
             Command::described(&["view"], &[Usage::new(&[GH, "-c|--comments"], "TEXT?")]),
             Command::described(&["status"], &[Usage::new(&[GH, "-c|--conflict-status"], "")]),
-            Command::described(&["diff"], &[Usage::new(&["-R|--repo=TEXT --color=TEXT --name-only --patch"], "TEXT?")]),
+            Command::described(&["diff"], &[Usage::new(&["-R|--repo=HUB --color=TEXT --name-only --patch"], "TEXT?")]),
             Command::described(&["checks"], &[Usage::new(&[GH, "--required --watch --fail-fast -i|--interval=NUM"], "TEXT?")]),
             Command::described(&["create", "new"], &[Usage::new(
                 &[GH_WRITE, "-t|--title=TEXT -B|--base=TEXT -H|--head=TEXT -d|--draft -f|--fill --fill-first --fill-verbose -l|--label=TEXT \
@@ -348,15 +348,15 @@ const GH_COMMANDS: &[Command] = &[
             )]),
             Command::described(&["review"], &[Usage::new(&[GH_WRITE, "-a|--approve -c|--comment -r|--request-changes"], "TEXT?")]),
             Command::described(&["merge"], &[Usage::new(
-                &["-R|--repo=TEXT -m|--merge -s|--squash -r|--rebase -d|--delete-branch --auto --disable-auto -t|--subject=TEXT -b|--body=TEXT"],
+                &["-R|--repo=HUB -m|--merge -s|--squash -r|--rebase -d|--delete-branch --auto --disable-auto -t|--subject=TEXT -b|--body=TEXT"],
                 "TEXT?",
             )]),
-            Command::described(&["close", "reopen", "ready", "checkout", "co"], &[Usage::new(&["-R|--repo=TEXT -c|--comment=TEXT -d|--delete-branch"], "TEXT?")]),
+            Command::described(&["close", "reopen", "ready", "checkout", "co"], &[Usage::new(&["-R|--repo=HUB -c|--comment=TEXT -d|--delete-branch"], "TEXT?")]),
         ],
         bare: &[],
     }),
     Command::commands(&["issue"], &Commands {
-        options: "-R|--repo=TEXT",
+        options: "",
         commands: &[
             Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST], "")]),
             Command::described(&["view"], &[Usage::new(&[GH, "-c|--comments"], "TEXT")]),
@@ -368,16 +368,16 @@ const GH_COMMANDS: &[Command] = &[
             .needs("-t")]),
             Command::described(&["comment"], &[Usage::new(&[GH_WRITE, "--edit-last"], "TEXT").needs("-b|-F")]),
             Command::described(&["edit"], &[Usage::new(&[GH_WRITE, "-t|--title=TEXT --add-label=TEXT --remove-label=TEXT --add-assignee=TEXT"], "TEXT*")]),
-            Command::described(&["close", "reopen"], &[Usage::new(&["-R|--repo=TEXT -c|--comment=TEXT -r|--reason=TEXT"], "TEXT")]),
+            Command::described(&["close", "reopen"], &[Usage::new(&["-R|--repo=HUB -c|--comment=TEXT -r|--reason=TEXT"], "TEXT")]),
         ],
         bare: &[],
     }),
     Command::commands(&["run", "workflow", "release", "label", "repo", "cache", "ruleset"], &Commands {
-        options: "-R|--repo=TEXT",
+        options: "",
         commands: &[
             Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST, "-w|--workflow=TEXT"], "TEXT?")]),
             Command::described(&["view"], &[Usage::new(&[GH, "--log --log-failed --job=TEXT -j=TEXT -v|--verbose --exit-status -a|--attempt=NUM"], "TEXT?")]),
-            Command::described(&["watch"], &[Usage::new(&["-R|--repo=TEXT -i|--interval=NUM --exit-status"], "TEXT?")]),
+            Command::described(&["watch"], &[Usage::new(&["-R|--repo=HUB -i|--interval=NUM --exit-status"], "TEXT?")]),
         ],
         bare: &[],
     }),

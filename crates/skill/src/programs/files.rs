@@ -162,6 +162,19 @@ pub(super) const PROGRAMS: &[Program] = &[
         )],
     ),
     Program::described(
+        &["fd", "fdfind"],
+        // `-x` and `-X` run programs, and `-l` runs ls.
+        "fd(1), fd 10",
+        &[Usage::new(
+            &["-H|--hidden -I|--no-ignore -u|--unrestricted --no-ignore-vcs --no-ignore-parent -s|--case-sensitive -i|--ignore-case \
+               -g|--glob --regex -F|--fixed-strings -a|--absolute-path -L|--follow -p|--full-path -d|--max-depth=NUM --min-depth=NUM \
+               --exact-depth=NUM --prune -t|--type=TEXT -e|--extension=TEXT -S|--size=TEXT --changed-within=TEXT --changed-before=TEXT \
+               -E|--exclude=TEXT -c|--color=TEXT -j|--threads=NUM --max-results=NUM -1 -q|--quiet -0|--print0 --strip-cwd-prefix \
+               -V|--version"],
+            "TEXT? READ*",
+        )],
+    ),
+    Program::described(
         &["mkdir"],
         COREUTILS,
         &[Usage::new(&["-p|--parents -v|--verbose -m|--mode=TEXT --version"], "WRITE*")],
@@ -185,7 +198,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         &[Usage::new(
             &["-f|--force -i -I --interactive[=TEXT] --one-file-system --preserve-root[=TEXT] -r|-R|--recursive -d|--dir \
                -v|--verbose --version"],
-            "WRITE*",
+            "REMOVED*",
         )],
     ),
     Program::described(

@@ -59,8 +59,8 @@ const COMMANDS: &[Command] = &[
     }),
     Command::described(&["branch"], &[Usage::new(
         &[QUIET, "-a|--all -r|--remotes -l|--list --show-current -d|--delete -D -m|--move -M -c|--copy -C -f|--force -i|--ignore-case \
-           --color[=TEXT] --no-color --column[=TEXT] --no-column --sort=TEXT -t --track[=TEXT] --no-track -u|--set-upstream-to=TEXT \
-           --unset-upstream --merged --no-merged --contains --no-contains --points-at=TEXT --format=TEXT --abbrev[=NUM] --no-abbrev \
+           --color[=TEXT] --no-color --column[=TEXT] --no-column --sort=PRETTY -t --track[=TEXT] --no-track -u|--set-upstream-to=TEXT \
+           --unset-upstream --merged --no-merged --contains --no-contains --points-at=TEXT --format=PRETTY --abbrev[=NUM] --no-abbrev \
            --create-reflog --omit-empty"],
         "TEXT*",
     )]),
@@ -75,7 +75,7 @@ const COMMANDS: &[Command] = &[
     Command::described(&["clean"], &[Usage::new(&["-d -f|--force -n|--dry-run -q|--quiet -e|--exclude=TEXT -x -X"], "TEXT*")]),
     // One of these gives the message, or says that none is wanted: without, an editor opens.
     Command::described(&["commit"], &[Usage::new(
-        &["-a|--all -m|--message=TEXT -F|--file=READ -C|--reuse-message=TEXT --fixup=TEXT --squash=TEXT --amend --no-edit \
+        &["-a|--all -m|--message=TEXT -F|--file=SENT -C|--reuse-message=TEXT --fixup=COMMIT --squash=COMMIT --amend --no-edit \
            -q|--quiet -v|--verbose -s|--signoff --no-signoff -n|--no-verify --allow-empty --allow-empty-message --author=TEXT \
            --date=TEXT --cleanup=TEXT --reset-author --trailer=TEXT --dry-run --short --branch --porcelain --long -z|--null -i|--include \
            -o|--only -u[=TEXT] --untracked-files[=TEXT] --status --no-status --no-gpg-sign --no-post-rewrite --no-verbose"],
@@ -99,11 +99,11 @@ const COMMANDS: &[Command] = &[
     )]),
     Command::described(&["diff"], &[Usage::new(&[DIFF, "--cached --staged --merge-base --no-index -0 -1 -2 -3 --base --ours --theirs"], "TEXT*")]),
     Command::described(&["diff-files", "diff-index", "diff-tree"], &[Usage::new(
-        &[DIFF, "--cached -m -r -t -c --cc --stdin --root --no-commit-id -v --pretty[=TEXT] --format=TEXT --merge-base"],
+        &[DIFF, "--cached -m -r -t -c --cc --stdin --root --no-commit-id -v --pretty[=PRETTY] --format=PRETTY --merge-base"],
         "TEXT*",
     )]),
     Command::described(&["for-each-ref"], &[Usage::new(
-        &["--count=NUM --sort=TEXT --format=TEXT --color[=TEXT] --points-at=TEXT --merged --no-merged --contains --no-contains \
+        &["--count=NUM --sort=PRETTY --format=PRETTY --color[=TEXT] --points-at=TEXT --merged --no-merged --contains --no-contains \
            --ignore-case --omit-empty --exclude=TEXT"],
         "TEXT*",
     )]),
@@ -145,12 +145,12 @@ const COMMANDS: &[Command] = &[
     Command::described(&["merge"], &[Usage::new(
         &[QUIET, "--commit --no-commit --no-edit --ff --no-ff --ff-only --log[=NUM] --no-log --signoff --no-signoff --stat -n|--no-stat \
            --squash --no-squash --no-verify -X|--strategy-option=TEXT --autostash --no-autostash --allow-unrelated-histories -m=TEXT \
-           -F|--file=READ --abort --quit --continue --no-gpg-sign --cleanup=TEXT --summary --no-summary"],
+           -F|--file=SENT --abort --quit --continue --no-gpg-sign --cleanup=TEXT --summary --no-summary"],
         "TEXT*",
     )]),
     Command::described(&["merge-base"], &[Usage::new(&["-a|--all --octopus --independent --is-ancestor --fork-point"], "TEXT*")]),
     Command::described(&["merge-tree"], &[Usage::new(&["--write-tree --name-only --messages --no-messages -z --allow-unrelated-histories"], "TEXT*")]),
-    Command::described(&["mv"], &[Usage::new(&["-f|--force -k -n|--dry-run -v|--verbose"], "TEXT*")]),
+    Command::described(&["mv"], &[Usage::new(&["-f|--force -k -n|--dry-run -v|--verbose"], "MOVED* DEST")]),
     Command::described(&["name-rev"], &[Usage::new(&["--tags --refs=TEXT --exclude=TEXT --all --name-only --always"], "TEXT*")]),
     Command::commands(&["notes"], &Commands {
         options: "",
@@ -184,7 +184,7 @@ const COMMANDS: &[Command] = &[
            --is-shallow-repository --show-object-format[=TEXT] --since=TEXT --until=TEXT --end-of-options --path-format=TEXT"],
         "TEXT*",
     )]),
-    Command::described(&["rm"], &[Usage::new(&["-f|--force -n|--dry-run -r --cached --ignore-unmatch --sparse -q|--quiet"], "TEXT*")]),
+    Command::described(&["rm"], &[Usage::new(&["-f|--force -n|--dry-run -r --cached --ignore-unmatch --sparse -q|--quiet"], "REMOVED*")]),
     Command::described(&["show-branch"], &[Usage::new(&["-r|--remotes -a|--all --current --list --topo-order --sha1-name --no-name"], "TEXT*")]),
     Command::described(&["show-ref"], &[Usage::new(
         &["--head --heads --branches --tags -d|--dereference -s --hash[=NUM] --verify --exists --abbrev[=NUM] -q|--quiet"],
@@ -213,11 +213,11 @@ const COMMANDS: &[Command] = &[
     Command::described(&["symbolic-ref"], &[Usage::new(&["-q|--quiet --short --recurse --no-recurse"], "TEXT")]),
     Command::described(&["tag"], &[
         Usage::new(
-            &["-l|--list -n[=NUM] --sort=TEXT --contains --no-contains --merged --no-merged --points-at --format=TEXT --color[=TEXT] \
-               -i|--ignore-case --column[=TEXT] --no-column -d|--delete -f|--force -m|--message=TEXT -F|--file=READ --no-sign"],
+            &["-l|--list -n[=NUM] --sort=PRETTY --contains --no-contains --merged --no-merged --points-at --format=PRETTY --color[=TEXT] \
+               -i|--ignore-case --column[=TEXT] --no-column -d|--delete -f|--force -m|--message=TEXT -F|--file=SENT --no-sign"],
             "TEXT*",
         ),
-        Usage::new(&["-a|--annotate -f|--force -m|--message=TEXT -F|--file=READ --no-sign --cleanup=TEXT"], "TEXT*").needs("-m|-F"),
+        Usage::new(&["-a|--annotate -f|--force -m|--message=TEXT -F|--file=SENT --no-sign --cleanup=TEXT"], "TEXT*").needs("-m|-F"),
     ]),
     Command::described(&["var"], &[Usage::new(&[], "TEXT")]),
     Command::described(&["version"], &[Usage::new(&["--build-options"], "")]),

@@ -25,13 +25,14 @@ pub(super) const LOG: &str = "\
     --not --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob=TEXT --exclude=TEXT --reflog --ignore-missing --cherry-mark \
     --cherry-pick --left-only --right-only --cherry -g|--walk-reflogs --merge --boundary --simplify-by-decoration --show-pulls --full-history \
     --dense --sparse --simplify-merges --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --no-walk[=TEXT] \
-    --do-walk --pretty[=TEXT] --format=TEXT --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] \
+    --do-walk --pretty[=PRETTY] --format=PRETTY --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] \
     --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents --children --left-right --graph --no-graph \
     --show-linear-break[=TEXT] --count --timestamp --header --objects --cc -c -m -r -t --diff-merges=TEXT --no-diff-merges \
     --remerge-diff --combined-all-paths -#";
 
 /// git-shortlog(1).
-pub(super) const SHORTLOG: &str = "-s|--summary -e|--email -c|--committer --group=TEXT -w[=TEXT]";
+pub(super) const SHORTLOG: &str =
+    "-s|--summary -n|--numbered -e|--email -c|--committer --group=PRETTY -w[=TEXT]";
 
 /// git-cherry-pick(1), git-revert(1): without `-e`, `-S` and `--strategy`.
 pub(super) const REVERT: &str = "\

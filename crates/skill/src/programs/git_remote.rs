@@ -1,7 +1,8 @@
 //! git's commands that talk to other repositories.
 //!
 //! A repository on this machine has hooks and a configuration of its own, so an operand is the name of a remote or an address of
-//! another machine. `--upload-pack`, `--receive-pack`, `--exec`, `--repo`, `--template` and `-c` are not here.
+//! another machine. `--upload-pack`, `--receive-pack`, `--exec`, `--repo`, `--template` and `-c` are not here, nor are `--bare` and
+//! `--mirror`, which make a repository of a folder without a `.git`.
 
 use super::{Command, Commands, Usage};
 
@@ -10,7 +11,7 @@ const COMMON: &str = "-q|--quiet -v|--verbose --progress --no-progress -4|--ipv4
 pub(super) const CLONE: Usage = Usage::new(
     &[
         COMMON,
-        "-n|--no-checkout --bare --mirror -o|--origin=TEXT -b|--branch=TEXT --depth=NUM --shallow-since=TEXT --shallow-exclude=TEXT \
+        "-n|--no-checkout -o|--origin=TEXT -b|--branch=TEXT --depth=NUM --shallow-since=TEXT --shallow-exclude=TEXT \
        --single-branch --no-single-branch --no-tags --filter=TEXT --sparse -j|--jobs=NUM --no-local --no-hardlinks",
     ],
     "REPOSITORY WRITE?",

@@ -36,7 +36,6 @@ pub(super) const PRINT_VERSION: &[&str] = &[
     "npx",
     "fzf",
     "bat",
-    "fd",
 ];
 
 pub(super) const PROGRAMS: &[Program] = &[
@@ -390,8 +389,6 @@ pub(super) const PROGRAMS: &[Program] = &[
             "nerdctl",
             "buildah",
             "skopeo",
-            "fd",
-            "fdfind",
             "ag",
             "ack",
             "fzf",

@@ -8,7 +8,7 @@ const CURL: &str = "\
     -s|--silent -S|--show-error -f|--fail --fail-with-body --fail-early -L|--location -i|--include|--show-headers -I|--head -v|--verbose \
     -G|--get -k|--insecure -X|--request=TEXT -H|--header=DATA -A|--user-agent=TEXT -e|--referer=TEXT -u|--user=TEXT -b|--cookie=COOKIE \
     -d|--data|--data-ascii=DATA --data-raw=TEXT --data-binary=DATA --data-urlencode=FORM --json=DATA -F|--form=FORM --form-string=TEXT \
-    -T|--upload-file=SENT --url=URL --url-query=TEXT -r|--range=TEXT -m|--max-time=NUM --connect-timeout=NUM --retry=NUM --retry-delay=NUM \
+    -T|--upload-file=SENT --url=URL --url-query=FORM -r|--range=TEXT -m|--max-time=NUM --connect-timeout=NUM --retry=NUM --retry-delay=NUM \
     --retry-max-time=NUM --retry-all-errors --retry-connrefused --compressed -0|--http1.0 --http1.1 --http2 --http3 -4|--ipv4 -6|--ipv6 \
     --max-redirs=NUM --max-filesize=NUM --limit-rate=TEXT --progress-bar --no-progress-meter -N|--no-buffer --create-dirs \
     --oauth2-bearer=TEXT --basic --digest --tlsv1.2 --tlsv1.3 --path-as-is -g|--globoff --tcp-nodelay -V|--version \

@@ -24,11 +24,11 @@ const OPENSKILLS: &[Command] = &[
     Command::described(&["where", "files"], &[Usage::new(&[LOOK], "TEXT")]),
     Command::described(
         &["read"],
-        &[Usage::new(&[LOOK, "--nested --max-bytes=NUM --raw --session=TEXT"], "TEXT TEXT")],
+        &[Usage::new(&[LOOK, "--nested --max-bytes=NUM --raw --session=TEXT"], "SKILL TEXT")],
     ),
     Command::described(
         &["activate"],
-        &[Usage::new(&[LOOK, "--session=TEXT --task=TEXT --again"], "TEXT TEXT*")],
+        &[Usage::new(&[LOOK, "--session=TEXT --task=TEXT --again"], "SKILL TEXT*")],
     ),
     Command::described(&["discover"], &[Usage::new(&[LOOK, "--strict -v|--verbose"], "")]),
     Command::described(

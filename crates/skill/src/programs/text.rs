@@ -127,7 +127,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     Program::described(
         &["jq"],
-        // `-L` names folders of modules.
+        // `-L` names folders of modules. No program of jq writes, runs or sends anything.
         "jq(1), jq 1.7",
         &[Usage::new(
             &["-n|--null-input -R|--raw-input -s|--slurp -c|--compact-output -r|--raw-output --raw-output0 \
@@ -135,7 +135,8 @@ pub(super) const PROGRAMS: &[Program] = &[
                --indent=NUM --unbuffered --stream --stream-errors --seq -f|--from-file=READ -e|--exit-status \
                --arg=TEXT,TEXT --argjson=TEXT,TEXT --slurpfile=TEXT,READ --rawfile=TEXT,READ --args --jsonargs -V|--version"],
             "TEXT? READ*",
-        )],
+        )
+        .only_prints()],
     ),
     Program::described(
         &["yq"],

@@ -132,6 +132,16 @@ pub enum Role {
     Copied,
     /// A file or a folder that is moved under its own name.
     Moved,
+    /// A file or a folder that is removed; a pattern removes links, and follows none.
+    Removed,
+    /// A commit, and nothing that is written before it with a colon.
+    Commit,
+    /// A format of git that verifies no signature, which would run gpg.
+    Pretty,
+    /// A repository as `owner/name`.
+    Hub,
+    /// The name of a skill, as a model gives it.
+    Skill,
     /// A format that begins with a `+`.
     Format,
     /// An address that is fetched.
@@ -161,7 +171,7 @@ pub enum Role {
 }
 
 impl Role {
-    const NAMES: [(&'static str, Self); 22] = [
+    const NAMES: [(&'static str, Self); 27] = [
         ("TEXT", Self::Text),
         ("NUM", Self::Number),
         ("READ", Self::Read),
@@ -171,6 +181,11 @@ impl Role {
         ("FOLDER", Self::Folder),
         ("COPIED", Self::Copied),
         ("MOVED", Self::Moved),
+        ("REMOVED", Self::Removed),
+        ("COMMIT", Self::Commit),
+        ("PRETTY", Self::Pretty),
+        ("HUB", Self::Hub),
+        ("SKILL", Self::Skill),
         ("FORMAT", Self::Format),
         ("URL", Self::Url),
         ("SENT", Self::Sent),

@@ -1,7 +1,6 @@
 //! Whether the files and addresses of a call that fits its description may be reached without a question.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use shell::Certainty;
 use skill::programs::Role;
@@ -9,18 +8,17 @@ use skill::programs::Role;
 use super::remote::{is_remote, is_repository, is_url};
 use super::walk::{Argument, Fit, is_number};
 use super::{Doubt, sed};
-use crate::policy::Surroundings;
+use crate::policy::call::{cloned, copy_in, packed};
 use crate::policy::path::plain as plain_path;
+use crate::policy::{Seen, Surroundings, glob};
 
 /// Where the paths of a line lead.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::policy) struct Locations<'a> {
     /// What paths are relative to.
     pub(in crate::policy) around: &'a Surroundings,
-    /// Where texts of the line really lead, as far as somebody looked.
-    pub(in crate::policy) real: &'a BTreeMap<String, PathBuf>,
-    /// Texts of the line that name something that is there.
-    pub(in crate::policy) found: &'a BTreeMap<String, PathBuf>,
+    /// What the disk says about the words of the line.
+    pub(in crate::policy) seen: &'a Seen,
     /// Whether the line goes to another folder, so that relative paths lead elsewhere.
     pub(in crate::policy) is_moved: bool,
     /// Whether a rule allows that files are written.
@@ -51,10 +49,50 @@ pub(in crate::policy) enum Written {
 pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<(), Doubt> {
     for argument in &fit.arguments {
         one(argument, at)?;
-        // An archive with a colon in its name is on another machine, and rsh fetches it.
-        let is_tar = matches!(program, "tar" | "gtar");
-        if is_tar && argument.role != Role::Text && argument.text.contains(':') {
-            return Err(Doubt::Undescribed(format!("`{}` names another machine", argument.text)));
+        let text = argument.text;
+        let odd = |why: &str| Err(Doubt::Undescribed(format!("`{text}` {why}")));
+        match program {
+            // An archive with a colon in its name is on another machine, and rsh fetches it.
+            "tar" | "gtar" if argument.role != Role::Text && text.contains(':') => {
+                return odd("names another machine");
+            }
+            // curl makes several addresses and names out of one.
+            "curl" => {
+                let is_globbed =
+                    !fit.options.contains(&"-g") && text.contains(['{', '}', '[', ']']);
+                let is_made = match argument.role {
+                    Role::Url | Role::Sent => is_globbed,
+                    Role::Output => text.contains('#'),
+                    _ => false,
+                };
+                if is_made {
+                    return odd("is a pattern to curl");
+                }
+            }
+            // What they make is named after what they are given.
+            "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd" | "unzstd" | "zip"
+                if argument.role == Role::Write =>
+            {
+                for made in packed(text) {
+                    at.write(&made, argument.certainty, Written::Itself)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    let with = |role: Role| fit.arguments.iter().filter(move |argument| argument.role == role);
+    for (file, folder) in
+        with(Role::Copied).flat_map(|file| with(Role::Destination).map(move |to| (file, to)))
+    {
+        // Of a pattern the names are not known.
+        if file.certainty == Certainty::Exact {
+            at.write(&copy_in(folder.text, file.text), folder.certainty, Written::Itself)?;
+        }
+    }
+    if with(Role::Repository).count() > 0 && with(Role::Write).count() == 0 && fit.is_cloned() {
+        for address in with(Role::Repository) {
+            let folder = cloned(address.text).unwrap_or_else(|| address.text.to_owned());
+            at.write(&folder, address.certainty, Written::Itself)?;
         }
     }
     Ok(())
@@ -71,10 +109,18 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
         Role::Destination => return at.write(text, certainty, Written::Into),
         Role::Folder => return at.write(text, certainty, Written::Unpacked),
         Role::Copied => return at.copied(text, certainty),
+        Role::Removed => return at.remove(text, certainty),
         Role::Moved => {
             at.copied(text, certainty)?;
-            return at.write(text, certainty, Written::Itself);
+            return at.remove(text, certainty);
         }
+        // With a colon before it git opens an editor.
+        Role::Commit => is_exact && !text.contains(':'),
+        Role::Pretty => is_exact && !verifies(text),
+        // A repository of the host that gh is logged in to, not of another one.
+        Role::Hub => is_exact && !text.contains([':', '\\']) && text.matches('/').count() == 1,
+        // With a slash before it, it is the user who speaks.
+        Role::Skill => is_exact && is_skill(text),
         Role::Format => text.starts_with('+'),
         Role::Sent => return at.sent(text, certainty),
         Role::Url => is_url(text),
@@ -93,7 +139,7 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
                     .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~'))
         }
         Role::Sed => is_exact && sed::are_plain(text),
-        Role::Remote => is_exact && is_remote(text, |name| at.found.contains_key(name)),
+        Role::Remote => is_exact && is_remote(text, |name| at.seen.found.contains_key(name)),
         Role::Repository => is_exact && is_repository(text),
         Role::Key => is_exact && text.contains('.'),
         Role::Package => is_exact && is_package(text),
@@ -116,14 +162,33 @@ fn form(text: &str, certainty: Certainty, at: &Locations<'_>) -> Result<(), Doub
     let Some((_, value)) = text.split_once('=') else {
         return if text.contains('@') { Err(odd()) } else { Ok(()) };
     };
-    if value.contains(";headers=") {
+    // What expands may begin with an `@`.
+    let is_open = certainty != Certainty::Exact && value.starts_with(['$', '*', '?', '[']);
+    if is_open || value.to_ascii_lowercase().contains("headers") {
         return Err(odd());
     }
     match value.strip_prefix(['@', '<']) {
         None => Ok(()),
-        Some(file) if file.contains(',') => Err(odd()),
+        // Names in quotes, several of them, and blanks are read otherwise by curl.
+        Some(file) if file.contains([',', '"', '\\']) || file.contains(char::is_whitespace) => {
+            Err(odd())
+        }
         Some(file) => at.sent(file.split(';').next().unwrap_or(file), certainty),
     }
+}
+
+/// Returns true for a format of git that has a signature verified, which runs gpg.
+fn verifies(format: &str) -> bool {
+    let mut parts = format.split('%').skip(1);
+    let is_signature = parts.any(|part| part.trim_start_matches(['+', '-', ' ']).starts_with('G'));
+    is_signature || format.contains("signature")
+}
+
+fn is_skill(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphanumeric())
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@'))
 }
 
 /// A name in the registry, with a version perhaps: no folder, address or `user/repository`.
@@ -151,19 +216,38 @@ impl Locations<'_> {
             return Ok(());
         }
         let outside = |why: &str| Doubt::Reaches(format!("`{text}` is written, {why}"));
-        let sure = match certainty {
-            Certainty::Exact => text,
+        // The last match of a pattern may be a link or a name that steers.
+        match certainty {
+            Certainty::Exact => self.place(text, how, &outside),
+            Certainty::Begins | Certainty::Unknown => Err(outside("wherever it leads")),
+        }
+    }
+
+    /// Returns why a file should not be removed without a question. A pattern of names removes links, and follows none.
+    fn remove(&self, text: &str, certainty: Certainty) -> Result<(), Doubt> {
+        let outside = |why: &str| Doubt::Reaches(format!("`{text}` is removed, {why}"));
+        match certainty {
+            Certainty::Exact => self.write(text, certainty, Written::Itself),
             Certainty::Begins => {
-                before_pattern(text).ok_or_else(|| outside("wherever it leads"))?
+                let folder = before_pattern(text).ok_or_else(|| outside("wherever it leads"))?;
+                self.place(folder, Written::Into, &outside)
             }
-            Certainty::Unknown => return Err(outside("wherever it leads")),
-        };
+            Certainty::Unknown => Err(outside("wherever it leads")),
+        }
+    }
+
+    fn place(
+        &self,
+        sure: &str,
+        how: Written,
+        outside: &dyn Fn(&str) -> Doubt,
+    ) -> Result<(), Doubt> {
         let is_absolute = Path::new(sure).is_absolute();
         if self.is_moved && !is_absolute {
             return Err(outside("in another folder"));
         }
         let named = self.around.plain_paths(sure).ok_or_else(|| outside("whatever it is"))?;
-        let real = match self.real.get(sure) {
+        let real = match self.seen.real.get(sure) {
             Some(real) => Some(real.clone()),
             // The working folder itself is known by where it really is.
             None if sure.is_empty() => self.around.cwd.last().cloned(),
@@ -172,7 +256,12 @@ impl Locations<'_> {
         let real = real.ok_or_else(|| outside("and nobody looked where it leads"))?;
         let all = named.iter().map(|path| plain_path(path)).chain([real]);
         for path in all.collect::<Vec<_>>() {
-            self.one_place(&path, how).map_err(&outside)?;
+            self.one_place(&path, how).map_err(outside)?;
+        }
+        if how == Written::Unpacked && self.seen.found.contains_key(sure) {
+            return Err(outside(
+                "and it is there already: what is in it may be a link, or steer other programs",
+            ));
         }
         Ok(())
     }
@@ -187,20 +276,23 @@ impl Locations<'_> {
     }
 
     fn one_place(&self, path: &Path, how: Written) -> Result<(), &'static str> {
-        let is_temporary = ["/tmp", "/private/tmp"]
-            .iter()
-            .any(|tmp| path.strip_prefix(tmp).is_ok_and(|below| !below.as_os_str().is_empty()));
-        let below = self.around.workspace.iter().find_map(|root| path.strip_prefix(root).ok());
-        let Some(below) = below else {
-            return if is_temporary { Ok(()) } else { Err("outside of the workspace") };
-        };
+        let below = |root: &Path| path.strip_prefix(root).ok().map(Path::to_owned);
+        let work = self.around.workspace.iter().find_map(|root| below(root));
+        let temporary = ["/tmp", "/private/tmp"].iter().find_map(|root| below(Path::new(root)));
+        let temporary = temporary.filter(|below| !below.as_os_str().is_empty());
+        let is_work = work.is_some();
+        let Some(below) = work.or(temporary) else { return Err("outside of the workspace") };
+        if path.ancestors().any(|way| self.seen.repositories.contains(way)) {
+            return Err("and its folder is a repository to git");
+        }
         if below.as_os_str().is_empty() && how != Written::Into {
             return Err("and it is the workspace itself");
         }
         if how == Written::Unpacked && self.around.cwd.iter().any(|cwd| cwd.starts_with(path)) {
             return Err("and it is the working folder itself");
         }
-        let is_home = self.around.home.iter().any(|home| self.around.workspace.contains(home));
+        let is_home =
+            is_work && self.around.home.iter().any(|home| self.around.workspace.contains(home));
         let is_hidden = |name: &str| is_home && name.starts_with('.');
         for part in below.components() {
             let Component::Normal(name) = part else { return Err("by a path that leads up") };
@@ -218,10 +310,12 @@ impl Locations<'_> {
         let is_plain = match certainty {
             Certainty::Exact => !matches!(last, "" | "." | "..") && !is_protected(last),
             // A pattern of all names may match those that make a folder a repository.
-            Certainty::Begins => !last.starts_with('.') && last.contains('.'),
+            Certainty::Begins => {
+                !last.starts_with('.') && last.contains('.') && !may_match_protected(last)
+            }
             Certainty::Unknown => false,
         };
-        let real = self.real.get(text).and_then(|real| real.file_name()?.to_str());
+        let real = self.seen.real.get(text).and_then(|real| real.file_name()?.to_str());
         if is_plain && !real.is_some_and(is_protected) {
             return Ok(());
         }
@@ -246,7 +340,7 @@ fn before_pattern(text: &str) -> Option<&str> {
     let folder_end = text[..start].rfind('/').map_or(0, |slash| slash + 1);
     let (folder, last) = text.split_at(folder_end);
     let is_name = !last.contains(['/', '$', '~']) && !last.starts_with('.');
-    is_name.then_some(folder)
+    (is_name && !may_match_protected(last)).then_some(folder)
 }
 
 /// Returns true for a path with a name on its way that steers programs.
@@ -258,6 +352,13 @@ pub(in crate::policy) fn steers(path: &Path, around: &Surroundings) -> bool {
             false
         }
     })
+}
+
+/// Returns true if a pattern of names may match one that steers programs.
+fn may_match_protected(pattern: &str) -> bool {
+    let lower = pattern.to_lowercase();
+    let mut names = ["HEAD"].into_iter().chain(sandbox::PROTECTED);
+    lower.contains(['?', '[']) || names.any(|name| glob(&lower, &name.to_lowercase()))
 }
 
 /// Returns true for a name that steers programs, however a file system folds it, packed or not. Without a `HEAD` no folder is a

@@ -15,6 +15,17 @@ pub(super) struct Fit<'a> {
     pub(super) options: Vec<&'static str>,
     /// Every argument and operand, with what it is.
     pub(super) arguments: Vec<Argument<'a>>,
+    /// Whether no word does any harm, whatever it becomes.
+    only_prints: bool,
+    /// Whether an operand may be missing that names a folder which is made then.
+    names_folder: bool,
+}
+
+impl Fit<'_> {
+    /// Returns true for a call that makes a folder named after what it is given, unless it is told which.
+    pub(super) fn is_cloned(&self) -> bool {
+        self.names_folder
+    }
 }
 
 /// An argument of an option, or an operand.
@@ -34,7 +45,11 @@ pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<Fit<'a>, 
         return Ok(Fit::default());
     }
     let options: Vec<OptionUsage> = usage.all_options().collect();
-    let mut fit = Fit::default();
+    let mut fit = Fit {
+        only_prints: usage.only_prints,
+        names_folder: usage.operands == "REPOSITORY WRITE?",
+        ..Fit::default()
+    };
     let mut operands: Vec<&Word> = Vec::new();
     let mut rest = arguments.iter();
     let mut is_over = false;
@@ -164,7 +179,8 @@ fn values<'a>(
                 let Some(word) = rest.next() else {
                     return Err(Doubt::Undescribed("an option lacks its argument".to_owned()));
                 };
-                if word.certainty == Certainty::Unknown || may_be_option(&word.text) {
+                let is_unknown = word.certainty == Certainty::Unknown && !fit.only_prints;
+                if is_unknown || may_be_option(&word.text) {
                     return Err(undescribed(&word.text, "may be taken for an option"));
                 }
                 (word.text.as_str(), word.certainty)
@@ -213,6 +229,10 @@ fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result
     let turned = usage.writes_if.split_whitespace().any(|name| fit.options.contains(&name));
     let star = roles.iter().position(|(_, count)| *count == Count::Any);
     let after = star.map_or(0, |star| roles.len() - star - 1).min(operands.len());
+    let is_written = |role: Role| {
+        matches!(role, Role::Write | Role::Output | Role::Destination | Role::Folder)
+            || (turned && role == Role::Read)
+    };
     for (at, word) in operands.iter().enumerate() {
         let from_end = operands.len() - at;
         let role = match star {
@@ -223,6 +243,12 @@ fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result
         let Some((role, _)) = role else {
             return Err(undescribed(&word.text, "is one operand too many"));
         };
+        // A pattern may become several words, and one of them what is written: `uniq src/*`.
+        let is_shifting = star.is_none_or(|star| at < star);
+        let may_write = roles.iter().any(|(role, _)| is_written(*role));
+        if word.certainty != Certainty::Exact && is_shifting && may_write {
+            return Err(undescribed(&word.text, "may become the file that is written"));
+        }
         let role = if turned && *role == Role::Read { Role::Output } else { *role };
         let (text, certainty) = (word.text.as_str(), word.certainty);
         fit.arguments.push(argument(role, text, certainty));
@@ -232,7 +258,7 @@ fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result
 
 /// Returns where the first word stands that is no option of `options` and no argument of one; `None` if there is none, or an option
 /// that is not known stands before it.
-pub(super) fn first_operand(options: &'static str, arguments: &[Word]) -> Option<usize> {
+pub(in crate::policy) fn first_operand(options: &'static str, arguments: &[Word]) -> Option<usize> {
     let options: Vec<OptionUsage> = Usage::options_of(options).collect();
     let mut fit = Fit::default();
     let mut rest = arguments.iter();

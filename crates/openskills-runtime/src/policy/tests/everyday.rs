@@ -63,6 +63,9 @@ const LINES: &[(&str, &[&str])] = &[
             "git clean -fd",
             "git describe --tags --always",
             "git shortlog -sn",
+            "git shortlog -sn --since=1.year",
+            "git mv notes.md docs/notes.md",
+            "git rm -r old src/*.bak",
             "git config --get user.email",
             "git worktree list",
             "git clone https://github.com/example/project.git",
@@ -75,7 +78,7 @@ const LINES: &[(&str, &[&str])] = &[
         &["git status", "git status --porcelain", "git rev-parse HEAD", "git describe --tags"],
     ),
     (
-        "Read, Grep, Bash(ls *), Bash(cat *), Bash(grep *), Bash(find:*), Bash(head:*), Bash(tail:*), Bash(wc:*)",
+        "Read, Grep, Bash(ls *), Bash(cat *), Bash(grep *), Bash(fd:*), Bash(find:*), Bash(head:*), Bash(tail:*), Bash(wc:*)",
         &[
             "ls",
             "ls -la src",
@@ -87,6 +90,7 @@ const LINES: &[(&str, &[&str])] = &[
             "grep -c error /var/log/syslog",
             "grep -E 'a|b' file.txt | head -3",
             "find . -name '*.py' -not -path './venv/*'",
+            "fd -e rs . src",
             "find src -type f -mtime -7 -size +10k",
             "find . -maxdepth 2 -type d \\( -name node_modules -o -name target \\) -prune",
             "head -n 50 Cargo.toml",
@@ -111,6 +115,8 @@ const LINES: &[(&str, &[&str])] = &[
             "jq '.dependencies | keys' package.json",
             "jq -r '.items[] | {name, size}' data.json",
             "jq --arg v 1.2 '.version = $v' package.json",
+            "jq --arg v \"$VERSION\" '.version = $v' package.json",
+            "jq -s 'map(.x) | add' *.json",
             "diff -u old.txt new.txt",
             "diff -rq a b",
             "sed -n '10,20p' src/main.rs",
@@ -213,7 +219,7 @@ const LINES: &[(&str, &[&str])] = &[
     ),
     (
         "Bash(ps aux *) Bash(df *) Bash(du *) Bash(ss *) Bash(lsof *) Bash(netstat *) Bash(nvidia-smi *) Bash(uname:*) Bash(date:*) \
-         Bash(which:*) Bash(stat:*) Bash(file:*) Bash(realpath:*) Bash(basename:*) Bash(test:*) Bash(sleep:*) Bash(free:*)",
+         Bash(which:*) Bash(stat:*) Bash(file:*) Bash(realpath:*) Bash(basename:*) Bash(test:*) Bash([:*) Bash(sleep:*) Bash(free:*)",
         &[
             "ps aux",
             "df -h",
@@ -231,11 +237,14 @@ const LINES: &[(&str, &[&str])] = &[
             "realpath ../other",
             "basename src/main.rs .rs",
             "test -f Cargo.toml && sleep 1",
+            "[ -d node_modules ]",
+            "[ -f Cargo.toml ] && sleep 1",
+            "[ ! -e out ] || df -h",
             "free -h",
         ],
     ),
     (
-        "Bash(tar:*) Bash(zip:*) Bash(unzip:*) Bash(sha256sum:*) Bash(gzip:*) Write",
+        "Bash(tar:*) Bash(mkdir:*) Bash(ls:*) Bash(zip:*) Bash(unzip:*) Bash(sha256sum:*) Bash(gzip:*) Write",
         &[
             "tar tzf release.tar.gz",
             "tar czf release.tar.gz dist",
@@ -243,6 +252,7 @@ const LINES: &[(&str, &[&str])] = &[
             "zip -r site.zip public",
             "unzip -l site.zip",
             "unzip -q site.zip -d site",
+            "mkdir -p unpacked && tar -xzf release.tar.gz -C unpacked && ls unpacked",
             "sha256sum release.tar.gz",
             "gzip -k data.csv",
             "tar xzf release.tar.gz",

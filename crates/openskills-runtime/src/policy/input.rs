@@ -1,0 +1,182 @@
+//! The files and addresses in the input of a tool, under whatever key they stand.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use skill::capabilities::Host;
+
+use super::call::{FileArgument, MAX_FILES, Surroundings, before_pattern};
+use super::url::host_of;
+
+/// Keys of what a tool writes, replaces, searches for or is told: text, whatever it looks like.
+const TEXTS: [&str; 24] = [
+    "accept",
+    "authorization",
+    "body",
+    "cellid",
+    "celltype",
+    "content",
+    "contents",
+    "contenttype",
+    "description",
+    "editmode",
+    "filetext",
+    "inserttext",
+    "language",
+    "newsource",
+    "newstr",
+    "newstring",
+    "oldstr",
+    "oldstring",
+    "outputmode",
+    "prompt",
+    "query",
+    "replacement",
+    "text",
+    "useragent",
+];
+/// Parts of keys whose text is a file or a folder, with a slash or without.
+const FILES: [&str; 14] = [
+    "path", "file", "dir", "folder", "cwd", "target", "include", "output", "source", "dest",
+    "root", "base", "notebook", "location",
+];
+/// Parts of keys whose text is an address or a host.
+const HOSTS: [&str; 13] = [
+    "url", "uri", "host", "proxy", "redirect", "server", "domain", "endpoint", "origin", "address",
+    "callback", "site", "mirror",
+];
+/// Parts of keys that say which folder other paths are relative to; `path` does for searches.
+const BASES: [&str; 5] = ["cwd", "dir", "folder", "root", "base"];
+
+/// What a text is to a tool that works on files.
+enum Kind {
+    Text,
+    File,
+    Pattern,
+    MayBeFile,
+}
+
+/// Collects every path of an input; `None` if there is none, or one that nothing can be said about.
+pub(super) fn files(
+    tool: &str,
+    input: &Value,
+    around: &Surroundings,
+    real: impl Fn(&Path) -> Option<PathBuf>,
+) -> Option<Vec<FileArgument>> {
+    let is_search = matches!(tool, "Grep" | "Glob" | "LS");
+    let mut named: Vec<(String, bool, bool)> = Vec::new();
+    let mut bases: Vec<PathBuf> = Vec::new();
+    let mut ending = None;
+    texts(input, &mut |key, text| {
+        match kind_of(tool, key, text) {
+            Kind::Text => return,
+            Kind::File => named.push((text.to_owned(), is_search, false)),
+            Kind::MayBeFile => named.push((text.to_owned(), is_search, true)),
+            Kind::Pattern => {
+                named.push((before_pattern(text).to_owned(), true, false));
+                // `*.rs` and `**/*.rs` find nothing else.
+                let last = text.rsplit('/').next().unwrap_or(text);
+                ending = last
+                    .strip_prefix('*')
+                    .filter(|end| !end.contains(['*', '?', '[', '{']))
+                    .map(str::to_owned);
+            }
+        }
+        // A path may be relative to the folder that is searched, or that another key names.
+        if has_part(key, &BASES) || (is_search && is_key(key, &["path"])) {
+            bases.extend(around.paths(text).into_iter().flatten());
+        }
+    });
+    // A search without a folder is one of the working folder.
+    if is_search && named.iter().all(|(_, _, may_be_text)| *may_be_text) {
+        named.push((".".to_owned(), true, false));
+    }
+    let is_none = named.iter().all(|(_, _, may_be_text)| *may_be_text);
+    if is_none || named.len() > MAX_FILES || bases.len() > MAX_BASES {
+        return None;
+    }
+    let all = named.into_iter().map(|(text, is_searched, may_be_text)| {
+        let mut paths = match around.paths(&text) {
+            Some(paths) => paths,
+            // Text that is too long for a path is none.
+            None if may_be_text => Vec::new(),
+            None => return None,
+        };
+        paths.extend(bases.iter().map(|base| base.join(&text)));
+        let others: Vec<PathBuf> = paths.iter().filter_map(|path| real(path)).collect();
+        paths.extend(others);
+        let ending = ending.clone();
+        let is_in_repository = false;
+        Some(FileArgument { paths, is_searched, ending, may_be_text, is_in_repository })
+    });
+    all.collect()
+}
+
+/// The most folders of one call that its paths may be relative to.
+const MAX_BASES: usize = 16;
+
+fn kind_of(tool: &str, key: &str, text: &str) -> Kind {
+    let is_regex = matches!(tool, "Grep") && is_key(key, &["pattern"]);
+    let is_text = |key: &str| TEXTS.contains(&letters(key).as_str());
+    if is_regex || is_text(key) {
+        return Kind::Text;
+    }
+    if is_key(key, &["glob"]) || (tool == "Glob" && is_key(key, &["pattern"])) {
+        return Kind::Pattern;
+    }
+    let looks_like_one = text.contains(['/', '\\']) || text.starts_with('~') || text == "..";
+    match has_part(key, &FILES) || looks_like_one {
+        true => Kind::File,
+        false => Kind::MayBeFile,
+    }
+}
+
+/// Collects every address of an input.
+pub(super) fn hosts(input: &Value) -> Vec<Option<Host>> {
+    let mut hosts = Vec::new();
+    texts(input, &mut |key, text| {
+        let is_bare = || {
+            let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || ".-_:/@[]".contains(c));
+            is_name && text.contains(['.', ':', '@']) || text.starts_with(['/', '~'])
+        };
+        if is_key(key, &["url", "urls", "uri", "uris"]) {
+            hosts.push(host_of(text));
+        } else if TEXTS.contains(&letters(key).as_str()) {
+            // It is about an address at most.
+        } else if text.contains("://") {
+            hosts.push(host_of(text));
+        } else if has_part(key, &HOSTS) || is_bare() {
+            hosts.push(host_of(&format!("https://{}", text.trim_start_matches("//"))));
+        }
+    });
+    hosts
+}
+
+/// Hands out every text of an input with the key that it stands under; those of a list stand under the list's.
+fn texts(value: &Value, found: &mut impl FnMut(&str, &str)) {
+    fn walk(key: &str, value: &Value, found: &mut impl FnMut(&str, &str)) {
+        match value {
+            Value::String(text) => found(key, text),
+            Value::Array(items) => items.iter().for_each(|item| walk(key, item, found)),
+            Value::Object(fields) => {
+                fields.iter().for_each(|(key, value)| walk(key, value, found));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    walk("", value, found);
+}
+
+/// Returns a key in whatever case it is written.
+fn letters(key: &str) -> String {
+    key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn is_key(key: &str, names: &[&str]) -> bool {
+    names.contains(&letters(key).as_str())
+}
+
+fn has_part(key: &str, parts: &[&str]) -> bool {
+    let key = letters(key);
+    parts.iter().any(|part| key.contains(part))
+}

@@ -1,0 +1,208 @@
+//! What a line may read or write beside the files that it names, for rules that deny files.
+
+use std::path::Path;
+
+use shell::{Certainty, Line, Word};
+
+use super::path::{Files, plain};
+use super::programs::{base_name, without_wrappers};
+use super::{Seen, Surroundings};
+
+/// Commands of git that print what is in files.
+const SHOWS_FILES: [&str; 16] = [
+    "annotate",
+    "archive",
+    "blame",
+    "cat-file",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "format-patch",
+    "grep",
+    "merge-tree",
+    "range-diff",
+    "rebase",
+    "show",
+    "stash",
+    "whatchanged",
+];
+/// Options of `git log` and its kin by which it prints what is in files: letters, and starts of long ones.
+const SHOWS_LETTERS: [char; 7] = ['p', 'u', 'U', 'W', 'L', 'c', 'm'];
+const SHOWS_LONG: [&str; 11] = [
+    "--patch",
+    "--unified",
+    "--word-diff",
+    "--color-words",
+    "--cc",
+    "--remerge-diff",
+    "--binary",
+    "--function-context",
+    "--diff-merges",
+    "--raw",
+    "--full-diff",
+];
+/// Options of git by which a command that prints files names them only.
+const NAMES_ONLY: [&str; 9] = [
+    "--stat",
+    "--shortstat",
+    "--numstat",
+    "--name-only",
+    "--name-status",
+    "--no-patch",
+    "-s",
+    "--quiet",
+    "--summary",
+];
+
+/// A rule that denies files, and what is known about a line.
+pub(super) struct Reading<'a> {
+    pub(super) files: &'a Files,
+    pub(super) seen: &'a Seen,
+    pub(super) around: &'a Surroundings,
+    pub(super) specifier: &'a str,
+}
+
+impl Reading<'_> {
+    /// Returns true if the line may read a file of the rule that it does not name.
+    pub(super) fn may_read(&self, line: &Line) -> bool {
+        line.commands.iter().any(|command| {
+            let words = without_wrappers(&command.words);
+            let arguments = words.get(1..).unwrap_or_default();
+            arguments.iter().any(|word| self.may_become_file(word) || is_of_process(&word.text))
+                || command.redirects.iter().any(|file| is_of_process(&file.target.text))
+                || words
+                    .split_first()
+                    .is_some_and(|(program, words)| self.searches(base_name(&program.text), words))
+        })
+    }
+
+    /// Returns true if the line may write a file of the rule that it does not name: what an archive holds.
+    pub(super) fn may_write(&self, line: &Line) -> bool {
+        line.commands.iter().any(|command| {
+            let words = without_wrappers(&command.words);
+            let program = words.first().map_or("", |word| base_name(&word.text));
+            let is_unpacked = matches!(program, "tar" | "gtar" | "unzip");
+            let is_pattern = |word: &Word| self.may_become_file(word);
+            let is_reader = super::programs::only_prints(program);
+            is_unpacked || (!is_reader && words.iter().skip(1).any(is_pattern))
+        })
+    }
+
+    /// A variable in a text is seldom a file; one by itself, one in a word without blanks, or a pattern of names, may be.
+    fn may_become_file(&self, word: &Word) -> bool {
+        if word.certainty == Certainty::Exact {
+            return false;
+        }
+        if word.text.starts_with('~') && !word.text.contains(['*', '?', '[', '$']) {
+            // `~+` is the working folder, and other homes are not known here.
+            return self.around.paths(&word.text).is_none();
+        }
+        let is_sentence = |text: &str| text.contains(char::is_whitespace);
+        let has_pattern = word.text.contains(['*', '?', '[']);
+        if !has_pattern && is_sentence(&word.text) && !is_sentence(self.specifier) {
+            return false;
+        }
+        let start = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
+        // What is attached to an option is a path by itself.
+        let start = start.rsplit(['=', '@', '<']).next().unwrap_or(start);
+        let folder = start.rfind('/').map_or(".", |slash| &start[..=slash]);
+        let paths = self.around.paths(folder);
+        paths.is_none_or(|paths| paths.iter().any(|path| self.files.may_be_below(path, None)))
+    }
+
+    /// Returns true for commands that read everything below a folder, or files that their own language names.
+    fn searches(&self, program: &str, words: &[Word]) -> bool {
+        let texts = || words.iter().map(|word| word.text.as_str());
+        let has = |letters: &[char], long: &[&str]| {
+            texts().any(|text| {
+                let is_short = text.starts_with('-') && !text.starts_with("--");
+                (is_short && text.contains(letters))
+                    || long.iter().any(|long| text.starts_with(long))
+            })
+        };
+        match program {
+            "rg" | "ag" | "ack" | "tar" | "gtar" | "zip" | "rsync" | "scp" => true,
+            "grep" | "egrep" | "fgrep" => {
+                has(&['r', 'R', 'd'], &["--recursive", "--dereference-recursive", "--directories"])
+            }
+            "cp" => has(&['r', 'R'], &["--recursive"]),
+            // Of two folders it compares the files.
+            "diff" => {
+                has(&['r'], &["--recursive"])
+                    || texts().any(|text| self.seen.folders.contains(text))
+            }
+            "jq" | "yq" => {
+                has(&['f', 'L'], &["--from-file"])
+                    || texts().any(|text| {
+                        ["import", "include", "load", "input_filename"]
+                            .iter()
+                            .any(|word| text.contains(word))
+                    })
+            }
+            "git" => self.git_shows(words),
+            _ => false,
+        }
+    }
+
+    /// Returns true for commands of git that print what is in files, unless they are held to others.
+    fn git_shows(&self, words: &[Word]) -> bool {
+        let Some(position) = words.iter().position(|word| !word.text.starts_with('-')) else {
+            return false;
+        };
+        let (command, rest) = (words[position].text.as_str(), &words[position + 1..]);
+        let texts = || rest.iter().map(|word| word.text.as_str());
+        let asks_for_files = || {
+            texts().any(|text| match text.strip_prefix("--") {
+                Some(_) => SHOWS_LONG.iter().any(|long| text.starts_with(long)),
+                None => text.starts_with('-') && text.contains(SHOWS_LETTERS),
+            })
+        };
+        let shows = match command {
+            "log" | "reflog" | "shortlog" | "rev-list" | "am" | "commit" => {
+                // `git commit -m` has a message.
+                let is_shown = command != "commit" && asks_for_files();
+                is_shown
+                    || texts()
+                        .any(|text| matches!(text, "-v" | "--verbose" | "--show-current-patch"))
+            }
+            "rebase" => texts().any(|text| text.starts_with("--show")),
+            "stash" => texts().any(|text| text == "show" || text == "list") && asks_for_files(),
+            _ => SHOWS_FILES.contains(&command),
+        };
+        let is_name_only = command != "grep"
+            && command != "cat-file"
+            && command != "archive"
+            && texts().any(|text| NAMES_ONLY.iter().any(|only| text == *only))
+            && !asks_for_files();
+        shows && !is_name_only && !self.is_held_to_others(rest)
+    }
+
+    /// Returns true if files stand after `--`, and all of them are other ones. The rule's own files were looked for before.
+    fn is_held_to_others(&self, words: &[Word]) -> bool {
+        let Some(position) = words.iter().position(|word| word.text == "--") else { return false };
+        let named = &words[position + 1..];
+        let is_other = |word: &Word| {
+            let is_plain = word.certainty == Certainty::Exact
+                && !word.text.contains(['*', '?', '[', ':', '\\']);
+            let is_file =
+                self.seen.found.contains_key(&word.text) && !self.seen.folders.contains(&word.text);
+            let elsewhere = || {
+                let paths = self.around.plain_paths(&word.text);
+                paths.is_some_and(|paths| {
+                    !paths.iter().any(|path| self.files.may_be_below(path, None))
+                })
+            };
+            is_plain && (is_file || elsewhere())
+        };
+        !named.is_empty() && named.iter().all(is_other)
+    }
+}
+
+/// Returns true for paths that lead to the files of a process: its folder, its root, what it has open.
+fn is_of_process(text: &str) -> bool {
+    super::call::attached(text).iter().any(|text| {
+        let path = plain(Path::new(text));
+        path.starts_with("/proc") || path.starts_with("/dev/fd")
+    })
+}
