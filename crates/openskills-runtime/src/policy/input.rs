@@ -71,7 +71,7 @@ pub(super) fn files(
         match kind_of(tool, key, text) {
             Kind::Text => return,
             Kind::File => named.push((text.to_owned(), is_search, false)),
-            Kind::MayBeFile => named.push((text.to_owned(), is_search, true)),
+            Kind::MayBeFile => named.push((text.to_owned(), false, true)),
             Kind::Pattern => {
                 named.push((before_pattern(text).to_owned(), true, false));
                 // `*.rs` and `**/*.rs` find nothing else.

@@ -173,7 +173,7 @@ impl Reading<'_> {
         let is_name_only = command != "grep"
             && command != "cat-file"
             && command != "archive"
-            && texts().any(|text| NAMES_ONLY.iter().any(|only| text == *only))
+            && texts().any(|text| NAMES_ONLY.contains(&text))
             && !asks_for_files();
         shows && !is_name_only && !self.is_held_to_others(rest)
     }
