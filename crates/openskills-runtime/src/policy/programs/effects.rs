@@ -357,7 +357,7 @@ pub(in crate::policy) fn steers(path: &Path, around: &Surroundings) -> bool {
 /// Returns true if a pattern of names may match one that steers programs.
 fn may_match_protected(pattern: &str) -> bool {
     let lower = pattern.to_lowercase();
-    let mut names = ["HEAD"].into_iter().chain(sandbox::PROTECTED);
+    let mut names = ["HEAD"].into_iter().chain(sandbox::protected());
     lower.contains(['?', '[']) || names.any(|name| glob(&lower, &name.to_lowercase()))
 }
 
