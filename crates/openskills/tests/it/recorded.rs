@@ -202,6 +202,35 @@ fn a_model_is_not_given_secrets_that_a_script_was() {
     }
 }
 
+/// Half a secret at the end of what is kept is a secret, and that there was more is said.
+#[test]
+fn a_model_is_told_of_what_was_cut_and_gets_no_half_of_a_secret() {
+    let env = machine();
+    let script = br#"import json, os, sys
+value = os.environ["DEPLOY_TOKEN"]
+every = "".join("%%%02X" % byte for byte in value.encode())
+sys.stdout.write(json.dumps([value]) + " " + every + "\n")
+sys.stdout.write("x" * ((1 << 20) - len(json.dumps([value]) + " " + every + "\n") - len(value) + 2))
+sys.stdout.write(value * 3)
+"#;
+    env.write("s/tells/flood.py", script);
+    env.write(
+        "s/tells/csk-skill.json",
+        br#"{"schema_version": 3, "capabilities": {"env_read": ["DEPLOY_TOKEN", "PLACE"]}}"#,
+    );
+    let words = "approve tells --dir s --env DEPLOY_TOKEN --env PLACE --yes";
+    assert_eq!(openskills(&env, words).code, Some(0));
+    let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
+    let answer = client.tool("skills.run_script", &json!({"name": "tells", "script": "flood.py"}));
+    let data = &answer["structuredContent"];
+    assert_eq!((&data["exitCode"], &data["cut"]), (&json!(0), &json!(["stdout"])));
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("it wrote too much: stdout is cut"), "{}", &text[text.len() - 200..]);
+    let shown = data["stdout"].as_str().unwrap();
+    assert!(shown.starts_with("[\"[redacted]\"] [redacted]\nxxx"), "{}", &shown[..200]);
+    assert!(shown.len() > 1 << 19 && shown.ends_with("xxx"), "{}", &shown[shown.len() - 200..]);
+}
+
 /// Sets where checkpoints go.
 fn configure(env: &TestEnv, checkpoints: &Value) {
     let key = env.path("../home/key");

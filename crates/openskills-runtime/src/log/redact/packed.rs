@@ -58,9 +58,9 @@ fn dump_line(line: &[u8], start: usize, from: &Stream, digits: &mut Stream) {
         if length == 0 || length % 2 != 0 || length > left || !is_word {
             return;
         }
-        for digit in at..at + length {
-            let here = start + digit;
-            digits.push(&[line[digit].to_ascii_lowercase()], from, (here, here + 1));
+        for (index, digit) in line[at..at + length].iter().enumerate() {
+            let here = start + at + index;
+            digits.push(&[digit.to_ascii_lowercase()], from, (here, here + 1));
         }
         at += length;
         left -= length;

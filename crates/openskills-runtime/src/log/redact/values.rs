@@ -156,8 +156,8 @@ impl Values {
 /// Adds a value, as it is and as texts are read that it is written in.
 fn add(patterns: &mut Vec<Vec<u8>>, value: &str) {
     let mut push = |bytes: &[u8]| {
-        let is_plain = |plain: &&str| bytes.eq_ignore_ascii_case(plain.as_bytes());
-        if bytes.len() >= MIN_WORD && !PLAIN.iter().any(|plain| is_plain(&plain)) {
+        let is_plain = |plain: &str| bytes.eq_ignore_ascii_case(plain.as_bytes());
+        if bytes.len() >= MIN_WORD && !PLAIN.iter().any(|plain| is_plain(plain)) {
             patterns.push(bytes.to_vec());
         }
     };
