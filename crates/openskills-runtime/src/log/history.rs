@@ -51,7 +51,7 @@ pub fn verify_with(source: &Source, options: &VerifyOptions<'_>) -> Result<LogRe
             }
         }
         Source::Folder(folder) | Source::Copy(folder) => {
-            history.archives(&own.before, folder)?;
+            history.archives(own.before, folder);
         }
         Source::File(_) => {}
     }
@@ -87,9 +87,9 @@ impl History<'_> {
     }
 
     /// Follows what each log says of the one before it.
-    fn archives(&mut self, before: &Option<Before>, folder: &AbsPath) -> Result<(), LogError> {
+    fn archives(&mut self, before: Option<Before>, folder: &AbsPath) {
         let mut visited = HashSet::new();
-        let mut next = before.clone();
+        let mut next = before;
         while let Some(before) = next.take() {
             let name = before.folder.clone();
             let found = match self.find(&before, folder) {
@@ -123,7 +123,6 @@ impl History<'_> {
                 Err(error) => self.problem(found.to_string(), None, error.to_string()),
             }
         }
-        Ok(())
     }
 
     /// Looks at one archive. Returns what it says of the log before it.

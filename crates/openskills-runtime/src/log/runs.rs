@@ -21,7 +21,7 @@ const KINDS: [&[u8]; 2] = [b"\"event\":\"skill.script_", b"\"event\":\"skill.com
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     unended: BTreeMap<String, Unended>,
-    /// Those that ended here and began in a log before.
+    /// Those that ended, which may have begun in a log before.
     ended: BTreeSet<String>,
 }
 
@@ -70,9 +70,8 @@ impl Runs {
             | "skill.committed"
             | "skill.commit_failed"
             | "skill.commit_interrupted" => {
-                if self.unended.remove(&id).is_none() {
-                    self.ended.insert(id);
-                }
+                self.unended.remove(&id);
+                self.ended.insert(id);
             }
             _ => {}
         }

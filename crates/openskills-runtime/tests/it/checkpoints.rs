@@ -171,10 +171,17 @@ fn an_archived_log_cannot_be_put_back_for_the_one_that_followed() {
     assert!(compared(&world)[0].starts_with("this log was archived before"));
 }
 
+/// What a log is compared with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    Nothing,
+    Checkpoints,
+}
+
 /// Looks at the log with its archives.
-fn whole(world: &World, archives: &[AbsPath], with_checkpoints: bool) -> LogReport {
+fn whole(world: &World, archives: &[AbsPath], with: With) -> LogReport {
     let checkpoints = Checkpoints::load(&file(world)).unwrap();
-    let checkpoints = with_checkpoints.then_some(&checkpoints);
+    let checkpoints = (with == With::Checkpoints).then_some(&checkpoints);
     let keys = [key(world)];
     let options = VerifyOptions { keys: &keys, checkpoints, archives, must_exist: true };
     verify_with(&source(world), &options).unwrap()
@@ -194,13 +201,13 @@ fn a_log_that_was_removed_shows_by_its_checkpoints() {
     };
     let first = id(&world).as_str().unwrap().to_owned();
     fs::remove_dir_all(world.path("log")).unwrap();
-    for with_checkpoints in [false, true] {
-        let report = whole(&world, &[], with_checkpoints);
+    for with in [With::Nothing, With::Checkpoints] {
+        let report = whole(&world, &[], with);
         assert!(told(&report).contains("there is no log"), "{report:?}");
     }
     append(&world, 3..4);
-    assert!(whole(&world, &[], false).valid, "one folder alone cannot show it");
-    let report = whole(&world, &[], true);
+    assert!(whole(&world, &[], With::Nothing).valid, "one folder alone cannot show it");
+    let report = whole(&world, &[], With::Checkpoints);
     assert!(
         told(&report).contains(&format!("the log {first} had 4 events at 1970-")),
         "{report:?}"
@@ -209,7 +216,7 @@ fn a_log_that_was_removed_shows_by_its_checkpoints() {
     // The same where an archive was made of what was written after it, and where the new one is copied.
     archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap();
     append(&world, 4..5);
-    assert!(told(&whole(&world, &[], true)).contains(&first));
+    assert!(told(&whole(&world, &[], With::Checkpoints)).contains(&first));
     copy(&world.path("log"), &world.path("copy"));
     let checkpoints = Checkpoints::load(&file(&world)).unwrap();
     let copied = Source::at(&AbsPath::new(world.path("copy")).unwrap()).unwrap();
@@ -222,7 +229,7 @@ fn a_log_that_was_removed_shows_by_its_checkpoints() {
         .map(|line| line.replace(&format!("\"log\":\"{first}\""), "\"log\":\"1\"") + "\n")
         .collect();
     fs::write(file(&world).as_path(), strangers).unwrap();
-    let report = whole(&world, &[], true);
+    let report = whole(&world, &[], With::Checkpoints);
     assert!(report.valid && report.notes[0].contains("1 other logs"), "{report:?}");
 }
 
@@ -234,7 +241,7 @@ fn archives_are_checked_with_the_log_that_follows_them() {
     append(&world, 3..6);
     let newer = archive(&log(&world), Timestamp::UNIX_EPOCH).unwrap().unwrap();
     append(&world, 6..8);
-    let report = whole(&world, &[], true);
+    let report = whole(&world, &[], With::Checkpoints);
     assert!(report.valid && report.archives == 2, "{report:?}");
     for (number, folder) in [&oldest, &newer].into_iter().enumerate() {
         let name = folder.file_name().unwrap();
@@ -245,23 +252,26 @@ fn archives_are_checked_with_the_log_that_follows_them() {
         );
         // An event is changed; the end is cut off, with its head; all of it goes.
         fs::write(lines.as_path(), text.replace("skill-not-found", "skill-was-found")).unwrap();
-        for with_checkpoints in [false, true] {
-            let report = whole(&world, &[], with_checkpoints);
+        for with in [With::Nothing, With::Checkpoints] {
+            let report = whole(&world, &[], with);
             assert!(!report.valid && told(&report).contains(name), "{report:?}");
         }
         fs::write(lines.as_path(), &text).unwrap();
         fs::write(folder.join("head.json").as_path(), "{}").unwrap();
-        assert!(told(&whole(&world, &[], false)).contains("it is not the log that was put aside"));
+        assert!(
+            told(&whole(&world, &[], With::Nothing))
+                .contains("it is not the log that was put aside")
+        );
         fs::write(folder.join("head.json").as_path(), head).unwrap();
         let away = world.root().join(format!("away-{number}"));
         fs::create_dir(away.as_path()).unwrap();
         fs::rename(folder.as_path(), away.join(name).as_path()).unwrap();
-        let report = whole(&world, &[], false);
+        let report = whole(&world, &[], With::Nothing);
         assert!(report.valid && report.notes[0].contains(name), "{report:?}");
-        assert!(told(&whole(&world, &[], true)).contains("is gone"), "{number}");
+        assert!(told(&whole(&world, &[], With::Checkpoints)).contains("is gone"), "{number}");
         // One that was moved is named, itself or the folder that holds it.
         for place in [away.clone(), away.join(name)] {
-            let report = whole(&world, &[place], true);
+            let report = whole(&world, &[place], With::Checkpoints);
             assert!(report.valid && report.archives == 2, "{report:?}");
         }
         fs::rename(away.join(name).as_path(), folder.as_path()).unwrap();
