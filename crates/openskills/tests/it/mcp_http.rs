@@ -171,7 +171,7 @@ fn whoever_may_not_is_refused() {
         server.send(request("/mcp", "evil.example", &bearer, &tools()).as_bytes());
     assert_eq!(status, Some(403), "{answer}");
     // Nor is one that only looks like ours, or a second one.
-    let address = server.address.to_string();
+    let address = server.address.clone();
     for (path, host, headers, expected) in [
         ("/mcp", format!("evil.example@{address}"), "", 400),
         ("/mcp", format!("{address}@evil.example"), "", 400),
