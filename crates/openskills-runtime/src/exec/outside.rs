@@ -145,14 +145,11 @@ fn is_ordinary_inside(real: &Path) -> bool {
     let mut left = MAX_LOOKED;
     while let Some(folder) = open.pop() {
         // A single file was looked at by its name.
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(_) => {
-                if folder.is_dir() {
-                    return false;
-                }
-                continue;
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            if folder.is_dir() {
+                return false;
             }
+            continue;
         };
         for entry in entries {
             let Ok(entry) = entry else { return false };
