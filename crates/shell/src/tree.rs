@@ -234,6 +234,10 @@ impl<'a> Reading<'a> {
     }
 
     fn redirect(&mut self, node: Node<'a>) -> Result<Redirect, Refusal> {
+        // `{PATH}>&1` sets a variable of the shell, and whatever follows runs with it.
+        if self.text[..node.start_byte()].ends_with('}') {
+            return Err(Refusal::new("a redirection that sets a variable"));
+        }
         let target = node.child_by_field_name("destination");
         let target = target.ok_or_else(|| Refusal::new("a redirection has no file"))?;
         let mut operator = None;

@@ -83,8 +83,25 @@ pub(in crate::policy) fn takes_code(words: &[Word]) -> Option<&str> {
         word.text.contains('[')
             && (word.text.contains(['$', '`']) || word.certainty != Certainty::Exact)
     };
-    words[1..].iter().find(is_code).map(|word| word.text.as_str())
+    let format = words[1..].iter().find(|word| word.text != "--");
+    let sets = format.filter(|word| program == "printf" && sets_a_variable(word));
+    sets.or_else(|| words[1..].iter().find(is_code)).map(|word| word.text.as_str())
 }
+
+/// Returns true for a format of `printf` that may have `%n` in it, by which bash sets the variable that an argument names.
+fn sets_a_variable(format: &Word) -> bool {
+    let mut rest = format.text.as_str();
+    while let Some((_, after)) = rest.split_once('%') {
+        let conversion =
+            after.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #'.*lhjztLq".contains(c));
+        if conversion.starts_with('n') {
+            return true;
+        }
+        rest = after.strip_prefix('%').unwrap_or(after);
+    }
+    format.certainty != Certainty::Exact
+}
+
 /// Returns a command without what only wraps it. Options that are not known end the search: then nothing is taken away.
 pub(in crate::policy) fn without_wrappers(words: &[Word]) -> &[Word] {
     let mut rest = words;

@@ -420,3 +420,21 @@ fn every_path_and_address_of_an_input_counts() {
         assert_eq!(with_deny(rule, tool, &input), Decision::Deny, "{rule}: {tool} {input}");
     }
 }
+
+#[test]
+fn no_line_sets_a_variable_for_what_follows() {
+    for (rules, command, decision) in [
+        ("Bash(echo:*) Bash(git log:*)", "echo x {PATH}>&1; git log", Decision::Deny),
+        ("Bash(echo:*) Bash(git log:*)", "echo x {PATH}>&1", Decision::Deny),
+        ("Bash(true:*) Bash(git log:*)", "true {HOME}<&0 && git log", Decision::Deny),
+        ("Bash(ls:*)", "ls {a[b]}>&1", Decision::Deny),
+        ("Bash(printf:*) Bash(ls:*)", "printf '11111111111%n' PATH; ls", Decision::Deny),
+        ("Bash(printf:*)", "printf -- '%5ln' PATH", Decision::Deny),
+        ("Bash(printf:*)", "printf '%%%n' PATH", Decision::Deny),
+        ("Bash(printf:*)", "printf \"$X\" PATH", Decision::Deny),
+        ("Bash(printf:*)", "printf '%s: %d%% done\\n' a 3", Decision::Allow),
+        ("Bash(echo:*)", "echo a 2>&1", Decision::Allow),
+    ] {
+        assert_eq!(bash(rules, command), decision, "{rules}: {command}");
+    }
+}
