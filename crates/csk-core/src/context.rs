@@ -179,7 +179,7 @@ mod tests {
                 names.iter().map(|name| (*name, "")).chain([("SKILL.md", "")]).collect();
             assert!(paths(&files).contains("is not allowed in a skill"), "{}", paths(&files));
         }
-        // What is not installed is nobody's business.
+        // Files that are not installed do not matter here.
         let files = [("SKILL.md", ""), ("src/HEAD", ""), ("src/objects/x", ""), ("src/refs/y", "")];
         assert_eq!(paths(&files), "SKILL.md");
     }

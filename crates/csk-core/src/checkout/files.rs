@@ -1,4 +1,4 @@
-//! Files of a repository that nobody vouches for: read only if they are files, and only so far.
+//! Files of an untrusted repository: only regular files are read, and only up to a limit.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 

@@ -136,7 +136,7 @@ fn parse<'a>(
                 let id = data.take(id_length)?;
                 link = id.iter().any(|byte| *byte != 0).then_some(Link { id, deleted: data.0 });
             }
-            // Folders stand for all that is in them; whoever asks for a name in one is told of the folder.
+            // A folder stands for everything in it, so a name inside it is reported as the folder.
             b"sdir" => {}
             [b'A'..=b'Z', ..] => {}
             unknown => {
@@ -287,7 +287,7 @@ mod tests {
             names(&bad)
         };
         assert_eq!(with(4, &9_u32.to_be_bytes()), Err(IndexError::Version(9)));
-        // A count that nobody has the memory for.
+        // A count that no machine has the memory for.
         assert_eq!(with(8, &u32::MAX.to_be_bytes()), Err(IndexError::Damaged));
         let extension = good.len() - 32;
         assert_eq!(with(extension, b"tree"), Err(IndexError::Extension("tree".to_owned())));

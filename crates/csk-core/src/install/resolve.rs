@@ -293,7 +293,7 @@ pub fn resolve(
 fn origin_of(repository: &AbsPath) -> Result<Option<String>, SkillError> {
     match origin(repository) {
         Ok(url) => Ok(url),
-        // What is no repository at all is told by whoever opens it.
+        // Opening it reports that it is not a repository.
         Err(_) if Repository::open(repository).is_err() => Ok(None),
         Err(error) => {
             let path = repository.to_string();

@@ -131,7 +131,7 @@ pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> Result<u8, Fai
 }
 
 fn git(found: &mut Findings) {
-    // Not in a project: what is there is nobody's to be asked.
+    // Never in a project: git must not run there.
     match Command::new("git").arg("--version").current_dir("/").output() {
         Ok(done) if done.status.success() => {
             found.ok("git", String::from_utf8_lossy(&done.stdout).trim().to_owned());

@@ -50,7 +50,7 @@ impl RunFolder {
     }
 }
 
-/// What a killed run left. Its lock is held, so nobody else looks at it.
+/// What a killed run left. Its lock is held, so no other process touches it.
 #[derive(Debug)]
 pub(crate) struct LeftOver {
     pub(crate) path: PathBuf,

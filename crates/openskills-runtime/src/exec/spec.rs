@@ -54,7 +54,7 @@ const NEVER: [&str; 18] = [
     "SSH_AUTH_SOCK",
 ];
 
-/// Where and how the user lives, which is nobody's secret (POSIX, and what glibc adds).
+/// The user's locale and time zone, which are not secret (POSIX, and what glibc adds).
 const LOCALE: [&str; 14] = [
     "TZ",
     "LC_ALL",

@@ -61,7 +61,7 @@ pub struct FileArgument {
     pub is_searched: bool,
     /// How the names of what it looks at end, where that is said.
     pub ending: Option<String>,
-    /// Whether it may be no file at all: a text under a key that nobody knows. Rules that deny count it, rules that allow do not need it.
+    /// Whether it may be no file at all: a text under an unknown key. Rules that deny count it, rules that allow do not need it.
     pub may_be_text: bool,
     /// Whether it is in a folder that git takes for a repository.
     pub is_in_repository: bool,

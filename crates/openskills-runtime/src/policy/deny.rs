@@ -69,7 +69,7 @@ impl<'a> Denied<'a> {
         let words = without_wrappers(words);
         let program = words[0].text.as_str();
         if runs_others(program) || is_shell(base_name(program)) || takes_code(words).is_some() {
-            // What these run nobody reads here.
+            // What these run is not analyzed here.
             return Some(Decision::Deny);
         }
         if self.is(words, at) {
