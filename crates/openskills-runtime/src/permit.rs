@@ -259,7 +259,7 @@ impl Request {
 
     /// Returns the command that approves it; `look` says where the skill is looked for.
     pub fn command(&self, look: &str) -> String {
-        let Grant { read, network, env, direct_writes, deletions } = &self.grant;
+        let Grant { read, named: _, network, env, direct_writes, deletions } = &self.grant;
         let mut command =
             format!("openskills approve {}{look}", shell_word(&self.subject.skill_id));
         for place in read {

@@ -179,6 +179,7 @@ fn approvals() -> Value {
             "read": texts,
             "network": any_or,
             "env": texts,
+            "read_named": { "type": "array", "items": { "type": "string" }, "description": "The places under read that the user typed; the others were confirmed by an answer" },
             "direct_writes": { "type": "boolean" },
             "deletions": { "type": "boolean" },
             "powers": { "type": "object", "additionalProperties": any_or },

@@ -33,6 +33,8 @@ pub enum StateError {
 pub struct Grant {
     /// Files and folders beyond the skill and the workspace that may be read: absolute, or below the home.
     pub read: BTreeSet<Place>,
+    /// Those of them that the user typed. The others were confirmed by an answer, which counts only while nothing in them has to be named.
+    pub named: BTreeSet<Place>,
     /// Hosts that may be reached.
     pub network: Reach<Host>,
     /// Variables of the environment that may be read.
@@ -47,6 +49,7 @@ impl Default for Grant {
     fn default() -> Self {
         Self {
             read: BTreeSet::new(),
+            named: BTreeSet::new(),
             network: Reach::nothing(),
             env: BTreeSet::new(),
             direct_writes: false,
@@ -199,8 +202,9 @@ impl Approvals {
 }
 
 fn to_json(approval: &Approval) -> Value {
-    let Grant { read, network, env, direct_writes, deletions } = &approval.grant;
-    let read: Vec<String> = read.iter().map(ToString::to_string).collect();
+    let Grant { read, named, network, env, direct_writes, deletions } = &approval.grant;
+    let [read, named] =
+        [read, named].map(|places| places.iter().map(ToString::to_string).collect::<Vec<_>>());
     let network = match network {
         Reach::Everything => json!("any"),
         Reach::Only(hosts) => json!(hosts.iter().map(ToString::to_string).collect::<Vec<_>>()),
@@ -224,6 +228,7 @@ fn to_json(approval: &Approval) -> Value {
         "skill_id": approval.skill_id,
         "bundle_sha256": approval.bundle.to_string(),
         "read": read,
+        "read_named": named,
         "network": network,
         "env": env,
         "direct_writes": direct_writes,
@@ -249,7 +254,9 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     let skill_id = object.required("skill_id");
     let bundle = object.required("bundle_sha256");
     let bundle = bundle.and_then(|text| parsed(object, text, |text| text.parse().ok(), "a digest"));
-    let read = read(object);
+    let read_places = places(object, "read");
+    // Without it, as older versions wrote approvals, all of them were confirmed by an answer.
+    let named = places(object, "read_named");
     let network = network(object);
     let env = object.texts("env").into_iter().map(|text| text.value).collect();
     let direct_writes = object.boolean("direct_writes");
@@ -263,7 +270,8 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     };
     let session = object.text("session").map(|text| text.value);
     let grant = Grant {
-        read: read?,
+        read: read_places?,
+        named: named?,
         network: network?,
         env,
         direct_writes: direct_writes == Some(true),
@@ -283,11 +291,11 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
 }
 
 /// Reads granted places. One in the workspace or without an anchor was not written by this program.
-fn read(object: &mut Object<'_, '_, '_>) -> Option<BTreeSet<Place>> {
+fn places(object: &mut Object<'_, '_, '_>, key: &'static str) -> Option<BTreeSet<Place>> {
     let outside = |text: &str| {
         Place::parse(text).filter(|place| matches!(place.anchor(), Anchor::Home | Anchor::Root))
     };
-    let texts = object.texts("read");
+    let texts = object.texts(key);
     texts.into_iter().map(|text| parsed(object, text, outside, "an absolute path")).collect()
 }
 

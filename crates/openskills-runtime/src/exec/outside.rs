@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge: what a path leads to")]
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 
 use skill::capabilities::{Anchor, Cover, Declared, Place, Reach};
@@ -18,6 +19,34 @@ const SYSTEM: [&str; 7] = ["/run", "/var/run", "/proc", "/sys", "/dev", "/etc", 
 const STORES: [&str; 3] = ["Library", "AppData", "snap"];
 /// How many entries of a declared folder are looked at.
 const MAX_LOOKED: usize = 20_000;
+/// Words in the names of files that hold credentials, whichever program wrote them.
+const CREDENTIALS: [&str; 22] = [
+    "credential",
+    "credentials",
+    "secret",
+    "secrets",
+    "token",
+    "tokens",
+    "passwd",
+    "password",
+    "passwords",
+    "passphrase",
+    "htpasswd",
+    "kubeconfig",
+    "keychain",
+    "keyring",
+    "wallet",
+    "wallets",
+    "cookies",
+    "logins",
+    "serviceaccount",
+    "apikey",
+    "apikeys",
+    "keystore",
+];
+/// Files that make a folder the profile of a browser, wherever it was moved to.
+const PROFILES: [&str; 6] =
+    ["login data", "local state", "key4.db", "cert9.db", "web data", "formhistory.sqlite"];
 /// Endings of files that hold keys.
 const KEYS: [&str; 9] = ["pem", "key", "p12", "pfx", "jks", "kdbx", "keystore", "keychain", "ppk"];
 
@@ -131,40 +160,72 @@ fn access(real: &Path, home: Option<&Path>, own: &[PathBuf]) -> Access {
 fn is_ordinary(part: Component<'_>) -> bool {
     let Component::Normal(name) = part else { return false };
     let Some(name) = name.to_str() else { return false };
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let is_key = KEYS.iter().any(|key| key.eq_ignore_ascii_case(ending))
-        || name.to_ascii_lowercase().starts_with("id_");
+    let lower = name.to_lowercase();
+    let ending = lower.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let joined: String = lower.chars().filter(|c| c.is_alphanumeric()).collect();
+    let is_key = KEYS.contains(&ending)
+        || lower.starts_with("id_")
+        || PROFILES.contains(&lower.as_str())
+        || words.any(|word| CREDENTIALS.contains(&word))
+        || ["serviceaccount", "apikey", "clientsecret"].iter().any(|name| joined.contains(name));
     !name.starts_with('.')
         && !STORES.iter().any(|store| store.eq_ignore_ascii_case(name))
         && !is_key
 }
 
-/// Returns true if nothing in a folder has to be named. One that is too large to look through has to be.
+/// Returns true if nothing in a folder has to be named: no hidden name and no key, nothing of another file system, and no file that has another
+/// name elsewhere. A folder that is too large to look through has to be named.
 fn is_ordinary_inside(real: &Path) -> bool {
+    let Ok(root) = std::fs::symlink_metadata(real) else { return false };
+    if !root.is_dir() {
+        return !has_other_names(&root);
+    }
     let mut open = vec![real.to_owned()];
     let mut left = MAX_LOOKED;
     while let Some(folder) = open.pop() {
-        // A single file was looked at by its name.
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            if folder.is_dir() {
-                return false;
-            }
-            continue;
-        };
+        let Ok(entries) = std::fs::read_dir(&folder) else { return false };
         for entry in entries {
             let Ok(entry) = entry else { return false };
-            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { return false };
+            let (name, Ok(metadata)) = (entry.file_name(), entry.metadata()) else { return false };
             let Some(rest) = left.checked_sub(1) else { return false };
             left = rest;
-            if !is_ordinary(Component::Normal(&name)) {
+            if !is_ordinary(Component::Normal(&name))
+                || is_elsewhere(&metadata, &root)
+                || has_other_names(&metadata)
+            {
                 return false;
             }
-            if kind.is_dir() {
+            if metadata.is_dir() {
                 open.push(entry.path());
             }
         }
     }
     true
+}
+
+/// Returns true for a file with hard links: it may be a key under another name.
+#[cfg(unix)]
+fn has_other_names(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.is_file() && metadata.nlink() > 1
+}
+
+/// Returns true for what is on another file system than the folder.
+#[cfg(unix)]
+fn is_elsewhere(metadata: &Metadata, root: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.dev() != root.dev()
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_metadata: &Metadata) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_elsewhere(_metadata: &Metadata, _root: &Metadata) -> bool {
+    false
 }
 
 /// Returns the path of a place outside the skill and the workspace.
@@ -243,6 +304,11 @@ mod tests {
             ("/mnt/c/Users/me/.ssh", "name"),
             ("/home/me/keys/server.PEM", "name"),
             ("/home/me/keys/id_rsa", "name"),
+            ("/home/me/app/credentials.json", "name"),
+            ("/home/me/app/token.json", "name"),
+            ("/home/me/app/my-service-account.json", "name"),
+            ("/home/me/old-profile/Login Data", "name"),
+            ("/home/me/data/tokenizer.json", "answer"),
             ("/home/other/data", "name"),
             ("/root", "name"),
             ("/var/lib/postgresql", "name"),
@@ -258,5 +324,25 @@ mod tests {
         ] {
             assert_eq!(of(path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_folder_with_something_that_has_to_be_named_has_to_be_named_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, other) = (folder.path().join("data"), folder.path().join("other"));
+        std::fs::create_dir_all(data.join("2026")).unwrap();
+        std::fs::write(data.join("2026/a.csv"), "a").unwrap();
+        assert!(is_ordinary_inside(&data));
+        assert!(is_ordinary_inside(&data.join("2026/a.csv")));
+        for name in [".netrc", "credentials.json", "2026/Login Data", "server.key"] {
+            std::fs::write(data.join(name), "x").unwrap();
+            assert!(!is_ordinary_inside(&data), "{name}");
+            std::fs::remove_file(data.join(name)).unwrap();
+        }
+        // A key under another name.
+        std::fs::write(&other, "key").unwrap();
+        std::fs::hard_link(&other, data.join("b.csv")).unwrap();
+        assert!(!is_ordinary_inside(&data));
+        assert!(!is_ordinary_inside(&data.join("b.csv")));
     }
 }

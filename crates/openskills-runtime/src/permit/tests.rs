@@ -463,6 +463,34 @@ fn a_declaration_is_a_request_in_every_tier() {
 }
 
 #[test]
+fn a_folder_that_was_confirmed_is_left_out_once_it_holds_what_has_to_be_named() {
+    let (policy, before) = (OrgPolicy::default(), greedy(SkillSource::User));
+    let confirmed = super::request(&before, &policy, &Approvals::default()).unwrap().grant;
+    let read = BTreeSet::from([place("~/data")]);
+    let named = Grant { read: read.clone(), named: read, ..Grant::default() };
+    let outside = OutsidePlaces {
+        declared: BTreeSet::new(),
+        protected: BTreeSet::from([place("~/data"), place("~/.ssh")]),
+        ..before.outside.clone()
+    };
+    let now = Plan { outside, ..before.clone() };
+    for (grant, plan, expected) in [
+        (&confirmed, &before, "[~/data|a.test|TOKEN|]"),
+        (&confirmed, &now, "[|a.test|TOKEN|]"),
+        (&named, &now, "[~/data|||]"),
+    ] {
+        let approvals = approved(plan, grant.clone());
+        let told = reached(authorize(plan.clone(), &policy, &approvals, &context()));
+        assert!(told.starts_with(expected), "{told}");
+    }
+    // Naming it now is enough, whatever was confirmed before.
+    let outside = OutsidePlaces { named: BTreeSet::from([place("~/data")]), ..now.outside.clone() };
+    let approvals = approved(&now, confirmed);
+    let told = reached(authorize(Plan { outside, ..now }, &policy, &approvals, &context()));
+    assert!(told.starts_with("[~/data|"), "{told}");
+}
+
+#[test]
 fn what_is_named_beyond_a_declaration_is_refused() {
     let plan = greedy(SkillSource::User);
     let outside =

@@ -86,6 +86,7 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
     let (direct_writes, deletions) = (asked.direct_writes, asked.deletions);
     let named = Grant {
         read: outside.named.clone(),
+        named: outside.named.clone(),
         network: said,
         env: asked.env.iter().cloned().collect(),
         direct_writes,
@@ -105,6 +106,7 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
     let network = if named.network.is_nothing() { &declared.network } else { &named.network };
     let grant = Grant {
         read: named.read.union(&declared.read).cloned().collect(),
+        named: named.named.clone(),
         network: network.clone(),
         env: named.env.union(&declared.env).cloned().collect(),
         direct_writes,
@@ -135,9 +137,16 @@ pub(super) fn narrowed(plan: &Plan, wanted: &Grant, granted: &Grant) -> Grant {
         network = network.meet(&wanted.network);
     }
     let is_declared = |name: &&String| declared.env.as_ref().is_none_or(|env| env.has(name));
-    let may_have = |place: &&Place| plan.outside.may_have(place);
+    // A folder that was confirmed by an answer may hold a key by now.
+    let outside = &plan.outside;
+    let is_named = |place: &Place| granted.named.contains(place) || outside.named.contains(place);
+    let may_have = |place: &&Place| {
+        outside.may_have(place) && (is_named(place) || !outside.protected.contains(place))
+    };
+    let read: BTreeSet<Place> = granted.read.iter().filter(may_have).cloned().collect();
     Grant {
-        read: granted.read.iter().filter(may_have).cloned().collect(),
+        named: read.iter().filter(|place| is_named(place)).cloned().collect(),
+        read,
         network,
         env: granted.env.iter().filter(is_declared).cloned().collect(),
         direct_writes: wanted.direct_writes,

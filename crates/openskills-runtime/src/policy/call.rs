@@ -305,8 +305,11 @@ pub(super) fn packed(file: &str) -> Vec<String> {
         "tgz" | "tbz2" | "tbz" | "txz" | "tzst" | "taz" | "tlz" => Some(format!("{stem}.tar")),
         _ => None,
     });
-    let longer = ["gz", "bz2", "xz", "zst", "zip"].map(|ending| format!("{file}.{ending}"));
-    shorter.into_iter().chain(longer).collect()
+    // gzip takes these off as well; bzip2 adds `.out` to what it does not know.
+    let dashed = ["-gz", "-z", "_z"].iter().filter_map(|ending| file.strip_suffix(ending));
+    let dashed = dashed.filter(|stem| !stem.is_empty()).map(str::to_owned);
+    let longer = ["out", "gz", "bz2", "xz", "zst", "zip"].map(|ending| format!("{file}.{ending}"));
+    shorter.into_iter().chain(dashed).chain(longer).collect()
 }
 
 /// Returns the folder that a pattern starts in.

@@ -9,7 +9,7 @@ mod walk;
 use shell::{Certainty, Word};
 use skill::programs::{Commands, ProgramKind, Usage, find};
 
-pub(super) use effects::{Files, Locations, Written, steers};
+pub(super) use effects::{Files, Locations, Written, is_outside, steers};
 pub(super) use shell_words::{is_shell, runs_others, takes_code, without_wrappers};
 pub(super) use walk::{canonical_options, first_operand};
 

@@ -8,7 +8,7 @@ use skill::capabilities::{Cover, Host};
 
 use super::call::{FileArgument, READERS, SHELLS, WRITERS, attached};
 use super::path::{Files, Looked};
-use super::programs::{Doubt, Files as Writes, Locations, Written, steers};
+use super::programs::{Doubt, Files as Writes, Locations, Written, is_outside, steers};
 use super::{
     Decision, Launchers, Surroundings, ToolCall, ToolInput, Verdict, bash, deny, rule_reads,
 };
@@ -71,16 +71,24 @@ pub(super) fn allows(
     Verdict::new(Decision::Deny, format!("no rule allows `{}` with this input", call.tool))
 }
 
-/// Asks about writing a file that steers other programs: a rule for files means files of the work, not settings of git or an agent.
+/// Asks about writing a file that steers other programs or is outside of the workspace: a rule for files means files of the work, not settings
+/// of git or an agent.
 fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
     let ToolInput::Files(files) = &call.input else { return None };
     if !WRITERS.contains(&call.tool.as_str()) {
         return None;
     }
     let mut paths = files.iter().flat_map(|file| file.paths.iter().map(move |path| (path, file)));
-    let (path, _) = paths.find(|(path, file)| file.is_in_repository || steers(path, around))?;
-    let because = format!("`{}` steers other programs", path.display());
-    Some(Verdict::new(Decision::Ask, because))
+    paths.find_map(|(path, file)| {
+        let why = if file.is_in_repository || steers(path, around) {
+            "steers other programs"
+        } else if !file.may_be_text && is_outside(path, around) {
+            "is outside of the workspace"
+        } else {
+            return None;
+        };
+        Some(Verdict::new(Decision::Ask, format!("`{}` {why}", path.display())))
+    })
 }
 
 fn allows_file(rule: &str, file: &FileArgument, around: &Surroundings) -> bool {

@@ -141,6 +141,8 @@ impl Reading<'_> {
                     })
             }
             "git" => self.git_shows(words),
+            // Variables of a project come from files that no word names.
+            "docker" | "docker-compose" => texts().any(|text| text == "config"),
             _ => false,
         }
     }
@@ -158,13 +160,16 @@ impl Reading<'_> {
                 None => text.starts_with('-') && text.contains(SHOWS_LETTERS),
             })
         };
+        let has_letter = |text: &str, letter: char| {
+            text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+        };
         let shows = match command {
-            "log" | "reflog" | "shortlog" | "rev-list" | "am" | "commit" => {
-                // `git commit -m` has a message.
-                let is_shown = command != "commit" && asks_for_files();
+            "log" | "reflog" | "shortlog" | "rev-list" | "am" | "commit" | "status" => {
+                // `git commit -m` has a message, and `git status -u` is about files that are not tracked.
+                let is_shown = !matches!(command, "commit" | "status") && asks_for_files();
                 is_shown
                     || texts()
-                        .any(|text| matches!(text, "-v" | "--verbose" | "--show-current-patch"))
+                        .any(|text| matches!(text, "--verbose" | "--show-current-patch") || has_letter(text, 'v'))
             }
             "rebase" => texts().any(|text| text.starts_with("--show")),
             "stash" => texts().any(|text| text == "show" || text == "list") && asks_for_files(),

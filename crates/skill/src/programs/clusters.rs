@@ -213,12 +213,12 @@ const DOCKER: &[Command] = &[
                 ),
                 Command::described(
                     &["config"],
+                    // Without one of these it prints what is in `.env` and the files of variables.
                     &[Usage::new(
-                        &[
-                            "--services --volumes --images --profiles --environment --hash=TEXT --format=TEXT -q|--quiet --no-interpolate",
-                        ],
-                        "TEXT*",
-                    )],
+                        &["--services --volumes --images --profiles -q|--quiet --no-interpolate"],
+                        "",
+                    )
+                    .needs("--services|--volumes|--images|--profiles|--quiet")],
                 ),
                 Command::described(&["version"], &[Usage::new(&["-f|--format=TEXT --short"], "")]),
                 Command::described(
@@ -270,7 +270,7 @@ const HELM_COMMANDS: &[Command] = &[
     Command::described(
         &["lint"],
         &[Usage::new(
-            &[HELM, "-f|--values=READ --set=TEXT --strict --quiet --with-subcharts"],
+            &[HELM, "-f|--values=LOCAL --set=TEXT --strict --quiet --with-subcharts"],
             "READ*",
         )],
     ),
@@ -331,27 +331,27 @@ const GH_COMMANDS: &[Command] = &[
         options: "",
         commands: &[
             Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST], "")]),
-            Command::described(&["view"], &[Usage::new(&[GH, "-c|--comments"], "TEXT?")]),
+            Command::described(&["view"], &[Usage::new(&[GH, "-c|--comments"], "LOCAL?")]),
             Command::described(&["status"], &[Usage::new(&[GH, "-c|--conflict-status"], "")]),
-            Command::described(&["diff"], &[Usage::new(&["-R|--repo=HUB --color=TEXT --name-only --patch"], "TEXT?")]),
-            Command::described(&["checks"], &[Usage::new(&[GH, "--required --watch --fail-fast -i|--interval=NUM"], "TEXT?")]),
+            Command::described(&["diff"], &[Usage::new(&["-R|--repo=HUB --color=TEXT --name-only --patch"], "LOCAL?")]),
+            Command::described(&["checks"], &[Usage::new(&[GH, "--required --watch --fail-fast -i|--interval=NUM"], "LOCAL?")]),
             Command::described(&["create", "new"], &[Usage::new(
                 &[GH_WRITE, "-t|--title=TEXT -B|--base=TEXT -H|--head=TEXT -d|--draft -f|--fill --fill-first --fill-verbose -l|--label=TEXT \
                    -a|--assignee=TEXT -r|--reviewer=TEXT -m|--milestone=TEXT -p|--project=TEXT --no-maintainer-edit --dry-run"],
                 "",
             )
             .needs("-t|-f|--fill-first|--fill-verbose")]),
-            Command::described(&["comment"], &[Usage::new(&[GH_WRITE, "--edit-last"], "TEXT?").needs("-b|-F")]),
+            Command::described(&["comment"], &[Usage::new(&[GH_WRITE, "--edit-last"], "LOCAL?").needs("-b|-F")]),
             Command::described(&["edit"], &[Usage::new(
                 &[GH_WRITE, "-t|--title=TEXT -B|--base=TEXT --add-label=TEXT --remove-label=TEXT --add-assignee=TEXT --add-reviewer=TEXT"],
                 "TEXT?",
             )]),
-            Command::described(&["review"], &[Usage::new(&[GH_WRITE, "-a|--approve -c|--comment -r|--request-changes"], "TEXT?")]),
+            Command::described(&["review"], &[Usage::new(&[GH_WRITE, "-a|--approve -c|--comment -r|--request-changes"], "LOCAL?")]),
             Command::described(&["merge"], &[Usage::new(
                 &["-R|--repo=HUB -m|--merge -s|--squash -r|--rebase -d|--delete-branch --auto --disable-auto -t|--subject=TEXT -b|--body=TEXT"],
                 "TEXT?",
             )]),
-            Command::described(&["close", "reopen", "ready", "checkout", "co"], &[Usage::new(&["-R|--repo=HUB -c|--comment=TEXT -d|--delete-branch"], "TEXT?")]),
+            Command::described(&["close", "reopen", "ready", "checkout", "co"], &[Usage::new(&["-R|--repo=HUB -c|--comment=TEXT -d|--delete-branch"], "LOCAL?")]),
         ],
         bare: &[],
     }),
@@ -359,25 +359,33 @@ const GH_COMMANDS: &[Command] = &[
         options: "",
         commands: &[
             Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST], "")]),
-            Command::described(&["view"], &[Usage::new(&[GH, "-c|--comments"], "TEXT")]),
+            Command::described(&["view"], &[Usage::new(&[GH, "-c|--comments"], "LOCAL")]),
             Command::described(&["status"], &[Usage::new(&[GH], "")]),
             Command::described(&["create", "new"], &[Usage::new(
                 &[GH_WRITE, "-t|--title=TEXT -l|--label=TEXT -a|--assignee=TEXT -m|--milestone=TEXT -p|--project=TEXT"],
                 "",
             )
             .needs("-t")]),
-            Command::described(&["comment"], &[Usage::new(&[GH_WRITE, "--edit-last"], "TEXT").needs("-b|-F")]),
-            Command::described(&["edit"], &[Usage::new(&[GH_WRITE, "-t|--title=TEXT --add-label=TEXT --remove-label=TEXT --add-assignee=TEXT"], "TEXT*")]),
-            Command::described(&["close", "reopen"], &[Usage::new(&["-R|--repo=HUB -c|--comment=TEXT -r|--reason=TEXT"], "TEXT")]),
+            Command::described(&["comment"], &[Usage::new(&[GH_WRITE, "--edit-last"], "LOCAL").needs("-b|-F")]),
+            Command::described(&["edit"], &[Usage::new(&[GH_WRITE, "-t|--title=TEXT --add-label=TEXT --remove-label=TEXT --add-assignee=TEXT"], "LOCAL*")]),
+            Command::described(&["close", "reopen"], &[Usage::new(&["-R|--repo=HUB -c|--comment=TEXT -r|--reason=TEXT"], "LOCAL")]),
         ],
         bare: &[],
     }),
-    Command::commands(&["run", "workflow", "release", "label", "repo", "cache", "ruleset"], &Commands {
+    Command::commands(&["repo"], &Commands {
         options: "",
         commands: &[
-            Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST, "-w|--workflow=TEXT"], "TEXT?")]),
-            Command::described(&["view"], &[Usage::new(&[GH, "--log --log-failed --job=TEXT -j=TEXT -v|--verbose --exit-status -a|--attempt=NUM"], "TEXT?")]),
-            Command::described(&["watch"], &[Usage::new(&["-R|--repo=HUB -i|--interval=NUM --exit-status"], "TEXT?")]),
+            Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST], "LOCAL?")]),
+            Command::described(&["view"], &[Usage::new(&["--json=TEXT -q|--jq=TEXT -t|--template=TEXT -b|--branch=TEXT"], "HUB?")]),
+        ],
+        bare: &[],
+    }),
+    Command::commands(&["run", "workflow", "release", "label", "cache", "ruleset"], &Commands {
+        options: "",
+        commands: &[
+            Command::described(&["list", "ls"], &[Usage::new(&[GH, GH_LIST, "-w|--workflow=TEXT"], "LOCAL?")]),
+            Command::described(&["view"], &[Usage::new(&[GH, "--log --log-failed --job=TEXT -j=TEXT -v|--verbose --exit-status -a|--attempt=NUM"], "LOCAL?")]),
+            Command::described(&["watch"], &[Usage::new(&["-R|--repo=HUB -i|--interval=NUM --exit-status"], "LOCAL?")]),
         ],
         bare: &[],
     }),

@@ -28,20 +28,24 @@ const COMMANDS: &[Command] = &[
         "READ*",
     )]),
     Command::described(&["am"], &[Usage::new(
-        &["-3|--3way -k|--keep -s|--signoff -q|--quiet --abort --continue --skip --quit --no-verify -u|--utf8"],
-        "READ*",
-    )]),
+        // What a patch names is not read here, so only calls that end a series, or go on with one that was asked about, are described.
+        &["-q|--quiet --abort --skip --quit"],
+        "",
+    )
+    .needs("--abort|--skip|--quit")]),
     Command::described(&["annotate", "blame"], &[Usage::new(
         &["-b --root --show-stats -L=TEXT -l -t -s -f|--show-name -n|--show-number -e|--show-email -p|--porcelain --line-porcelain \
            -w --abbrev[=NUM] --date=TEXT --since=TEXT --reverse=TEXT --first-parent --minimal --color-lines --color-by-age -c"],
         "TEXT*",
     )]),
+    // A patch may name any file; without `--apply` these only look at it.
     Command::described(&["apply"], &[Usage::new(
-        &["--stat --numstat --summary --check --index --cached -3|--3way -N|--intent-to-add -R|--reverse -z -p=NUM -C=NUM \
-           --unidiff-zero --recount --reject --apply --no-add --exclude=TEXT --include=TEXT --whitespace=TEXT \
-           --ignore-space-change --ignore-whitespace --inaccurate-eof --allow-empty --ours --theirs --union -q|--quiet -v|--verbose"],
+        &["--stat --numstat --summary --check --index --cached -R|--reverse -z -p=NUM -C=NUM --unidiff-zero --recount \
+           --exclude=TEXT --include=TEXT --ignore-space-change --ignore-whitespace --inaccurate-eof --allow-empty \
+           -q|--quiet -v|--verbose"],
         "READ*",
-    )]),
+    )
+    .needs("--stat|--numstat|--summary|--check")]),
     Command::described(&["archive"], &[Usage::new(
         &["--format=TEXT -l|--list -v|--verbose --prefix=TEXT -o|--output=OUT --worktree-attributes --mtime=TEXT -#"],
         "TEXT*",
@@ -145,7 +149,7 @@ const COMMANDS: &[Command] = &[
     Command::described(&["merge"], &[Usage::new(
         &[QUIET, "--commit --no-commit --no-edit --ff --no-ff --ff-only --log[=NUM] --no-log --signoff --no-signoff --stat -n|--no-stat \
            --squash --no-squash --no-verify -X|--strategy-option=TEXT --autostash --no-autostash --allow-unrelated-histories -m=TEXT \
-           -F|--file=SENT --abort --quit --continue --no-gpg-sign --cleanup=TEXT --summary --no-summary"],
+           -F|--file=SENT --abort --quit --no-gpg-sign --cleanup=TEXT --summary --no-summary"],
         "TEXT*",
     )]),
     Command::described(&["merge-base"], &[Usage::new(&["-a|--all --octopus --independent --is-ancestor --fork-point"], "TEXT*")]),
@@ -158,10 +162,11 @@ const COMMANDS: &[Command] = &[
         bare: &[Usage::new(&[], "")],
     }),
     Command::described(&["prune", "pack-refs", "repack"], &[Usage::new(&["-n|--dry-run -v|--verbose --all -a -d -q|--quiet"], "")]),
+    // `--continue`, `--autosquash` and `-i` open an editor.
     Command::described(&["rebase"], &[Usage::new(
-        &[QUIET, "--onto=TEXT --keep-base --continue --abort --quit --skip --show-current-patch -m|--merge -n|--no-stat --stat \
+        &[QUIET, "--onto=TEXT --keep-base --abort --quit --skip --show-current-patch -m|--merge -n|--no-stat --stat \
            --no-verify --verify -C=NUM -f|--force-rebase|--no-ff --fork-point --no-fork-point --ignore-whitespace --whitespace=TEXT \
-           --committer-date-is-author-date --reset-author-date --signoff -X|--strategy-option=TEXT --no-gpg-sign --autosquash --no-autosquash \
+           --committer-date-is-author-date --reset-author-date --signoff -X|--strategy-option=TEXT --no-gpg-sign --no-autosquash \
            --autostash --no-autostash --root --update-refs --no-update-refs --reapply-cherry-picks --empty=TEXT -r --rebase-merges[=TEXT]"],
         "TEXT*",
     )]),

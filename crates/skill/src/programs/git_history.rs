@@ -34,10 +34,10 @@ pub(super) const LOG: &str = "\
 pub(super) const SHORTLOG: &str =
     "-s|--summary -n|--numbered -e|--email -c|--committer --group=PRETTY -w[=TEXT]";
 
-/// git-cherry-pick(1), git-revert(1): without `-e`, `-S` and `--strategy`.
+/// git-cherry-pick(1), git-revert(1): without `-e`, `-S` and `--strategy`, and without `--continue`, which opens an editor.
 pub(super) const REVERT: &str = "\
     -x -r -m|--mainline=NUM -n|--no-commit --no-edit -s|--signoff --ff --allow-empty --allow-empty-message --keep-redundant-commits \
-    -X|--strategy-option=TEXT --continue --skip --quit --abort --no-gpg-sign --reference";
+    -X|--strategy-option=TEXT --skip --quit --abort --no-gpg-sign --reference";
 
 /// git-cat-file(1): without `--filters` and `--textconv`, and without batches, which read orders.
 pub(super) const CAT_FILE: &str = "-e -p -t -s --allow-unknown-type";

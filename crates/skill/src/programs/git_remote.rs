@@ -34,12 +34,13 @@ pub(super) const LS_REMOTE: Usage = Usage::new(
     "REMOTE? TEXT*",
 );
 
+// `--rebase=i` opens an editor.
 pub(super) const PULL: Usage = Usage::new(
     &[
         COMMON,
         "--no-recurse-submodules --commit --no-commit --no-edit --ff --no-ff --ff-only --log[=NUM] --no-log --signoff --stat -n|--no-stat \
        --squash --no-squash --no-verify -X|--strategy-option=TEXT --autostash --no-autostash --allow-unrelated-histories -r \
-       --rebase[=TEXT] --no-rebase --all -a|--append --depth=NUM --deepen=NUM --unshallow -f|--force -k|--keep -p|--prune --no-tags -t|--tags \
+       --rebase --no-rebase --all -a|--append --depth=NUM --deepen=NUM --unshallow -f|--force -k|--keep -p|--prune --no-tags -t|--tags \
        -j[=NUM] --jobs[=NUM] --set-upstream --dry-run --no-gpg-sign",
     ],
     "REMOTE? TEXT*",

@@ -120,6 +120,8 @@ pub enum Role {
     Number,
     /// A file or a folder that is read.
     Read,
+    /// A name or a file, where an address would be fetched from another machine.
+    Local,
     /// A file or a folder that is made, changed or removed.
     Write,
     /// A file that the output of a program goes to which is not there to write.
@@ -171,10 +173,11 @@ pub enum Role {
 }
 
 impl Role {
-    const NAMES: [(&'static str, Self); 27] = [
+    const NAMES: [(&'static str, Self); 28] = [
         ("TEXT", Self::Text),
         ("NUM", Self::Number),
         ("READ", Self::Read),
+        ("LOCAL", Self::Local),
         ("WRITE", Self::Write),
         ("OUT", Self::Output),
         ("DEST", Self::Destination),

@@ -103,6 +103,7 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
     let is_exact = certainty == Certainty::Exact;
     let fits = match role {
         Role::Text | Role::Read => true,
+        Role::Local => is_exact && !is_address(text),
         Role::Number => is_number(text),
         Role::Write => return at.write(text, certainty, Written::Itself),
         Role::Output => return at.output(text, certainty),
@@ -133,10 +134,7 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
         Role::WriteOut => !text.starts_with('@') && !text.contains("%output"),
         // A backup gets the ending, so that it must not make another name of it.
         Role::Ending => {
-            (text.is_empty() || text.starts_with(['.', '~']))
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '~'))
+            matches!(text, "" | "~" | ".bak" | ".backup" | ".orig" | ".old" | ".tmp")
         }
         Role::Sed => is_exact && sed::are_plain(text),
         Role::Remote => is_exact && is_remote(text, |name| at.seen.found.contains_key(name)),
@@ -154,6 +152,12 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
         _ => "is not described as an argument",
     };
     Err(Doubt::Undescribed(format!("`{text}` {what}")))
+}
+
+/// Returns true for an address with a scheme, however many slashes follow it.
+fn is_address(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.contains("://") || lower.starts_with("http:") || lower.starts_with("https:")
 }
 
 /// `name=text`, `name=@file`, `name=<file`; without a `=` there is no file either.
@@ -276,12 +280,11 @@ impl Locations<'_> {
     }
 
     fn one_place(&self, path: &Path, how: Written) -> Result<(), &'static str> {
-        let below = |root: &Path| path.strip_prefix(root).ok().map(Path::to_owned);
-        let work = self.around.workspace.iter().find_map(|root| below(root));
-        let temporary = ["/tmp", "/private/tmp"].iter().find_map(|root| below(Path::new(root)));
-        let temporary = temporary.filter(|below| !below.as_os_str().is_empty());
+        let work = below_workspace(path, self.around);
         let is_work = work.is_some();
-        let Some(below) = work.or(temporary) else { return Err("outside of the workspace") };
+        let Some(below) = work.or_else(|| below_temporary(path)) else {
+            return Err("outside of the workspace");
+        };
         if path.ancestors().any(|way| self.seen.repositories.contains(way)) {
             return Err("and its folder is a repository to git");
         }
@@ -343,10 +346,24 @@ fn before_pattern(text: &str) -> Option<&str> {
     (is_name && !may_match_protected(last)).then_some(folder)
 }
 
+fn below_workspace<'a>(path: &'a Path, around: &Surroundings) -> Option<&'a Path> {
+    around.workspace.iter().find_map(|root| path.strip_prefix(root).ok())
+}
+
+fn below_temporary(path: &Path) -> Option<&Path> {
+    let below = ["/tmp", "/private/tmp"].iter().find_map(|root| path.strip_prefix(root).ok());
+    below.filter(|below| !below.as_os_str().is_empty())
+}
+
+/// Returns true for a path that is neither below the workspace nor below the folder for temporary files.
+pub(in crate::policy) fn is_outside(path: &Path, around: &Surroundings) -> bool {
+    let path = plain_path(path);
+    below_workspace(&path, around).is_none() && below_temporary(&path).is_none()
+}
+
 /// Returns true for a path with a name on its way that steers programs.
 pub(in crate::policy) fn steers(path: &Path, around: &Surroundings) -> bool {
-    let below = around.workspace.iter().find_map(|root| path.strip_prefix(root).ok());
-    below.unwrap_or(path).components().any(|part| match part {
+    below_workspace(path, around).unwrap_or(path).components().any(|part| match part {
         Component::Normal(name) => name.to_str().is_none_or(is_protected),
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
             false

@@ -48,6 +48,21 @@ fn no_written_file_is_left_unchecked() {
                 "git for-each-ref --format='%(signature:grade)'",
                 "git for-each-ref --sort=signature",
                 "git shortlog --group=format:%GK",
+                // Editors, which take keys from a pipe.
+                "git rebase --autosquash main",
+                "git rebase --continue",
+                "git pull --rebase=i",
+                "git pull --rebase=interactive origin main",
+                "git pull -ri",
+                "git merge --continue",
+                "git cherry-pick --continue",
+                "git revert --continue",
+                // A patch names what it writes.
+                "git apply x.patch",
+                "git apply --stat --apply x.patch",
+                "git apply --index x.patch",
+                "git am x.patch",
+                "git am --continue",
             ][..],
         ),
         (
@@ -77,6 +92,12 @@ fn no_written_file_is_left_unchecked() {
                 "yq -i .a=1 src/l*",
                 "gzip src/l*",
                 "mkdir A*",
+                "gunzip .envrc-gz",
+                "gunzip .envrc_z",
+                "gzip -d src/AGENTS.md-z",
+                "sed -ic s/a/b/ .envr",
+                "sed -i/../x s/a/b/ notes.txt",
+                "sed --in-place=.md s/a/b/ AGENTS",
                 "curl -o src/l* https://a.test",
                 "rm A*",
                 "rm -f AGENTS.m?",
@@ -208,6 +229,17 @@ fn nothing_is_evaluated_or_sent_that_the_line_does_not_show() {
             assert_ne!(bash(rules, line), Decision::Allow, "{rules}: {line}");
         }
     }
+    for (rules, line) in [
+        ("Bash(docker:*)", "docker compose config"),
+        ("Bash(docker:*)", "docker compose config --environment --services"),
+        ("Bash(helm:*)", "helm lint --values https://evil.test/v.yaml chart"),
+        ("Bash(gh:*)", "gh repo view evil.test/a/b"),
+        ("Bash(gh:*)", "gh repo view https://evil.test/a/b"),
+        ("Bash(gh:*)", "gh pr view https://evil.test/a/b/pull/1"),
+        ("Bash(gh:*)", "gh pr diff HTTPS:/evil.test/a/b/pull/1"),
+    ] {
+        assert_eq!(bash(rules, line), Decision::Ask, "{rules}: {line}");
+    }
     assert_eq!(bash("Bash(openskills:*)", "openskills activate pdf"), Decision::Allow);
     assert_eq!(bash("Bash(gh:*)", "gh pr list -R example/project"), Decision::Allow);
     assert_eq!(bash("Bash(curl:*)", "curl -F a=@body.json https://a.test"), Decision::Allow);
@@ -233,6 +265,9 @@ fn files_that_are_denied_are_not_reached_by_other_names() {
         ("Read(.env)", "git diff"),
         ("Read(.env)", "diff -r a b"),
         ("Read(.env)", "diff full bare"),
+        ("Read(.env)", "git status -v"),
+        ("Read(.env)", "git status -sv"),
+        ("Read(.env)", "docker compose config --services"),
         ("Read(.env)", "git archive HEAD"),
         ("Read(.env)", "git log -p"),
         ("Read(.env)", "git log -u -1"),
@@ -260,6 +295,7 @@ fn files_that_are_denied_are_not_reached_by_other_names() {
     for (rule, command) in [
         ("Read(.env)", "git log --oneline -5"),
         ("Read(.env)", "git status"),
+        ("Read(.env)", "git status -sb -uall"),
         ("Read(.env)", "git show --stat"),
         ("Read(.env)", "git diff -- src/a.rs"),
         ("Read(.env)", "git diff --name-only"),
@@ -310,6 +346,11 @@ fn a_denied_call_is_denied_in_all_its_forms() {
         ("Bash(git push origin main:*)", "git push origin HEAD:refs/heads/main"),
         ("Bash(git push origin main:*)", "git push origin +main"),
         ("Bash(git push origin main:*)", "git push -u origin x main"),
+        ("Bash(git push origin main:*)", "git push origin 'refs/heads/*:refs/heads/*'"),
+        ("Bash(git push origin main:*)", "git push origin 'refs/heads/m*'"),
+        ("Bash(git push origin main:*)", "git push origin --all"),
+        ("Bash(git push origin main:*)", "git push --mirror origin"),
+        ("Bash(git push origin main:*)", "git push origin :"),
         ("Bash(git push --force:*)", "git push origin +main"),
         ("Bash(git push --delete:*)", "git push origin :main"),
         ("Bash(git add:*)", "git stage x"),
@@ -436,5 +477,24 @@ fn no_line_sets_a_variable_for_what_follows() {
         ("Bash(echo:*)", "echo a 2>&1", Decision::Allow),
     ] {
         assert_eq!(bash(rules, command), decision, "{rules}: {command}");
+    }
+}
+
+#[test]
+fn a_rule_for_all_files_asks_about_those_outside_of_the_workspace() {
+    for (rules, path, expected) in [
+        ("Write", "src/a.rs", Decision::Allow),
+        ("Write", "/tmp/a.txt", Decision::Allow),
+        ("Write", "/etc/passwd", Decision::Ask),
+        ("Write", "../other/a.rs", Decision::Ask),
+        ("Edit", "/home/me/notes.txt", Decision::Ask),
+        ("Write(src/**)", "src/a.rs", Decision::Allow),
+    ] {
+        let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
+        let tool = rules.split('(').next().unwrap();
+        let input = json!({ "file_path": path, "content": "x" });
+        let call = call(tool, &input);
+        let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around());
+        assert_eq!(verdict.decision, expected, "{rules}: {path}: {}", verdict.because);
     }
 }
