@@ -77,6 +77,13 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
         });
         let first = Verdict::new(Decision::Allow, "every part of it is allowed");
         let verdict = verdicts.fold(first, Verdict::stricter);
+        let verdict = match applies_unread_patch(line) {
+            true => {
+                let reason = "`git apply` writes whatever files the patch names";
+                verdict.stricter(Verdict::new(Decision::Ask, reason))
+            }
+            false => verdict,
+        };
         match unpacks_among_others(line) {
             true => {
                 let reason = "what an archive holds changes what the rest of the line does";
@@ -174,6 +181,50 @@ pub(super) fn moves(line: &Line) -> bool {
 pub(super) fn opens(line: &Line) -> impl Iterator<Item = &Redirect> {
     let redirects = line.commands.iter().flat_map(|command| &command.redirects);
     redirects.filter(|file| !file.is_copy && file.target.text != "/dev/null")
+}
+
+/// Options of git by which a command prints a part of the history as a patch, and no text of the line.
+const PATCH_OPTIONS: [&str; 9] = [
+    "-p",
+    "--patch",
+    "--stdout",
+    "--cached",
+    "--staged",
+    "-R",
+    "--binary",
+    "--no-color",
+    "--reverse",
+];
+
+/// Returns true for a line that applies a patch which is not the history of the repository: that could name any file.
+fn applies_unread_patch(line: &Line) -> bool {
+    let commands = || line.commands.iter().map(|command| without_wrappers(&command.words));
+    let texts =
+        |words: &[Word]| -> Vec<String> { words.iter().map(|word| word.text.clone()).collect() };
+    let is_apply = |words: &[Word]| {
+        let texts = texts(words);
+        texts.first().is_some_and(|program| base_name(program) == "git")
+            && texts.iter().any(|word| word == "apply")
+            && !texts.iter().any(|word| {
+                matches!(word.as_str(), "--stat" | "--numstat" | "--summary" | "--check")
+            })
+    };
+    let prints_history = |words: &[Word]| {
+        let texts = texts(words);
+        let is_option = |word: &String| {
+            let count = word.strip_prefix('-').is_some_and(|rest| {
+                !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            !word.starts_with('-') || count || PATCH_OPTIONS.contains(&word.as_str())
+        };
+        matches!(texts.as_slice(), [program, command, rest @ ..]
+            if base_name(program) == "git"
+                && matches!(command.as_str(), "log" | "diff" | "format-patch")
+                && rest.iter().all(is_option))
+    };
+    commands().any(is_apply)
+        && (commands().any(|words| !is_apply(words) && !prints_history(words))
+            || opens(line).any(|file| file.is_read))
 }
 
 /// What may stand in a line beside a command that unpacks: nothing that writes below a folder which the archive may have filled with links.

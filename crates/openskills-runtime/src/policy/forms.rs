@@ -164,7 +164,9 @@ impl Form {
                 // These push every branch, or those that are on both sides.
                 let pushes_all = ["--all", "--branches", "--mirror"];
                 let is_all = pushes_all.iter().any(|name| has(&self.options, name));
-                if is_all || self.operands.iter().any(|word| matches!(word.text.as_str(), ":" | "+:")) {
+                if is_all
+                    || self.operands.iter().any(|word| matches!(word.text.as_str(), ":" | "+:"))
+                {
                     let text = "refs/heads/*".to_owned();
                     self.operands.push(Word { text, certainty: Certainty::Exact });
                 }
@@ -221,9 +223,9 @@ fn is_same(wanted: &Word, word: &Word, at: &Locations<'_>) -> bool {
     };
     let is_there = |real: &std::path::PathBuf| place(wanted).contains(real);
     wanted == word.text
-        || branches.into_iter().any(|branch| {
-            branch == wanted || (branch.contains('*') && super::glob(branch, wanted))
-        })
+        || branches
+            .into_iter()
+            .any(|branch| branch == wanted || (branch.contains('*') && super::glob(branch, wanted)))
         || place(wanted).iter().any(|path| place(&word.text).contains(path))
         || at.seen.found.get(&word.text).is_some_and(is_there)
 }

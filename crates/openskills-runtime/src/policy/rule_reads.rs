@@ -168,8 +168,10 @@ impl Reading<'_> {
                 // `git commit -m` has a message, and `git status -u` is about files that are not tracked.
                 let is_shown = !matches!(command, "commit" | "status") && asks_for_files();
                 is_shown
-                    || texts()
-                        .any(|text| matches!(text, "--verbose" | "--show-current-patch") || has_letter(text, 'v'))
+                    || texts().any(|text| {
+                        matches!(text, "--verbose" | "--show-current-patch")
+                            || has_letter(text, 'v')
+                    })
             }
             "rebase" => texts().any(|text| text.starts_with("--show")),
             "stash" => texts().any(|text| text == "show" || text == "list") && asks_for_files(),

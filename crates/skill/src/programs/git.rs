@@ -38,8 +38,8 @@ const COMMANDS: &[Command] = &[
            -w --abbrev[=NUM] --date=TEXT --since=TEXT --reverse=TEXT --first-parent --minimal --color-lines --color-by-age -c"],
         "TEXT*",
     )]),
-    // A patch may name any file; without `--apply` these only look at it.
-    Command::described(&["apply"], &[Usage::new(
+    // A patch may name any file; without `--apply` these only look at it. One that git itself prints is the repository's own history.
+    Command::described(&["apply"], &[Usage::new(&["--index --cached -3|--3way -R|--reverse -q|--quiet -v|--verbose"], ""), Usage::new(
         &["--stat --numstat --summary --check --index --cached -R|--reverse -z -p=NUM -C=NUM --unidiff-zero --recount \
            --exclude=TEXT --include=TEXT --ignore-space-change --ignore-whitespace --inaccurate-eof --allow-empty \
            -q|--quiet -v|--verbose"],

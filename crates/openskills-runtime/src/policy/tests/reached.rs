@@ -59,11 +59,19 @@ fn no_written_file_is_left_unchecked() {
                 "git revert --continue",
                 // A patch names what it writes.
                 "git apply x.patch",
+                "git log -1 --format=x | git apply",
+                "git show HEAD:x.patch | git apply",
+                "git diff --no-index a b | git apply",
+                "git log | git apply && git cat-file -p x | git apply",
                 "git apply --stat --apply x.patch",
                 "git apply --index x.patch",
                 "git am x.patch",
                 "git am --continue",
             ][..],
+        ),
+        (
+            "Bash(git:*) Bash(printf:*) Bash(cat:*) Read",
+            &["printf x | git apply", "cat x.patch | git apply --index", "git apply < x.patch"],
         ),
         (
             "Bash(cp:*) Bash(mv:*) Bash(rm:*) Bash(tee:*) Bash(touch:*) Bash(chmod:*) Bash(echo:*) Bash(mkdir:*) Bash(uniq:*) \
