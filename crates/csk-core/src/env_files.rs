@@ -68,8 +68,13 @@ case $_csk_file in
 esac
 {export}case :${{PATH-}}: in
     *":$_csk_root/.agents/bin:"*) ;;
-{before_global}    *) PATH={path}; export PATH ;;
+    # With a colon in it the path would be two entries.
+    *) case $_csk_root in *:*) _csk_root= ;; esac ;;
 esac
+if [ -n "$_csk_root" ]; then case :${{PATH-}}: in
+    *":$_csk_root/.agents/bin:"*) ;;
+{before_global}    *) PATH={path}; export PATH ;;
+esac; fi
 unset _csk_root _csk_file
 "#
     )

@@ -29,11 +29,12 @@ mod seen;
 mod shims;
 mod sources;
 mod store;
+mod swaps;
 mod target;
 mod verify;
 mod write;
 
-pub use apply::{Applied, apply};
+pub use apply::{Applied, Means, apply};
 pub use cache::{Cache, Keep};
 pub use cache_size::{CacheSize, cache_folder, cache_size, clean_cache};
 pub use compare::{CompareError, Comparison, FileChange, compare, compare_local};

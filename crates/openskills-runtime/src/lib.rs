@@ -75,6 +75,7 @@ mod discover;
 mod error;
 mod event;
 pub mod exec;
+mod git_files;
 mod hash;
 mod index;
 mod installed;

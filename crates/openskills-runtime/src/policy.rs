@@ -23,7 +23,7 @@ use serde::Serialize;
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
-pub use call::{FileArgument, Seen, Surroundings, ToolCall, ToolInput};
+pub use call::{FileArgument, GitSurroundings, Seen, Surroundings, ToolCall, ToolInput};
 
 /// What becomes of a call, from the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

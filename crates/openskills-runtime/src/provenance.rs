@@ -13,6 +13,7 @@ use skill::{
 use skill_fs::{AbsPath, Digests, FsError, Root};
 use skill_state::Receipts;
 
+use crate::git_files::config_around;
 use crate::problem::{file_problem, problem_of};
 
 /// The largest marker that is read.
@@ -201,13 +202,10 @@ pub(crate) fn receipt_origins(folder: &AbsPath, csk_home: &AbsPath) -> Vec<Strin
     projects_around(folder).flat_map(origins).collect()
 }
 
-/// Returns every address in the configuration of the repository that a folder is. Nothing is believed for it but that the skill may be
-/// revoked.
+/// Returns every address in the configuration of the repository that a folder is or is in. Nothing is believed for it but that the skill may
+/// be revoked.
 pub(crate) fn repository_urls(folder: &AbsPath) -> Vec<String> {
-    let path = RelPath::new(".git/config").expect("it is a relative path");
-    let read = |root: Root| root.read(&path, MAX_MARKER);
-    let Ok(bytes) = Root::open_real(folder).and_then(read) else { return Vec::new() };
-    let text = String::from_utf8_lossy(&bytes);
+    let Some(text) = config_around(folder.as_path()) else { return Vec::new() };
     let urls = text.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         let is_url = ["url", "pushurl"].iter().any(|name| key.trim().eq_ignore_ascii_case(name));

@@ -12,6 +12,8 @@ use crate::load::open;
 
 /// More words than this say nothing new.
 const MAX_TERMS: usize = 16;
+/// No word that somebody looks for is longer; a query is read as far as so many words of that length go.
+const MAX_TERM_BYTES: usize = 128;
 /// What a word is worth, by where it stands.
 const WEIGHTS: [f64; 3] = [8.0, 4.0, 1.0];
 /// What it is worth that a name is exactly one of the words.
@@ -91,12 +93,13 @@ fn hit(counts: &Counts, skill: &Arc<Skill>, terms: &[String], rarity: &[f64]) ->
 
 /// Returns the words of a query, each once. A name with hyphens is a word, too, besides its parts.
 fn terms(query: &str) -> Vec<String> {
+    let query = &query[..query.floor_char_boundary(MAX_TERMS * MAX_TERM_BYTES)];
     let query = query.to_lowercase();
     let is_between = |c: char| !c.is_alphanumeric();
     let whole = query.split_whitespace().map(|word| word.trim_matches(is_between));
     let parts = query.split(is_between);
     let mut terms: Vec<String> = Vec::new();
-    for term in parts.chain(whole).filter(|term| !term.is_empty()) {
+    for term in parts.chain(whole).filter(|term| (1..=MAX_TERM_BYTES).contains(&term.len())) {
         if terms.len() < MAX_TERMS && !terms.iter().any(|known| known == term) {
             terms.push(term.to_owned());
         }

@@ -19,6 +19,7 @@ const GROUPS: [&[&str]; 8] = [
         ".jj",
         ".svn",
         ".husky",
+        ".githooks",
     ],
     // Other runners of hooks.
     &[
@@ -67,6 +68,8 @@ const GROUPS: [&[&str]; 8] = [
         "mise.toml",
         "mise.local.toml",
         ".tool-versions",
+        ".autoenv",
+        ".autoenv.zsh",
     ],
     // Editors, debuggers and consoles, which take settings from where they are started.
     &[
@@ -88,7 +91,19 @@ const GROUPS: [&[&str]; 8] = [
         ".irbrc",
     ],
     // Package managers, whose settings name programs and where packages come from.
-    &[".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", ".cargo", ".pypirc"],
+    &[
+        ".npmrc",
+        ".yarnrc",
+        ".yarnrc.yml",
+        ".yarn",
+        ".pnpmfile.cjs",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        ".cargo",
+        ".pypirc",
+    ],
     // Agents: their settings, and what they are told.
     &[
         ".claude",
@@ -112,6 +127,10 @@ const GROUPS: [&[&str]; 8] = [
         ".goosehints",
         ".factory",
         ".mcp.json",
+        "mcp.json",
+        ".claude-plugin",
+        ".rules",
+        "AGENT.md",
         ".cursorrules",
         ".clinerules",
         ".windsurfrules",
@@ -129,7 +148,7 @@ const GROUPS: [&[&str]; 8] = [
         "Skillfile.lock",
     ],
     // Settings of a user for every program, where the workspace is a home; keys and logins.
-    &[".config", ".ssh", ".netrc", ".gnupg"],
+    &[".cocoaskills", ".config", ".ssh", ".netrc", ".gnupg"],
 ];
 
 /// Endings of such names: an editor runs what is in these.

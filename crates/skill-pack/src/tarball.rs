@@ -1,5 +1,6 @@
 //! Tarballs, compressed with gzip.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use flate2::bufread::GzDecoder;
@@ -60,6 +61,7 @@ pub fn tar_entries(
         let found = unpacked.len() as u64;
         return Err(PackError::Limit { what: "bytes of all files", found, limit: MAX_BYTES });
     }
+    check_headers(&unpacked)?;
     let mut end = 0;
     let mut archive = Archive::new(unpacked.as_slice());
     for (number, entry) in archive.entries().map_err(malformed)?.enumerate() {
@@ -93,10 +95,88 @@ pub fn tar_entries(
         take(taken)?;
     }
     let rest = usize::try_from(end).ok().and_then(|end| unpacked.get(end..)).unwrap_or_default();
+    if (rest.len() as u64) < 2 * BLOCK {
+        return Err(PackError::Malformed("the two empty blocks at its end are missing".to_owned()));
+    }
     if rest.iter().any(|byte| *byte != 0) {
         return Err(PackError::Malformed("there is something after its last entry".to_owned()));
     }
     Ok(())
+}
+
+/// Refuses what readers understand differently before any of them reads on: where each entry begins follows from sizes, and a name has one
+/// header that extends it. A size counts where the entry itself says it, in digits; one that another header says must be the same.
+fn check_headers(bytes: &[u8]) -> Result<(), PackError> {
+    let malformed = |what: &str| PackError::Malformed(what.to_owned());
+    let block = usize::try_from(BLOCK).unwrap_or(512);
+    let (mut at, mut extended) = (0, None);
+    while let Some(header) = bytes.get(at..at + block) {
+        if header.iter().all(|byte| *byte == 0) {
+            break;
+        }
+        let size = octal(&header[124..136]).ok_or_else(|| malformed("a size is not in digits"))?;
+        let kind = header[156];
+        let end = (at + block).checked_add(size).filter(|end| *end <= bytes.len());
+        let body = end.map(|end| &bytes[at + block..end]);
+        let body = body.ok_or_else(|| malformed("an entry ends after the tarball"))?;
+        match kind {
+            b'x' | b'L' | b'K' => {
+                if extended.is_some() {
+                    return Err(malformed("two headers extend one entry"));
+                }
+                let said = if kind == b'x' { pax_size(body)? } else { None };
+                extended = Some(said);
+            }
+            b'g' => {
+                pax_size(body)?;
+            }
+            _ => {
+                let said = extended.take().flatten();
+                if said.is_some_and(|said| said != size) {
+                    return Err(malformed("two headers say two sizes of one entry"));
+                }
+            }
+        }
+        at += block + size.next_multiple_of(block);
+    }
+    Ok(())
+}
+
+/// Reads a number of a header: octal digits, with blanks around them.
+fn octal(field: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);
+    let is_digits = text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+    if text.is_empty() {
+        Some(0)
+    } else {
+        is_digits.then(|| usize::from_str_radix(text, 8).ok())?
+    }
+}
+
+/// Reads the records of an extended header, each key once, and returns the size that they say.
+fn pax_size(body: &[u8]) -> Result<Option<usize>, PackError> {
+    let malformed = || PackError::Malformed("an extended header cannot be read".to_owned());
+    let (mut rest, mut known, mut size) = (body, BTreeSet::new(), None);
+    while !rest.is_empty() {
+        let blank = rest.iter().position(|byte| *byte == b' ').ok_or_else(malformed)?;
+        let length = std::str::from_utf8(&rest[..blank]).ok();
+        let length = length.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let length: usize = length.and_then(|text| text.parse().ok()).ok_or_else(malformed)?;
+        let record = rest.get(blank + 1..length).ok_or_else(malformed)?;
+        let record = record.strip_suffix(b"\n").ok_or_else(malformed)?;
+        let equals = record.iter().position(|byte| *byte == b'=').ok_or_else(malformed)?;
+        let (key, value) = (&record[..equals], &record[equals + 1..]);
+        if !known.insert(key) {
+            return Err(PackError::Malformed("an extended header says something twice".to_owned()));
+        }
+        if key == b"size" {
+            let text = std::str::from_utf8(value).ok();
+            let text = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+            size = Some(text.and_then(|text| text.parse().ok()).ok_or_else(malformed)?);
+        }
+        rest = &rest[length..];
+    }
+    Ok(size)
 }
 
 /// Refuses what only some readers understand: files with holes, which have another name there, and a header that says something of the entries after it, unless it is a

@@ -1,5 +1,7 @@
 //! Where skills come from, written so that one place has one spelling.
 
+use skill_fs::{AbsPath, real_path};
+
 /// Hosts that are another one.
 const ALIASES: [(&str, &str); 3] = [
     ("ssh.github.com", "github.com"),
@@ -11,13 +13,17 @@ const ALIASES: [(&str, &str); 3] = [
 /// ways to write a path otherwise. `git@github.com:a/b.git` and `https://github.com/a/x/../b` are one place. A folder stays as it
 /// is.
 pub fn origin_key(origin: &str) -> String {
-    if origin.starts_with('/') {
-        return origin.trim_end_matches('/').to_owned();
+    if let Some(path) = local_path(origin) {
+        let path = plain_path(&path);
+        let path =
+            path.strip_suffix("/.git").or_else(|| path.strip_suffix(".git")).unwrap_or(&path);
+        return format!("/{path}");
     }
     let origin = decoded(origin);
+    let origin = origin.split(['?', '#']).next().unwrap_or_default();
     let (is_url, rest) = match origin.split_once("://") {
         Some((_, rest)) => (true, rest),
-        None => (false, origin.as_str()),
+        None => (false, origin),
     };
     let start = rest.find('/').unwrap_or(rest.len());
     let rest = match rest[..start].rfind('@') {
@@ -35,12 +41,34 @@ pub fn origin_key(origin: &str) -> String {
         None => path,
     };
     let path = path.trim_matches('/');
-    let path = path.strip_suffix(".git").unwrap_or(path);
+    let path = path.trim_end_matches(".git");
     let path = plain_path(path);
     let host = host.trim_end_matches('.').to_lowercase();
     let host = host.strip_prefix("www.").unwrap_or(&host);
     let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, host)| host);
     if path.is_empty() { host.to_owned() } else { format!("{host}/{path}") }
+}
+
+/// Returns true if two origins are one place, however they are written. Folders are compared by where they really are as well.
+pub(crate) fn is_same_origin(one: &str, other: &str) -> bool {
+    let real = |origin: &str| {
+        let path = AbsPath::new(std::path::Path::new(&local_path(origin)?)).ok()?;
+        real_path(&path).ok().map(|path| origin_key(path.as_str()))
+    };
+    let is_same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    is_same(&origin_key(one), &origin_key(other))
+        || matches!((real(one), real(other)), (Some(one), Some(other)) if is_same(&one, &other))
+}
+
+/// Returns the path of an origin on this machine: a folder, or a `file:` address of one.
+pub(crate) fn local_path(origin: &str) -> Option<String> {
+    if origin.starts_with('/') {
+        return Some(origin.to_owned());
+    }
+    let (scheme, rest) = origin.split_once("://")?;
+    let is_file = scheme.eq_ignore_ascii_case("file");
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    (is_file && path.starts_with('/')).then(|| decoded(path))
 }
 
 /// Returns a path without `.`, `..` and empty parts, and without a slash at either end.

@@ -1,4 +1,5 @@
-//! Performs a plan: each skill by itself, staged and put in place in one step.
+//! Performs a plan: each skill by itself. What is new is staged; then its entries of agents, its commands and its text change together, or
+//! not at all.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -8,19 +9,21 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use skill::{Digest, Identifier, Marker};
-use skill_fs::{AbsPath, FsError, Replaced, Root, replace_folder, write_file};
+use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, digests, walk, write_file};
 
 use super::journal::{
     Journal, backup_place, is_made, is_pristine, is_untouched, remove_tree, stage, write_ledger,
 };
 use super::marking::{markers, settle_receipts};
-use super::place_shims::put_shims;
+use super::place_shims::{put_shim, settle_shims};
 use super::plan::{Adapter, Group, Plan};
 use super::seen::Sight;
+use super::shims::Shim;
+use super::swaps::Swaps;
 use super::write::{copy_context, create_parent, io_error, keep_copy, write_context, write_error};
 use super::{BIN, Observed, Prepared, SKILLS, SkillError, Target};
-use crate::AdapterMode;
 use crate::sys::make_link;
+use crate::{AdapterMode, Platform};
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,26 +47,67 @@ struct Work<'a> {
     marker: Option<Marker>,
     /// The files, where they are written.
     prepared: Option<Arc<Prepared>>,
+    /// Its commands that appear, change or go.
+    shims: &'a [&'a Shim],
+    /// csk's own folder of the project's commands, where it has one.
+    commands: Option<&'a AbsPath>,
     /// The time that markers tell.
     now: &'a str,
+    /// Copies of what the user made of it.
+    copies: Vec<AbsPath>,
     /// What was done so far.
     done: Applied,
 }
 
-/// Performs `plan` in `target`. `prepared` holds the files of every group that writes some; `now` is the
-/// time that markers tell.
+/// What of a skill is prepared.
+#[derive(Default)]
+struct Staged {
+    /// Its text with its marker, and what to remember of it.
+    text: Option<AbsPath>,
+    sight: Option<Sight>,
+    /// The entries of agents, by folder.
+    adapters: Vec<(String, StagedAdapter)>,
+}
+
+/// A prepared entry of an agent.
+enum StagedAdapter {
+    Link(AbsPath),
+    Copy(AbsPath, Option<Sight>),
+}
+
+/// What a plan is performed with.
+#[derive(Debug, Clone, Copy)]
+pub struct Means<'a> {
+    /// The files of every skill that writes some.
+    pub prepared: &'a BTreeMap<Identifier, Arc<Prepared>>,
+    /// csk's own folder of the project's commands, where it has one.
+    pub commands: Option<&'a AbsPath>,
+    /// The time that markers tell.
+    pub now: &'a str,
+}
+
+/// Performs `plan` in `target`, each skill by itself.
 pub fn apply(
     target: &Target,
     plan: &Plan,
     observed: &mut Observed,
-    prepared: &BTreeMap<Identifier, Arc<Prepared>>,
-    now: &str,
+    Means { prepared, commands, now }: Means<'_>,
 ) -> Result<Vec<Applied>, FsError> {
     if plan.is_empty() {
         return Ok(Vec::new());
     }
-    let groups: Vec<&Group> =
-        plan.removals.iter().chain(&plan.skills).filter(|group| !group.is_empty()).collect();
+    let mut shims: BTreeMap<&Identifier, Vec<&Shim>> = BTreeMap::new();
+    for shim in &plan.shims {
+        if let Some(owner) = &shim.owner {
+            shims.entry(owner).or_default().push(shim);
+        }
+    }
+    let groups: Vec<&Group> = plan
+        .removals
+        .iter()
+        .chain(&plan.skills)
+        .filter(|group| !group.is_empty() || shims.contains_key(&group.name))
+        .collect();
     announce(&groups, plan, observed).begin(target)?;
     let markers = markers(target, &groups, prepared, now);
     for (name, marker) in &markers {
@@ -79,7 +123,9 @@ pub fn apply(
         let (name, backups, seen) = (group.name.clone(), Vec::new(), Vec::new());
         let done = Applied { name, backups, error: None, seen };
         let marker = markers.get(&group.name).cloned();
-        Work { target, group, marker, prepared, now, done }.perform()
+        let shims = shims.get(&group.name).map_or(&[][..], Vec::as_slice);
+        Work { target, group, marker, prepared, shims, commands, now, copies: Vec::new(), done }
+            .perform()
     };
     // Removals first, so that nothing new meets what is going away.
     let (removals, rest): (Vec<&Group>, Vec<&Group>) =
@@ -88,7 +134,9 @@ pub fn apply(
     applied.par_extend(rest.par_iter().map(run));
     let failed: BTreeSet<Identifier> =
         applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
-    put_shims(target, plan, observed, &failed)?;
+    let known: BTreeSet<&Identifier> =
+        applied.iter().filter(|done| done.error.is_none()).map(|done| &done.name).collect();
+    settle_shims(target, plan, observed, &known)?;
     settle(target, plan, observed, &failed)?;
     settle_receipts(observed, &markers, &failed, plan)?;
     for file in &plan.env {
@@ -174,104 +222,199 @@ fn settle(
 
 impl Work<'_> {
     fn perform(mut self) -> Applied {
-        self.done.error = self.steps().err();
+        let mut swaps = Swaps::default();
+        let result = self.stage_all().and_then(|staged| {
+            self.swap(&staged, &mut swaps)?;
+            Ok(staged)
+        });
+        match result {
+            Ok(staged) => {
+                // What cannot be kept stays in the stage, and the next run says so.
+                self.done.error = self.keep_late_edits(&staged).err();
+            }
+            Err(error) => self.take_back(error, swaps),
+        }
         self.done
     }
 
-    fn steps(&mut self) -> Result<(), SkillError> {
-        let group = self.group;
-        for adapter in group.adapters.iter().filter(|adapter| !adapter.present) {
-            self.put_aside(&adapter.folder)?;
+    /// Puts everything back as it was.
+    fn take_back(&mut self, error: SkillError, swaps: Swaps) {
+        let left = swaps.undo();
+        self.done.error = Some(match left.as_slice() {
+            [] => error,
+            left => SkillError::Write(format!("{error}; {}", left.join("; "))),
+        });
+        self.done.seen.clear();
+        if left.is_empty() {
+            // Copies of what is in its place again.
+            for kept in self.copies.drain(..) {
+                let _ = remove_tree(&kept);
+                self.done.backups.retain(|backup| *backup != kept.as_str());
+            }
+            self.done.backups.retain(|backup| fs::symlink_metadata(backup).is_ok());
         }
-        if group.remove {
-            self.put_aside(SKILLS)?;
-        } else if group.install.is_some() {
-            self.install()?;
+    }
+
+    /// Writes everything that is new beside its place, and makes the folders around it. Nothing of the skill changes yet.
+    fn stage_all(&mut self) -> Result<Staged, SkillError> {
+        let group = self.group;
+        let stage = self.stage();
+        fs::create_dir_all(stage.as_path()).map_err(|error| io_error(&stage, &error))?;
+        let mut staged = Staged::default();
+        if group.install.is_some() && !group.remove {
+            let (Some(prepared), Some(marker)) = (&self.prepared, &self.marker) else {
+                let name = &group.name;
+                return Err(SkillError::Write(format!("the files of {name} were not prepared")));
+            };
+            let text = self.staged("new", SKILLS);
+            staged.sight = write_context(&text, prepared, marker)?;
+            create_parent(&self.place(SKILLS))?;
+            staged.text = Some(text);
         }
         for adapter in group.adapters.iter().filter(|adapter| adapter.present) {
-            self.put_adapter(adapter)?;
+            create_parent(&self.place(&adapter.folder))?;
+            let entry = self.stage_adapter(adapter, staged.text.as_ref())?;
+            staged.adapters.push((adapter.folder.clone(), entry));
         }
-        Ok(())
+        for shim in self.shims.iter().filter(|shim| shim.target.is_some()) {
+            for (place, _) in self.shim_places(shim) {
+                create_parent(&place)?;
+            }
+        }
+        Ok(staged)
     }
 
-    /// Writes the skill beside its place, then puts it there in one step.
-    fn install(&mut self) -> Result<(), SkillError> {
-        let (Some(prepared), Some(marker)) = (&self.prepared, self.marker.clone()) else {
-            let name = &self.group.name;
-            return Err(SkillError::Write(format!("the files of {name} were not prepared")));
-        };
-        let place = self.place(SKILLS);
-        let staged = self.staged("new", SKILLS);
-        let sight = write_context(&staged, prepared, &marker)?;
-        create_parent(&place)?;
-        if self.group.edited {
-            self.keep_edits()?;
-        }
-        let replaced = replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
-        self.saw(SKILLS, sight);
-        // Looked at once more now that nobody finds it: an edit may have come while this was prepared.
-        let is_late_edit = replaced == Replaced::Exchanged
-            && !self.group.edited
-            && !Root::open(&staged).is_ok_and(|old| is_untouched(&old));
-        if is_late_edit {
-            let kept = self.backup(SKILLS)?;
-            fs::rename(staged.as_path(), kept.as_path())
-                .map_err(|error| io_error(&kept, &error))?;
-            self.done.backups.push(kept.to_string());
-        }
-        Ok(())
-    }
-
-    /// Makes an agent's entry, in the place of an older one.
-    fn put_adapter(&mut self, adapter: &Adapter) -> Result<(), SkillError> {
+    /// Makes an agent's entry in the stage: a link, or a copy where links are not wanted or not to be had.
+    fn stage_adapter(
+        &self,
+        adapter: &Adapter,
+        text: Option<&AbsPath>,
+    ) -> Result<StagedAdapter, SkillError> {
         let folder = adapter.folder.as_str();
-        let (place, staged) = (self.place(folder), self.staged("new", folder));
-        create_parent(&place)?;
-        let links = self.target.adapter_mode.links();
-        // What csk made of the same kind is replaced in one step; anything else is put aside first.
-        let is_same_kind =
-            is_real_folder(&place) != links && is_pristine(self.target, folder, &self.group.name);
-        if !is_same_kind {
-            self.put_aside(folder)?;
-        }
-        if links {
-            let text = self.target.link_text(folder, &self.group.name);
-            match make_link(&text, staged.as_path()) {
-                Ok(()) => {
-                    return fs::rename(staged.as_path(), place.as_path())
-                        .map_err(|error| io_error(&place, &error));
-                }
+        let staged = self.staged("new", folder);
+        if self.target.adapter_mode.links() {
+            let link = self.target.link_text(folder, &self.group.name);
+            match make_link(&link, staged.as_path()) {
+                Ok(()) => return Ok(StagedAdapter::Link(staged)),
                 // A file system without links.
                 Err(_) if self.target.adapter_mode == AdapterMode::Auto => {}
                 Err(error) => return Err(io_error(&staged, &error)),
             }
         }
-        let sight = copy_context(&self.place(SKILLS), &staged)?;
-        replace_folder(&staged, &place).map_err(|error| write_error(&error))?;
-        self.saw(folder, sight);
+        let installed = self.place(SKILLS);
+        let sight = copy_context(text.unwrap_or(&installed), &staged)?;
+        Ok(StagedAdapter::Copy(staged, sight))
+    }
+
+    /// Puts what was staged in place: entries of agents and commands first, the text last. Until then the skill is the old one.
+    fn swap(&mut self, staged: &Staged, swaps: &mut Swaps) -> Result<(), SkillError> {
+        let group = self.group;
+        if group.edited && staged.text.is_some() {
+            self.keep_edits(swaps)?;
+        }
+        for adapter in group.adapters.iter().filter(|adapter| !adapter.present) {
+            self.put_aside(&adapter.folder, swaps)?;
+        }
+        for (folder, entry) in &staged.adapters {
+            self.put_adapter(folder, entry, swaps)?;
+        }
+        for shim in self.shims {
+            self.put_shim(shim, swaps)?;
+        }
+        if group.remove {
+            self.put_aside(SKILLS, swaps)?;
+        } else if let Some(text) = &staged.text {
+            swaps.put_folder(text.clone(), self.place(SKILLS), None)?;
+            self.saw(SKILLS, staged.sight.clone());
+        }
         Ok(())
+    }
+
+    /// Looks once more at the old text now that nobody finds it: an edit may have come while the new one was prepared.
+    fn keep_late_edits(&mut self, staged: &Staged) -> Result<(), SkillError> {
+        let Some(old) = staged.text.as_ref().filter(|old| is_real_folder(old)) else {
+            return Ok(());
+        };
+        let is_kept = match self.copies.first() {
+            Some(kept) => is_same_content(old, kept),
+            None => Root::open(old).is_ok_and(|old| is_untouched(&old)),
+        };
+        if is_kept || is_empty(old) {
+            return Ok(());
+        }
+        let kept = self.backup(SKILLS)?;
+        fs::rename(old.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+        self.done.backups.push(kept.to_string());
+        Ok(())
+    }
+
+    /// Puts an agent's entry in the place of an older one. What csk made of the same kind is replaced in one step; anything else is
+    /// put aside first.
+    fn put_adapter(
+        &mut self,
+        folder: &str,
+        entry: &StagedAdapter,
+        swaps: &mut Swaps,
+    ) -> Result<(), SkillError> {
+        let place = self.place(folder);
+        let is_link = matches!(entry, StagedAdapter::Link(_));
+        let is_same_kind =
+            is_real_folder(&place) != is_link && is_pristine(self.target, folder, &self.group.name);
+        if !is_same_kind {
+            self.put_aside(folder, swaps)?;
+        }
+        match entry {
+            StagedAdapter::Link(staged) => swaps.put_link(staged.clone(), place),
+            StagedAdapter::Copy(staged, sight) => {
+                swaps.put_folder(staged.clone(), place, Some(self.place(SKILLS)))?;
+                self.saw(folder, sight.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes, changes or takes away one command, in the project and where the shell looks for it.
+    fn put_shim(&self, shim: &Shim, swaps: &mut Swaps) -> Result<(), SkillError> {
+        for (place, staged) in self.shim_places(shim) {
+            put_shim(shim, place, staged, swaps)?;
+        }
+        Ok(())
+    }
+
+    /// Returns where a command is, in the project and in csk's own folder, each with where it is staged: they may be on two file systems.
+    fn shim_places(&self, shim: &Shim) -> Vec<(AbsPath, AbsPath)> {
+        let command = &shim.command;
+        let name = Platform::HERE.shim_name(command);
+        let own =
+            self.commands.map(|folder| (folder.join(&name), folder.join(format!(".new-{name}"))));
+        let project = (
+            self.target.folder(BIN).join(command.as_str()),
+            self.stage().join(format!("command@{command}")),
+        );
+        std::iter::once(project).chain(own).collect()
     }
 
     /// Keeps what the user made of an installed skill before it is replaced: a folder is copied, so that the
     /// skill is there at every moment; anything else is moved.
-    fn keep_edits(&mut self) -> Result<(), SkillError> {
+    fn keep_edits(&mut self, swaps: &mut Swaps) -> Result<(), SkillError> {
         let place = self.place(SKILLS);
         if !is_real_folder(&place) {
-            return self.put_aside(SKILLS);
+            return self.put_aside(SKILLS, swaps);
         }
         let kept = self.backup(SKILLS)?;
         if keep_copy(&place, &kept).is_err() {
             // Half a copy helps nobody. What cannot be copied, such as a FIFO, can be moved.
             let _ = remove_tree(&kept);
-            return self.put_aside(SKILLS);
+            return self.put_aside(SKILLS, swaps);
         }
         self.done.backups.push(kept.to_string());
+        self.copies.push(kept);
         Ok(())
     }
 
     /// Moves an entry of csk's away, in one step. What is not exactly what csk made is the user's, and is
     /// kept.
-    fn put_aside(&mut self, folder: &str) -> Result<(), SkillError> {
+    fn put_aside(&mut self, folder: &str, swaps: &mut Swaps) -> Result<(), SkillError> {
         let place = self.place(folder);
         if fs::symlink_metadata(place.as_path()).is_err() {
             return Ok(());
@@ -284,7 +427,7 @@ impl Work<'_> {
             kept
         };
         self.saw(folder, None);
-        fs::rename(place.as_path(), to.as_path()).map_err(|error| io_error(&place, &error))
+        swaps.put_aside(place, to)
     }
 
     /// Returns where the entry in `folder` is.
@@ -292,10 +435,14 @@ impl Work<'_> {
         self.target.folder(folder).join(self.group.name.as_str())
     }
 
-    /// Returns the place of an entry in the stage. `@` is in no identifier, so no two share a name.
+    /// Returns the folder in which this skill is prepared.
+    fn stage(&self) -> AbsPath {
+        stage(self.target).join(self.group.name.as_str())
+    }
+
+    /// Returns the place of an entry in the stage.
     fn staged(&self, what: &str, folder: &str) -> AbsPath {
-        let name = format!("{what}@{}@{}", self.group.name, folder.replace('/', "@"));
-        stage(self.target).join(name)
+        self.stage().join(format!("{what}@{}", folder.replace('/', "@")))
     }
 
     /// Returns a free place for what is kept of the entry in `folder`.
@@ -315,6 +462,21 @@ impl Work<'_> {
     fn saw(&mut self, folder: &str, sight: Option<Sight>) {
         self.done.seen.push((format!("{folder}/{}", self.group.name), sight));
     }
+}
+
+/// Returns true if two folders hold the same, and that could be read.
+fn is_same_content(one: &AbsPath, other: &AbsPath) -> bool {
+    let read = |path: &AbsPath| {
+        let root = Root::open(path)?;
+        digests(&root, &walk(&root, &WalkLimits::SKILL)?)
+    };
+    matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Returns true for folders alone: they are left where the file system cannot exchange.
+fn is_empty(folder: &AbsPath) -> bool {
+    let entries = Root::open(folder).and_then(|root| walk(&root, &WalkLimits::SKILL));
+    entries.is_ok_and(|entries| entries.iter().all(|entry| entry.kind == Kind::Folder))
 }
 
 fn is_real_folder(path: &AbsPath) -> bool {

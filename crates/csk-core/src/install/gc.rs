@@ -1,7 +1,7 @@
 //! Throws away the runtimes that no installed skill uses any more.
 //!
-//! What is in use is told by the markers of the configured projects, of every folder in the list of consumers
-//! and of the global scope. Where a marker cannot be read, every runtime of its skill stays.
+//! What is in use is what something on disk reaches: the markers of the configured projects, of every folder in the list of consumers
+//! and of the global scope, and the commands in their folders. Where a marker cannot be read, every runtime of its skill stays.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -12,10 +12,10 @@ use std::io;
 use skill::{Identifier, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Root, write_file};
 
-use super::hook::sync;
+use super::hook::{commands_folder, sync};
 use super::journal::remove_tree;
 use super::observe::read_marker;
-use super::{Consumers, Mode, Receipts, SKILLS};
+use super::{BIN, Consumers, Mode, Receipts, SKILLS};
 
 /// What was thrown away, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub fn collect(
                 receipts.commits().map(|(skill, commit)| (skill.to_owned(), commit.to_owned()));
             used.commits.extend(commits);
         }
+        used.add_links(&commands_folder(home, &root), home);
+        used.add_links(&root.join(BIN), home);
         if is_away || used.add(&root) {
             kept.0.insert(root);
         } else {
@@ -78,6 +80,7 @@ pub fn collect(
         }
     }
     for root in projects.iter().cloned().chain([home.join("global")]) {
+        used.add_links(&root.join(BIN), home);
         used.add(&root);
     }
     garbage.unreadable.append(&mut used.unreadable);
@@ -153,6 +156,19 @@ impl Used {
             }
         }
         Ok(has_some)
+    }
+
+    /// Adds what commands lead to. A skill that could not be updated keeps its old ones.
+    fn add_links(&mut self, folder: &AbsPath, home: &AbsPath) {
+        let store = home.join("runtime");
+        for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
+            let Ok(to) = fs::read_link(entry.path()) else { continue };
+            let Ok(below) = to.strip_prefix(store.as_path()) else { continue };
+            let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+            if let (Some(skill), Some(id)) = (parts.next(), parts.next()) {
+                self.commits.insert((skill.into_owned(), id.into_owned()));
+            }
+        }
     }
 
     fn holds(&self, skill: &str, commit: &str) -> bool {

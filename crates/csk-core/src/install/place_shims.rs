@@ -1,4 +1,4 @@
-//! Puts the commands of a project in place, as the plan has them.
+//! Puts commands in place, as the plan has them.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -6,61 +6,74 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use skill::Identifier;
-use skill_fs::{AbsPath, FsError, write_file};
+use skill_fs::{AbsPath, FsError};
 
-use super::journal::stage;
-use super::{BIN, ContextState, Observed, Plan, Target};
+use super::shims::Shim;
+use super::swaps::Swaps;
+use super::write::io_error;
+use super::{BIN, Observed, Plan, SkillError, Target};
 use crate::Platform;
 use crate::sys::make_link;
 
-/// Makes, changes and takes away the commands. Those of a skill that failed stay as they are.
-pub(super) fn put_shims(
+/// Makes, changes or takes away a command at one of its places. `staged` is a free path on the same file system.
+pub(super) fn put_shim(
+    shim: &Shim,
+    place: AbsPath,
+    staged: AbsPath,
+    swaps: &mut Swaps,
+) -> Result<(), SkillError> {
+    let found = fs::read_link(place.as_path()).ok().map(|to| to.to_string_lossy().into_owned());
+    let Some(to) = &shim.target else {
+        // Only the very link that csk made goes; what else is there is the user's.
+        let is_ours = shim.old.is_some() && found == shim.old;
+        return if is_ours { swaps.remove_link(place) } else { Ok(()) };
+    };
+    if found.as_ref() == Some(to) {
+        return Ok(());
+    }
+    if let Some(text) = Platform::HERE.shim_text(to) {
+        return swaps.put_file(&text, place);
+    }
+    let _ = fs::remove_file(staged.as_path());
+    make_link(to, staged.as_path()).map_err(|error| io_error(&staged, &error))?;
+    swaps.put_link(staged, place)
+}
+
+/// Takes away commands that no skill is known for, and notes which ones csk made. `done` are the skills that were changed.
+pub(super) fn settle_shims(
     target: &Target,
     plan: &Plan,
     observed: &mut Observed,
-    failed: &BTreeSet<Identifier>,
+    done: &BTreeSet<&Identifier>,
 ) -> Result<(), FsError> {
-    let folder = target.folder(BIN);
-    let failure = |path: &AbsPath, source| FsError::Io { path: path.to_string(), source };
-    // The commands that a skill that failed still needs.
-    let mut kept = BTreeSet::new();
-    for name in failed {
-        if let Some(ContextState::Installed { marker, .. }) = observed.contexts.get(name) {
-            kept.extend(marker.command_paths.keys().cloned());
-        }
-    }
     for shim in &plan.shims {
-        let place = folder.join(shim.command.as_str());
-        let is_failed = shim.skill.as_ref().is_some_and(|skill| failed.contains(skill));
-        match &shim.target {
-            _ if is_failed || kept.contains(&shim.command) => {}
-            Some(to) => {
-                fs::create_dir_all(folder.as_path()).map_err(|error| failure(&folder, error))?;
-                put_shim(target, to, &place)?;
-                observed.bin.ledger.entries.insert(shim.command.clone());
-            }
+        let is_done = match &shim.owner {
+            Some(owner) => done.contains(owner),
             None => {
-                // Only the very link that csk made goes; what else is there is the user's.
-                let found = fs::read_link(place.as_path()).ok();
-                if shim.old.is_some()
-                    && found.map(|to| to.to_string_lossy().into_owned()) == shim.old
-                {
-                    fs::remove_file(place.as_path()).map_err(|error| failure(&place, error))?;
-                }
-                observed.bin.ledger.entries.remove(&shim.command);
+                remove_unowned(target, shim)?;
+                true
             }
+        };
+        let entries = &mut observed.bin.ledger.entries;
+        match (&shim.target, is_done) {
+            (Some(_), true) => {
+                entries.insert(shim.command.clone());
+            }
+            (None, true) => {
+                entries.remove(&shim.command);
+            }
+            (_, false) => {}
         }
     }
     Ok(())
 }
 
-/// Makes one command, in the place of an older one, in one step.
-fn put_shim(target: &Target, to: &str, place: &AbsPath) -> Result<(), FsError> {
-    let failure = |source| FsError::Io { path: place.to_string(), source };
-    if let Some(text) = Platform::HERE.shim_text(to) {
-        return write_file(place, text.as_bytes()).map(|_| ());
+fn remove_unowned(target: &Target, shim: &Shim) -> Result<(), FsError> {
+    let place = target.folder(BIN).join(shim.command.as_str());
+    let found = fs::read_link(place.as_path()).ok();
+    if shim.old.is_some() && found.map(|to| to.to_string_lossy().into_owned()) == shim.old {
+        fs::remove_file(place.as_path())
+            .map_err(|source| FsError::Io { path: place.to_string(), source })?;
     }
-    let staged = stage(target).join(format!("new@{}@bin", place.file_name().unwrap_or_default()));
-    make_link(to, staged.as_path()).map_err(failure)?;
-    fs::rename(staged.as_path(), place.as_path()).map_err(failure)
+    Ok(())
 }

@@ -15,16 +15,17 @@ use skill_fs::{AbsPath, Digests, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
 use super::gc::{announce_garbage, has_garbage};
-use super::hook::{global_commands, own_entries, put_commands, shadowing, sync};
+use super::hook::{commands_folder, global_commands, own_entries, put_commands, shadowing, sync};
 use super::locking::wrong_bundle;
 use super::observe::ObservedAdapter;
 use super::relock::{Upgrade, follow};
 use super::shims::{Files, Shim, plan_shims};
 use super::sources::{check_root, clone_missing, declared};
 use super::{
-    Applied, BIN, Cache, Caller, Consumers, ContextState, Group, Keep, LockUse, Observed, Plan,
-    Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError, Sources, Store,
-    Tags, Target, apply, collect, finish_interrupted, observe, plan, prepare, report, resolve,
+    Applied, BIN, Cache, Caller, Consumers, ContextState, Group, Keep, LockUse, Means, Observed,
+    Plan, Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError, Sources,
+    Store, Tags, Target, apply, collect, finish_interrupted, observe, plan, prepare, report,
+    resolve,
 };
 use crate::audit::{Auditor, Ruling};
 use crate::{Agents, CommandOrder, Commit, Declaration, LocalSources, Progress, Scope, Work};
@@ -557,7 +558,11 @@ fn project(
     let applied = match mode {
         Mode::DryRun => Ok(Vec::new()),
         Mode::Apply => {
-            let applied = apply(target, &plan, &mut observed, &files, &environment.now);
+            // The folder is made for a project that may be on PATH; the global scope has its own.
+            let own = commands_folder(&environment.home, &target.root);
+            let commands = (target.scope == Scope::Project).then_some(&own);
+            let means = Means { prepared: &files, commands, now: &environment.now };
+            let applied = apply(target, &plan, &mut observed, means);
             observed.seen.save(&environment.home, &target.root);
             let is_installed = !observed.ledger.entries.is_empty() || !target.skills.is_empty();
             applied.and_then(|applied| {

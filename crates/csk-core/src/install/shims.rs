@@ -20,6 +20,8 @@ pub struct Shim {
     pub command: Identifier,
     /// The skill that brings it; none for one that goes.
     pub skill: Option<Identifier>,
+    /// The skill that it changes together with: the one that brings it, or brought it; none if nobody knows who did.
+    pub owner: Option<Identifier>,
     /// Where it leads; none for one that goes.
     pub target: Option<String>,
     /// The link of csk's that is there now; anything else is the user's.
@@ -64,9 +66,9 @@ pub(super) fn plan_shims(
                     let what = format!("{BIN}/{command} is missing or wrong");
                     group.label = Label::ContentDrift(Some(what));
                 }
-                let skill = Some(group.name.clone());
+                let (skill, owner) = (Some(group.name.clone()), Some(group.name.clone()));
                 let target = Some(link.clone());
-                plan.shims.push(Shim { command: command.clone(), skill, target, old: None });
+                plan.shims.push(Shim { command: command.clone(), skill, owner, target, old: None });
             }
             plan.commands.insert(command.clone(), (group.name.clone(), link));
             wanted.insert(command);
@@ -77,7 +79,8 @@ pub(super) fn plan_shims(
             Some(AdapterState::Link(to)) if store.holds(to) => Some(to.clone()),
             _ => None,
         };
-        plan.shims.push(Shim { command: command.clone(), skill: None, target: None, old });
+        let owner = owner_of(command, observed);
+        plan.shims.push(Shim { command: command.clone(), skill: None, owner, target: None, old });
     }
     let others = observed
         .bin
@@ -88,6 +91,18 @@ pub(super) fn plan_shims(
         format!("{BIN}/{name} is not csk's; neither `csk exec` nor the shell hook puts it on PATH")
     }));
     Ok(())
+}
+
+/// Returns the installed skill that brought a command.
+fn owner_of(command: &Identifier, observed: &Observed) -> Option<Identifier> {
+    let brings = |state: &ContextState| match state {
+        ContextState::Installed { marker, .. } => marker.command_paths.contains_key(command),
+        ContextState::Missing
+        | ContextState::Foreign
+        | ContextState::Newer(_)
+        | ContextState::Broken(_) => false,
+    };
+    observed.contexts.iter().find(|(_, state)| brings(state)).map(|(name, _)| name.clone())
 }
 
 /// Returns the commands that a skill is going to bring, each with its file, and where they are in the store.

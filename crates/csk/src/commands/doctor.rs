@@ -348,9 +348,12 @@ fn ignored(target: &Target, name: &str, found: &mut Findings) {
         Ok(open) if open.is_empty() => {
             found.ok("ignored", format!("git ignores what csk writes in {}", target.alias));
             let is_committed = |line: &str| line.trim_start_matches('/').starts_with(".agents");
-            let rules = fs::read_to_string(target.root.join(".gitignore").as_path());
+            // A checkout may have a link to a device there.
+            let rules = csk_core::read_text(&target.root.join(".gitignore"));
             let reads = target.agents.iter().any(|agent| agent.id == "antigravity");
-            if reads && rules.is_ok_and(|text| text.lines().any(is_committed)) {
+            if reads
+                && rules.is_ok_and(|text| text.is_some_and(|text| text.lines().any(is_committed)))
+            {
                 found.problem(
                     "ignored",
                     format!(

@@ -23,11 +23,13 @@ _csk_clear() {
 # Returns 0 if csk has installed into the folder $1; then _csk_name is the folder of its commands. They are links that
 # csk made below its own home: nothing in a checkout is ever put on PATH.
 _csk_known() {
-    local name root
+    local line root
     [ -r "$_csk_home/hook/projects" ] || return 1
-    while IFS=' ' read -r name root; do
+    # Blanks at the end of a path are a part of it.
+    while IFS= read -r line; do
+        root=${line#* }
         [ "$1" -ef "$root" ] || continue
-        _csk_name=$name
+        _csk_name=${line%% *}
         return 0
     done < "$_csk_home/hook/projects"
     return 1

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program, and the folders that it needs to be read.
+/// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
+/// stands in is not among them: that may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Interpreter {
     pub(crate) program: PathBuf,
-    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) places: Vec<PathBuf>,
     /// What node says of types in a script.
     pub(crate) types: Types,
 }
@@ -26,14 +27,21 @@ pub(crate) enum Types {
     Never,
 }
 
-/// How to ask an interpreter for itself and its folders, one a line.
+/// Programs that run scripts. One of another name runs them only where the system brought it: a script names it by its `#!` line, and what it does
+/// with a file is not known.
+const KNOWN: [&str; 20] = [
+    "awk", "bash", "bun", "dash", "deno", "fish", "gawk", "ksh", "lua", "luajit", "mawk", "node",
+    "perl", "php", "pwsh", "python", "ruby", "sh", "tclsh", "zsh",
+];
+
+/// How to ask an interpreter for itself and its library, one path a line.
 const ASK: [(&str, &[&str]); 4] = [
     (
         "python",
         &[
             "-I",
             "-c",
-            "import sys\nfor p in (sys.executable, sys.prefix, sys.base_prefix, sys.exec_prefix): print(p)",
+            "import sys\nprint(sys.executable)\nfor p in (sys.prefix, sys.base_prefix, sys.exec_prefix):\n for n in ('lib', 'lib64', 'pyvenv.cfg'): print(p + '/' + n)",
         ],
     ),
     (
@@ -44,11 +52,14 @@ const ASK: [(&str, &[&str]); 4] = [
              process.execPath + (can ? '' : flag ? '\\ntypes:option' : '\\ntypes:never')",
         ],
     ),
-    ("ruby", &["--disable-gems", "-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix']"]),
+    ("ruby", &["--disable-gems", "-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix'] + '/lib'"]),
     ("perl", &["-e", "print \"$^X\\n\"; print \"$_\\n\" for @INC"]),
 ];
-/// Folders that every script may read anyway.
+/// Folders that every script may read anyway, or never.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
+const NEVER: [&str; 5] = ["/etc", "/run", "/proc", "/sys", "/dev"];
+/// How many links may lead to a program.
+const MAX_LINKS: usize = 16;
 
 /// Finds an interpreter by its name. `avoid` are the skill and the workspace.
 pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, String> {
@@ -66,6 +77,15 @@ pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, St
     let Some(program) = found else {
         return Err(format!("there is no `{name}` on this machine's PATH"));
     };
+    let is_system = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
+    if !KNOWN.contains(&base(name))
+        && !std::fs::canonicalize(&program).is_ok_and(|real| is_system(&real))
+    {
+        return Err(format!(
+            "`{name}` ({}) is not an interpreter that is known, nor a program of the system",
+            program.display()
+        ));
+    }
     let told = ask(name, &program);
     let types = match told.iter().find_map(|line| line.strip_prefix("types:")) {
         None => Types::Fine,
@@ -78,18 +98,37 @@ pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, St
     if !is_foreign(&real(&itself)) {
         return Err(format!("the `{name}` that is found stands in the skill or in the workspace"));
     }
-    let mut folders: Vec<PathBuf> = Vec::new();
-    let parts = told.chain([real(&itself), itself.clone()]).map(|path| {
-        if path.is_dir() { path } else { path.parent().map(Path::to_owned).unwrap_or_default() }
-    });
-    for folder in parts.flat_map(|folder| [real(&folder), folder]) {
-        let is_system = SYSTEM.iter().any(|system| folder.starts_with(system));
-        let is_small = folder.components().count() > 2 && folder.is_dir();
-        if !is_system && is_small && is_foreign(&folder) && !folders.contains(&folder) {
-            folders.push(folder);
+    let mut places: Vec<PathBuf> = Vec::new();
+    for place in told.chain(links(&itself)) {
+        let is_never = NEVER.iter().any(|never| place.starts_with(never));
+        let is_small = place.components().count() > 2 && place.exists();
+        let is_wanted = !is_system(&place) && !is_never && is_small && is_foreign(&place);
+        if is_wanted && !places.contains(&place) {
+            places.push(place);
         }
     }
-    Ok(Interpreter { program: itself, folders, types })
+    Ok(Interpreter { program: itself, places, types })
+}
+
+/// Returns a program and every link on the way to the file that it really is.
+fn links(program: &Path) -> Vec<PathBuf> {
+    let mut all = vec![program.to_owned()];
+    while let Some(last) = all.last().filter(|_| all.len() < MAX_LINKS) {
+        let Ok(to) = std::fs::read_link(last) else { break };
+        let next = last.parent().unwrap_or(Path::new("/")).join(to);
+        // The folder of a link is named as it really is, so that `..` in it is gone.
+        let folder = next.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+        let Some((folder, name)) = folder.zip(next.file_name()) else { break };
+        let next = folder.join(name);
+        all.push(next);
+    }
+    all.extend(std::fs::canonicalize(program));
+    all
+}
+
+/// Returns the name of a program without its version: `python3.12` is python.
+fn base(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
 fn is_program(path: &Path) -> bool {
@@ -107,9 +146,7 @@ fn is_program(path: &Path) -> bool {
 
 /// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it.
 fn ask(name: &str, program: &Path) -> Vec<String> {
-    let Some((_, question)) = ASK.iter().find(|(known, _)| {
-        name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == *known
-    }) else {
+    let Some((_, question)) = ASK.iter().find(|(known, _)| base(name) == *known) else {
         return Vec::new();
     };
     let answer = Command::new(program)

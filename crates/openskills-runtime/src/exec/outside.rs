@@ -20,35 +20,59 @@ const STORES: [&str; 3] = ["Library", "AppData", "snap"];
 /// How many entries of a declared folder are looked at.
 const MAX_LOOKED: usize = 20_000;
 /// Words in the names of files that hold credentials, whichever program wrote them.
-const CREDENTIALS: [&str; 22] = [
+const CREDENTIALS: [&str; 43] = [
+    "1password",
+    "accesskey",
+    "accesskeys",
+    "apikey",
+    "apikeys",
+    "auth",
+    "bitwarden",
+    "cookies",
     "credential",
     "credentials",
-    "secret",
-    "secrets",
-    "token",
-    "tokens",
+    "dsa",
+    "ecdsa",
+    "ed25519",
+    "env",
+    "htpasswd",
+    "key",
+    "keychain",
+    "keyring",
+    "keys",
+    "keystore",
+    "krb5cc",
+    "kubeconfig",
+    "lastpass",
+    "logins",
+    "netrc",
+    "npmrc",
+    "passphrase",
     "passwd",
     "password",
     "passwords",
-    "passphrase",
-    "htpasswd",
-    "kubeconfig",
-    "keychain",
-    "keyring",
+    "pgpass",
+    "pypirc",
+    "rootkey",
+    "rsa",
+    "secret",
+    "secrets",
+    "serviceaccount",
+    "tfstate",
+    "token",
+    "tokens",
+    "vault",
     "wallet",
     "wallets",
-    "cookies",
-    "logins",
-    "serviceaccount",
-    "apikey",
-    "apikeys",
-    "keystore",
 ];
 /// Files that make a folder the profile of a browser, wherever it was moved to.
 const PROFILES: [&str; 6] =
     ["login data", "local state", "key4.db", "cert9.db", "web data", "formhistory.sqlite"];
 /// Endings of files that hold keys.
-const KEYS: [&str; 9] = ["pem", "key", "p12", "pfx", "jks", "kdbx", "keystore", "keychain", "ppk"];
+const KEYS: [&str; 14] = [
+    "pem", "key", "p12", "pfx", "jks", "kdbx", "keystore", "keychain", "ppk", "keytab", "gpg",
+    "asc", "ovpn", "agekey",
+];
 
 /// The places beyond the skill and the workspace that a plan is about, each by its real path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -308,7 +332,13 @@ mod tests {
             ("/home/me/app/token.json", "name"),
             ("/home/me/app/my-service-account.json", "name"),
             ("/home/me/old-profile/Login Data", "name"),
+            ("/home/me/data/rootkey.csv", "name"),
+            ("/home/me/data/prod.env", "name"),
+            ("/home/me/data/backup-id_rsa", "name"),
+            ("/home/me/data/x_accessKeys.csv", "name"),
+            ("/home/me/data/terraform.tfstate", "name"),
             ("/home/me/data/tokenizer.json", "answer"),
+            ("/home/me/data/keyboard.csv", "answer"),
             ("/home/other/data", "name"),
             ("/root", "name"),
             ("/var/lib/postgresql", "name"),

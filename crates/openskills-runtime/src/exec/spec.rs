@@ -104,7 +104,7 @@ pub(crate) fn spec(
     };
     let mut read = vec![around.skill.to_owned()];
     read.extend(
-        around.interpreter.iter().flat_map(|interpreter| interpreter.folders.iter().cloned()),
+        around.interpreter.iter().flat_map(|interpreter| interpreter.places.iter().cloned()),
     );
     read.extend(granted_places(&powers.read, around)?);
     // What is sent cannot be taken back, so a dry run sends nothing.

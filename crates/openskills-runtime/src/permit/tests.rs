@@ -465,7 +465,7 @@ fn a_declaration_is_a_request_in_every_tier() {
 #[test]
 fn a_folder_that_was_confirmed_is_left_out_once_it_holds_what_has_to_be_named() {
     let (policy, before) = (OrgPolicy::default(), greedy(SkillSource::User));
-    let confirmed = super::request(&before, &policy, &Approvals::default()).unwrap().grant;
+    let confirmed = request(&before, &policy, &Approvals::default()).unwrap().grant;
     let read = BTreeSet::from([place("~/data")]);
     let named = Grant { read: read.clone(), named: read, ..Grant::default() };
     let outside = OutsidePlaces {

@@ -1,10 +1,13 @@
 //! Whether rules such as `Bash(git:*)` allow a command line. Lines are taken apart by a grammar, never by their text.
 
+use std::path::PathBuf;
+
 use shell::{Certainty, Command, Line, Redirect, Refusal, Word};
 
+use super::path::plain;
 use super::pattern::{is_exactly, is_like};
 use super::programs::{
-    Class, Locations, base_name, classify, runs_others, takes_code, without_wrappers,
+    Class, Locations, base_name, classify, only_prints, runs_others, takes_code, without_wrappers,
 };
 use super::{Decision, Launchers, Verdict};
 
@@ -69,14 +72,33 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
             let program = without_wrappers(&command.words).first().map_or("", |word| &word.text);
-            if self.at.is_moved && program.contains('/') && !program.starts_with('/') {
+            let is_relative = program.contains('/') && !program.starts_with('/');
+            if (self.at.is_moved || !self.at.around.is_at_root()) && is_relative {
                 let reason = format!("`{program}` is another program in another folder");
+                return verdict.stricter(Verdict::new(Decision::Ask, reason));
+            }
+            if is_relative && line.commands.len() > 1 && writes_beside(line) {
+                let reason = format!("the line may change `{program}` before it runs");
+                return verdict.stricter(Verdict::new(Decision::Ask, reason));
+            }
+            if is_git && let Some(nested) = &self.at.around.git.nested {
+                let reason = format!(
+                    "git takes {} for a repository, and does what its configuration says",
+                    nested.display()
+                );
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
             verdict
         });
         let first = Verdict::new(Decision::Allow, "every part of it is allowed");
         let verdict = verdicts.fold(first, Verdict::stricter);
+        let verdict = match brings_files(line, &self.at) && writes_beside(line) {
+            true => {
+                let reason = "the line moves or checks out files, so what it then writes may be behind a link";
+                verdict.stricter(Verdict::new(Decision::Ask, reason))
+            }
+            false => verdict,
+        };
         let verdict = match applies_unread_patch(line) {
             true => {
                 let reason = "`git apply` writes whatever files the patch names";
@@ -181,6 +203,80 @@ pub(super) fn moves(line: &Line) -> bool {
 pub(super) fn opens(line: &Line) -> impl Iterator<Item = &Redirect> {
     let redirects = line.commands.iter().flat_map(|command| &command.redirects);
     redirects.filter(|file| !file.is_copy && file.target.text != "/dev/null")
+}
+
+/// Commands of git that change which files are there.
+const CHANGES_TREE: [&str; 17] = [
+    "am",
+    "apply",
+    "checkout",
+    "cherry-pick",
+    "clone",
+    "merge",
+    "mv",
+    "pull",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "sparse-checkout",
+    "stash",
+    "submodule",
+    "switch",
+    "worktree",
+];
+
+/// Returns true if a command of the line gives folders or links new names, or lets git do so: paths of the other commands may lead elsewhere
+/// than when they were looked up.
+pub(super) fn brings_files(line: &Line, at: &Locations<'_>) -> bool {
+    let seen = at.seen;
+    line.commands.iter().any(|command| {
+        let words = without_wrappers(&command.words);
+        let Some((program, arguments)) = words.split_first() else { return false };
+        let has = |names: &[&str]| arguments.iter().any(|word| names.contains(&word.text.as_str()));
+        // A file that is there under its own name stays one file.
+        let is_plain_file = |word: &Word| {
+            let is_itself = |found: &PathBuf| {
+                at.around.cwd.iter().any(|cwd| plain(&cwd.join(&word.text)) == *found)
+            };
+            word.certainty == Certainty::Exact
+                && !seen.folders.contains(&word.text)
+                && seen.found.get(&word.text).is_some_and(is_itself)
+        };
+        let operands = || arguments.iter().filter(|word| !word.text.starts_with('-'));
+        let sources = || operands().take(operands().count().saturating_sub(1));
+        match base_name(&program.text) {
+            "git" => has(&CHANGES_TREE),
+            "ln" | "rsync" | "install" => true,
+            "mv" | "cp" => !sources().all(is_plain_file),
+            _ => false,
+        }
+    })
+}
+
+/// Returns true if a command beside the one that brings files writes any: everything does that is not known only to print, to make folders
+/// or to be git.
+fn writes_beside(line: &Line) -> bool {
+    let brings = |program: &str| matches!(program, "git" | "mv" | "cp" | "ln");
+    let programs = line.commands.iter().filter_map(|command| {
+        let words = without_wrappers(&command.words);
+        let program = base_name(&words.first()?.text);
+        let has_output = words.iter().any(|word| {
+            word.text.starts_with("-o")
+                || word.text.starts_with("--output")
+                || word.text == "archive"
+        });
+        Some((program, has_output))
+    });
+    let programs: Vec<(&str, bool)> = programs.collect();
+    let bringers = programs.iter().filter(|(program, _)| brings(program) && *program != "git");
+    let is_writer = |(program, has_output): &(&str, bool)| match *program {
+        "git" => *has_output,
+        "mkdir" | "cd" | "true" | "false" | "test" | "[" | "sleep" => false,
+        "mv" | "cp" | "ln" => false,
+        program => !only_prints(program),
+    };
+    programs.iter().any(is_writer) || bringers.count() > 1 || opens(line).any(|file| !file.is_read)
 }
 
 /// Options of git by which a command prints a part of the history as a patch, and no text of the line.

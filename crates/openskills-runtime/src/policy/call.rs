@@ -30,6 +30,8 @@ pub enum ToolInput {
         line: Result<Line, Refusal>,
         /// What the disk says about its words.
         seen: Seen,
+        /// Keys of the input that change how the line runs, and are not read here.
+        unread: Vec<String>,
     },
     /// Files and folders: all that are named, wherever in the input.
     Files(Vec<FileArgument>),
@@ -46,6 +48,8 @@ pub struct Seen {
     pub found: BTreeMap<String, PathBuf>,
     /// Texts that may be paths, and where those really lead or would.
     pub real: BTreeMap<String, PathBuf>,
+    /// Of those, the texts that name something which is there.
+    pub existing: BTreeSet<String>,
     /// Words that name a folder.
     pub folders: BTreeSet<String>,
     /// Folders on the way to any of these that hold a `HEAD`: git takes them for repositories.
@@ -76,6 +80,17 @@ pub struct Surroundings {
     pub cwd: Vec<PathBuf>,
     /// The user's home; empty if it is not known.
     pub home: Vec<PathBuf>,
+    /// What git would work with in that folder.
+    pub git: GitSurroundings,
+}
+
+/// What git would work with where a call is made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitSurroundings {
+    /// The remotes that the project's repository has. Any other name is a folder to git.
+    pub remotes: BTreeSet<String>,
+    /// A folder between the project and the call that git takes for a repository of its own.
+    pub nested: Option<PathBuf>,
 }
 
 impl Surroundings {
@@ -94,7 +109,24 @@ impl Surroundings {
             workspace: both(workspace),
             cwd: both(cwd),
             home: home.map(both).into_iter().flatten().collect(),
+            git: GitSurroundings::default(),
         }
+    }
+
+    /// Adds what git would work with.
+    #[must_use]
+    pub fn with_git(self, git: GitSurroundings) -> Self {
+        Self { git, ..self }
+    }
+
+    /// Returns true if the project is the user's home.
+    pub(super) fn is_home(&self) -> bool {
+        self.home.iter().any(|home| self.workspace.contains(home))
+    }
+
+    /// Returns true if calls are made in the project's own folder.
+    pub(super) fn is_at_root(&self) -> bool {
+        self.cwd.iter().any(|cwd| self.workspace.contains(cwd))
     }
 
     /// Returns every path that a text means where a `~` is a letter.
@@ -130,6 +162,17 @@ pub(super) const MAX_FILES: usize = 256;
 pub(super) const READERS: [&str; 5] = ["Read", "Grep", "Glob", "LS", "NotebookRead"];
 /// Tools that run lines of bash.
 pub(super) const SHELLS: [&str; 2] = ["Bash", "Terminal"];
+/// Keys of a shell's input that change nothing about what runs.
+const PLAIN_KEYS: [&str; 8] = [
+    "command",
+    "description",
+    "explanation",
+    "is_background",
+    "run_in_background",
+    "timeout",
+    "timeout_ms",
+    "title",
+];
 /// Tools that write files.
 pub(super) const WRITERS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
@@ -148,7 +191,8 @@ impl ToolCall {
             "Bash" | "Terminal" => input.get("command").and_then(Value::as_str).map(|command| {
                 let line = shell::read(command);
                 let seen = seen(&line, around, &real, &found);
-                ToolInput::Command { text: command.to_owned(), line, seen }
+                let unread = unread_keys(input);
+                ToolInput::Command { text: command.to_owned(), line, seen, unread }
             }),
             _ if READERS.contains(&tool) || WRITERS.contains(&tool) => {
                 let mut files = input::files(tool, input, around, &real);
@@ -211,6 +255,8 @@ fn seen(
             seen.folders.insert(word.text.clone());
         }
     }
+    let is_there = |text: &&String| around.cwd.iter().any(|cwd| found(&cwd.join(text)).is_some());
+    seen.existing = seen.real.keys().filter(is_there).cloned().collect();
     let named = seen.real.keys().flat_map(|text| around.cwd.iter().map(move |cwd| cwd.join(text)));
     let all: BTreeSet<PathBuf> =
         named.map(|path| plain(&path)).chain(seen.real.values().cloned()).collect();
@@ -218,6 +264,15 @@ fn seen(
     let is_repository = |way: &&Path| found(&way.join("HEAD")).is_some();
     seen.repositories = ways.into_iter().filter(is_repository).map(Path::to_owned).collect();
     seen
+}
+
+/// Returns the keys of a shell's input that may say in which folder, with which variables or in which shell the line runs.
+fn unread_keys(input: &Value) -> Vec<String> {
+    let keys = input.as_object().into_iter().flatten();
+    let is_plain = |key: &str| PLAIN_KEYS.contains(&key);
+    keys.filter(|(key, value)| !is_plain(key) && !value.is_null())
+        .map(|(key, _)| key.clone())
+        .collect()
 }
 
 /// Finds where the texts of a line lead that may be paths.

@@ -161,6 +161,9 @@ impl Form {
                 if self.operands.iter().any(|word| word.text.starts_with(':')) {
                     more.push("-d");
                 }
+                if has(&self.options, "--mirror") {
+                    more.push("-f");
+                }
                 // These push every branch, or those that are on both sides.
                 let pushes_all = ["--all", "--branches", "--mirror"];
                 let is_all = pushes_all.iter().any(|name| has(&self.options, name));

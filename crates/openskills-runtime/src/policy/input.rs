@@ -70,7 +70,10 @@ pub(super) fn files(
     texts(input, &mut |key, text| {
         match kind_of(tool, key, text) {
             Kind::Text => return,
-            Kind::File => named.push((text.to_owned(), is_search, false)),
+            Kind::File => {
+                named.push((text.to_owned(), is_search, false));
+                named.extend(file_address(text).map(|path| (path, is_search, false)));
+            }
             Kind::MayBeFile => named.push((text.to_owned(), false, true)),
             Kind::Pattern => {
                 named.push((before_pattern(text).to_owned(), true, false));
@@ -110,6 +113,29 @@ pub(super) fn files(
         Some(FileArgument { paths, is_searched, ending, may_be_text, is_in_repository })
     });
     all.collect()
+}
+
+/// Returns the path of a `file:` address, decoded.
+fn file_address(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let rest = rest.strip_prefix("//").map_or(rest, |rest| rest.trim_start_matches("localhost"));
+    let path = scheme.eq_ignore_ascii_case("file").then_some(rest)?;
+    let mut bytes = Vec::new();
+    let mut left = path.as_bytes();
+    while let Some((first, rest)) = left.split_first() {
+        let hex = || u8::from_str_radix(std::str::from_utf8(rest.get(..2)?).ok()?, 16).ok();
+        match (first, hex()) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                left = &rest[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                left = rest;
+            }
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The most folders of one call that its paths may be relative to.

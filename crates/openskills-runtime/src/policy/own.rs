@@ -7,7 +7,7 @@ use super::{Decision, Surroundings, ToolCall, ToolInput, Verdict};
 
 /// Asks about calls of csk and openskills that change what the user trusts, and about those that may.
 pub(super) fn asks(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
-    let ToolInput::Command { text, line, seen } = &call.input else { return None };
+    let ToolInput::Command { text, line, seen, .. } = &call.input else { return None };
     let at = Locations { around, seen, is_moved: true, files: Files::MayBeWritten };
     let is_asked = match line {
         Ok(line) => {

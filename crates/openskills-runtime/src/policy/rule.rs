@@ -27,7 +27,7 @@ pub(super) fn allows(
     }
     let is_whole = own.iter().any(Option::is_none);
     let specifiers: Vec<&str> = own.into_iter().flatten().collect();
-    if let ToolInput::Command { line, .. } = &call.input
+    if let ToolInput::Command { line, unread, .. } = &call.input
         && let Some(at) = locations(call, around)
     {
         let tools = ["Write", "Edit"].iter().chain(&SHELLS);
@@ -38,7 +38,19 @@ pub(super) fn allows(
         let may_open = |file: &Redirect| may_open(rules, file, &at);
         let specifiers = specifiers.as_slice();
         let allowed = bash::Allowed { specifiers, is_whole, launchers, may_open, at };
-        return allowed.judge(line);
+        let verdict = allowed.judge(line);
+        return match unread.first() {
+            Some(key) => verdict.stricter(Verdict::new(
+                Decision::Ask,
+                format!("`{key}` of the input changes how the line runs, and is not read here"),
+            )),
+            None => verdict,
+        };
+    }
+    if WRITERS.contains(&call.tool.as_str()) && matches!(call.input, ToolInput::Other) {
+        let because = format!("the input of `{}` names no file that can be read", call.tool);
+        let decision = if is_whole { Decision::Ask } else { Decision::Deny };
+        return Verdict::new(decision, because);
     }
     if is_whole && is_shell_tool(&call.tool) && launchers == Launchers::Ask {
         // Another shell, or a call whose line nobody finds: it may be anything.
@@ -164,7 +176,7 @@ fn denies_files_of_line(
     call: &ToolCall,
     around: &Surroundings,
 ) -> Option<Decision> {
-    let ToolInput::Command { text, line, seen } = &call.input else { return None };
+    let ToolInput::Command { text, line, seen, .. } = &call.input else { return None };
     let tools: [&[&str]; 2] = [&READERS, &WRITERS];
     let [reads, writes] = tools.map(|tools| {
         tools.iter().any(|tool| denied(rule, tool).is_some() || is_broken_about(rule, tool))
@@ -222,7 +234,10 @@ fn denies_files_of_line(
     if runs_more && named.is_some_and(|name| text.contains(name)) {
         return Some(Decision::Deny);
     }
-    (is_read || writes_more || runs_more || bash::moves(line)).then_some(Decision::Ask)
+    // What a line moves, copies or checks out has other names afterwards.
+    let brings = line.commands.len() > 1
+        && locations(call, around).is_none_or(|at| bash::brings_files(line, &at));
+    (is_read || writes_more || runs_more || brings || bash::moves(line)).then_some(Decision::Ask)
 }
 
 /// Returns where the paths of a line lead.

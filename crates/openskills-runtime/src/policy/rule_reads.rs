@@ -29,7 +29,8 @@ const SHOWS_FILES: [&str; 16] = [
 ];
 /// Options of `git log` and its kin by which it prints what is in files: letters, and starts of long ones.
 const SHOWS_LETTERS: [char; 7] = ['p', 'u', 'U', 'W', 'L', 'c', 'm'];
-const SHOWS_LONG: [&str; 11] = [
+const SHOWS_LONG: [&str; 12] = [
+    "--check",
     "--patch",
     "--unified",
     "--word-diff",

@@ -11,7 +11,9 @@ mod hostile;
 mod reached;
 
 fn around() -> Surroundings {
+    let remotes = ["origin", "upstream"].map(str::to_owned).into();
     Surroundings::new(Path::new("/w"), Path::new("/w"), Some(Path::new("/home/me")), |_| None)
+        .with_git(GitSurroundings { remotes, nested: None })
 }
 
 fn call(tool: &str, input: &serde_json::Value) -> ToolCall {
@@ -540,7 +542,8 @@ fn programs_do_no_more_than_their_rules_say() {
         ("Bash(test:*)", "test -v 'a[$(touch p)]'", Decision::Deny),
         ("Bash(export:*) Bash(git:*)", "\\export PATH=/x", Decision::Deny),
         ("Bash(git * main)", "'git x/e main'", Decision::Deny),
-        ("Bash(git * main)", "git push main", Decision::Allow),
+        ("Bash(git * main)", "git push main", Decision::Ask),
+        ("Bash(git * main)", "git push origin main", Decision::Allow),
         ("Bash(* --version)", "bash x --version", Decision::Ask),
         ("Bash(* --version)", "env touch p --version", Decision::Ask),
         ("Bash(git:*)", "LANGUAGE=../../x git status", Decision::Deny),

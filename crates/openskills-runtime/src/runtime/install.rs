@@ -1,5 +1,7 @@
 //! Installs packages: looks at all of one before anything is written, says what it brings and what is new about it, and puts it in place in one step.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use skill::capabilities::{Declared, PowerChange, Powers};
 use skill::{
@@ -18,6 +20,7 @@ use crate::installed::{
     Installed, InstalledSkills, SignatureRecord, aside, put, take_away, written,
 };
 use crate::project::find_project;
+use crate::provenance::repository_urls;
 use crate::state::{lock_state, nowhere};
 use crate::{Audited, Event, RuntimeError, argument_schema_problem, rfc3339};
 
@@ -147,7 +150,10 @@ impl OpenSkillRuntime {
         let side_effects = side_effects(&frontmatter);
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
         let sources = [Some(origin.source.clone()), origin.origin_url.clone()];
-        let sources: Vec<String> = sources.into_iter().flatten().collect();
+        // A folder may be a clone, and that says where it comes from.
+        let cloned = AbsPath::new(Path::new(&origin.source)).ok();
+        let cloned = cloned.as_ref().map_or_else(Vec::new, repository_urls);
+        let sources: Vec<String> = sources.into_iter().flatten().chain(cloned).collect();
         let audited = self.audit_files(&package.name, &root, &sources)?;
         let target = self.target(place, &package.name)?;
         if let Some(skills) = target.parent() {

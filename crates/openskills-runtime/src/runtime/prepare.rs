@@ -90,7 +90,7 @@ impl OpenSkillRuntime {
         }
         // An interpreter may live in a folder with much else; never are our own files granted with it.
         if let Some(found) = &mut found {
-            found.folders.retain(|folder| {
+            found.places.retain(|folder| {
                 !touches(folder, &own) && home.is_none_or(|home| !home.starts_with(folder))
             });
         }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,11 +15,13 @@ use skill_state::audit::Clearance;
 
 use super::OpenSkillRuntime;
 use super::approvals::{origin, subject};
+use crate::git_files::config_around;
 use crate::load::{Loaded, load};
 use crate::log::redact;
 use crate::permit::{AuthorizeContext, approval};
 use crate::policy::{
-    Decision, Launchers, Surroundings, ToolCall, ToolLists, Verdict, decide, strictest,
+    Decision, GitSurroundings, Launchers, Surroundings, ToolCall, ToolLists, Verdict, decide,
+    strictest,
 };
 use crate::project::find_project;
 use crate::settings::Settings;
@@ -161,8 +164,35 @@ impl OpenSkillRuntime {
             (None, None) => project_around(&cwd, places)?,
         };
         let home = places.home.as_ref().map(AbsPath::as_path);
-        Ok(Surroundings::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok()))
+        let around =
+            Surroundings::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok());
+        Ok(around.with_git(git_around(&project, &cwd)))
     }
+}
+
+/// Finds out what git would work with in a folder of a project.
+fn git_around(project: &Path, cwd: &Path) -> GitSurroundings {
+    let (project, cwd) = (real(project), real(cwd));
+    let between =
+        cwd.ancestors().take_while(|folder| **folder != project && folder.starts_with(&project));
+    let is_repository = |folder: &&Path| {
+        [".git", "HEAD"].iter().any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
+    };
+    GitSurroundings {
+        nested: between.into_iter().find(is_repository).map(Path::to_owned),
+        remotes: config_around(&project).map_or_else(BTreeSet::new, |config| remotes(&config)),
+    }
+}
+
+/// Returns the names of the remotes in a repository's configuration.
+fn remotes(config: &str) -> BTreeSet<String> {
+    let names = config.lines().filter_map(|line| {
+        let (section, rest) = line.trim().strip_prefix('[')?.split_once('"')?;
+        let (name, _) = rest.split_once('"')?;
+        let is_plain = !name.is_empty() && !name.contains(['\\', '/', ':']);
+        (section.trim().eq_ignore_ascii_case("remote") && is_plain).then(|| name.to_owned())
+    });
+    names.collect()
 }
 
 fn project_around(cwd: &Path, places: &Places) -> Result<PathBuf, RuntimeError> {

@@ -79,6 +79,14 @@ pub(super) fn open(spec: &Spec) -> Result<Grants, Failure> {
         if !read.iter().any(is_known) {
             read.push(open_one(&real).map_err(setup(&real))?);
         }
+        // A program may be started by a link: that is there as well, and leads to what is granted.
+        let is_seen = |known: &Opened| {
+            *path == known.path || (known.kind == Kind::Folder && path.starts_with(&known.path))
+        };
+        let link = open_one(path).map_err(setup(path))?;
+        if matches!(link.kind, Kind::Link(_)) && !read.iter().any(is_seen) {
+            read.push(link);
+        }
     }
     let workspace = match &spec.workspace {
         None => None,

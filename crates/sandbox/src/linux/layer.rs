@@ -3,6 +3,7 @@
 //! Everything in the layer was written by the run. It is read below the layer's own folder, no link is followed, and nothing is written to
 //! the workspace but below its folder, through no link.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -56,6 +57,7 @@ impl Layer {
             walk.gone_in(Path::new(""))?;
         }
         walk.refuse_repositories();
+        walk.refuse_linked_names()?;
         walk.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(walk.changes)
     }
@@ -163,9 +165,43 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Refuses changes of what protected names lead to: `AGENTS.md -> docs/AI.md` is read by the first name. Links in the folders on the way to
+    /// a change are looked at.
+    fn refuse_linked_names(&mut self) -> Result<(), CommitError> {
+        let folders: BTreeSet<PathBuf> = self
+            .changes
+            .iter()
+            .flat_map(|change| change.path.ancestors().skip(1).map(Path::to_owned))
+            .collect();
+        let mut targets = BTreeSet::new();
+        for folder in folders {
+            for name in names_below(self.before, &folder).map_err(failed(&folder))? {
+                if !is_protected(&name.to_string_lossy()) {
+                    continue;
+                }
+                let path = folder.join(name);
+                if let Ok(target) = link_below(self.before, &path) {
+                    targets.extend(self.led_to(&path, &target));
+                }
+            }
+        }
+        for change in self.changes.iter_mut().filter(|change| change.refused.is_none()) {
+            if change.path.ancestors().any(|path| targets.contains(path)) {
+                let reason = "a link with a protected name leads to it";
+                change.refused = Some(reason.to_owned());
+            }
+        }
+        Ok(())
+    }
+
     /// Returns true if a link leads out of the workspace by way of other links, as it will be after the commit. What cannot be looked at may
     /// lead anywhere.
     fn is_led_out(&self, path: &Path, target: &Path) -> bool {
+        self.led_to(path, target).is_none()
+    }
+
+    /// Returns where a link in the workspace leads; nothing if that is outside, or not known.
+    fn led_to(&self, path: &Path, target: &Path) -> Option<PathBuf> {
         /// As many as the kernel follows.
         const MOST_LINKS: usize = 40;
         let mut place: PathBuf = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -173,8 +209,8 @@ impl Walk<'_> {
         let mut links = 0;
         while let Some(part) = left.pop() {
             match part.as_bytes() {
-                b"/" => return true,
-                b".." if !place.pop() => return true,
+                b"/" => return None,
+                b".." if !place.pop() => return None,
                 b".." => continue,
                 _ => place.push(part),
             }
@@ -185,10 +221,10 @@ impl Walk<'_> {
                     place.pop();
                     left.extend(parts(&target));
                 }
-                Ok(Some(_)) | Err(_) => return true,
+                Ok(Some(_)) | Err(_) => return None,
             }
         }
-        false
+        Some(place)
     }
 
     /// Returns where the link at a path leads that is there after the commit; nothing if there is none. No link is on the way.

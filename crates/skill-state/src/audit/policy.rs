@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use skill::json::{Object, Unknown, read};
 use skill_audit::Finding;
-use skill_fs::{AbsPath, read_text, write_file};
+use skill_fs::{AbsPath, FsError, read_text, write_file};
 
 use crate::StateError;
-use crate::origin::origin_key;
+use crate::origin::is_same_origin;
 
 /// Somebody looked at exactly this bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,16 @@ impl AuditPolicy {
     /// Reads the file. One that is malformed is never taken for an empty one.
     pub fn load(home: &AbsPath) -> Result<Self, StateError> {
         let path = Self::file(home);
-        let Some(text) = read_text(&path)? else { return Ok(Self::default()) };
+        let Some(text) = read_text(&path)? else {
+            // A link to nothing would look like no decision at all.
+            for part in [&path, &super::audit_folder(home), home] {
+                if part.as_path().is_symlink() && !part.as_path().exists() {
+                    let path = part.to_string();
+                    return Err(FsError::NotRegular { path, kind: "a link to nothing" }.into());
+                }
+            }
+            return Ok(Self::default());
+        };
         let (policy, diagnostics) = read(path.as_str(), &text, |object| {
             crate::schema_version(object)?;
             object.unknown_keys(Unknown::Refused);
@@ -148,9 +157,7 @@ impl AuditPolicy {
     pub fn revocation(&self, bundle: &str, sources: &[String]) -> Option<&Revocation> {
         self.revoked.iter().find(|one| match &one.what {
             Revoked::Bundle(known) => known == bundle,
-            Revoked::Source(known) => sources
-                .iter()
-                .any(|source| origin_key(source).eq_ignore_ascii_case(&origin_key(known))),
+            Revoked::Source(known) => sources.iter().any(|source| is_same_origin(source, known)),
         })
     }
 

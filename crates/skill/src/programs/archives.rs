@@ -34,8 +34,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         &["unzip"],
         "unzip(1), Info-ZIP 6.0",
         &[
-            Usage::new(&["-l -t -v -p -c -z -q"], "READ TEXT*").needs("-l|-t|-v|-p|-c|-z"),
-            Usage::new(&[UNZIP, "-d=FOLDER"], "READ TEXT*").needs("-d"),
+            // What stands after the archive is a name in it.
+            Usage::new(&["-l -t -v -p -c -z -q"], "READ TEXT*")
+                .needs("-l|-t|-v|-p|-c|-z")
+                .options_first(""),
+            Usage::new(&[UNZIP, "-d=FOLDER"], "READ TEXT*").needs("-d").options_first("-d"),
         ],
     ),
     Program::described(

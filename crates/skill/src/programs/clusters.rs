@@ -191,7 +191,7 @@ const DOCKER: &[Command] = &[
     Command::commands(
         &["compose"],
         &Commands {
-            options: "-f|--file=READ -p|--project-name=TEXT --profile=TEXT --ansi=TEXT",
+            options: "-f|--file=LOCAL -p|--project-name=TEXT --profile=TEXT --ansi=TEXT",
             commands: &[
                 Command::described(
                     &["ps"],

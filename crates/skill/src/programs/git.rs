@@ -92,7 +92,9 @@ const COMMANDS: &[Command] = &[
                --bool --int --bool-or-int --path --type=TEXT --default=TEXT --get --get-all --get-regexp -l|--list"],
             "TEXT*",
         )
-        .needs("--get|--get-all|--get-regexp|--list"),
+        .needs("--get|--get-all|--get-regexp|--list")
+        // `git config core.pager x --get` sets it.
+        .options_first(""),
         Usage::new(&["--global --system --local --show-origin --show-scope --bool --int --path --type=TEXT"], "KEY"),
     ]),
     Command::described(&["count-objects"], &[Usage::new(&["-v|--verbose -H|--human-readable"], "")]),

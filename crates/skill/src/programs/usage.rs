@@ -18,6 +18,8 @@ pub struct Usage {
     /// Whether no option of the program, described or not, writes, runs or sends anything: then a word that is not known,
     /// such as a pattern, does no harm.
     pub only_prints: bool,
+    /// For a program that takes every word after its first operand for another operand: the options that it knows there all the same.
+    pub options_first: Option<&'static str>,
     /// Whether every word is mere text, those with a dash as well.
     pub is_all_text: bool,
 }
@@ -28,7 +30,15 @@ impl Usage {
         Self { is_all_text: true, ..Self::new(&[], "TEXT*").only_prints() };
 
     pub(crate) const fn new(options: &'static [&'static str], operands: &'static str) -> Self {
-        Self { options, operands, needs: "", writes_if: "", only_prints: false, is_all_text: false }
+        Self {
+            options,
+            operands,
+            needs: "",
+            writes_if: "",
+            only_prints: false,
+            options_first: None,
+            is_all_text: false,
+        }
     }
 
     pub(crate) const fn needs(self, needs: &'static str) -> Self {
@@ -37,6 +47,10 @@ impl Usage {
 
     pub(crate) const fn writes_if(self, writes_if: &'static str) -> Self {
         Self { writes_if, ..self }
+    }
+
+    pub(crate) const fn options_first(self, but_for: &'static str) -> Self {
+        Self { options_first: Some(but_for), ..self }
     }
 
     pub(crate) const fn only_prints(self) -> Self {

@@ -54,7 +54,8 @@ fn is_source(text: &str) -> bool {
     let has_path = text.split_once('/').is_some_and(|(host, path)| {
         !host.starts_with('.') && host.contains('.') && !path.is_empty()
     });
-    is_address || has_host || has_path || text.starts_with('/')
+    // A pattern is a name that no source has.
+    !text.contains(['*', '?']) && (is_address || has_host || has_path || text.starts_with('/'))
 }
 
 pub(super) fn revoke(context: &mut Context, what: &str, reason: &str) -> Result<u8, Failure> {

@@ -12,6 +12,10 @@ const MIN_ANYWHERE: usize = 8;
 const MIN_WORD: usize = 4;
 /// Of a longer value base64 and digits are not looked for: it is a file, and every other form costs as much again.
 const MAX_ENCODED: usize = 8 << 10;
+/// How many bytes one letter of a value may take with what stands around it, where a text was cut.
+const WIDEST_SPACED: usize = 128;
+/// The most that goes for that.
+const MAX_SPACED: usize = 64 << 10;
 /// How many bytes a byte of a value may take, as `\\\\u00e4` does, with what may stand in between.
 const WIDEST: usize = 8;
 /// Settings that are no secrets, whatever they are called.
@@ -149,7 +153,9 @@ impl Values {
             length @ ..=MAX_ENCODED => length * WIDEST,
             length => length + MAX_ENCODED * WIDEST,
         };
-        self.long.iter().map(reach).max().unwrap_or(0)
+        // Colors and the like may stand between all letters, so rather too much goes.
+        let spaced = |value: &String| (value.len() * WIDEST_SPACED).min(MAX_SPACED);
+        self.long.iter().map(|value| reach(value).max(spaced(value))).max().unwrap_or(0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use shell::Certainty;
 use skill::programs::Role;
 
-use super::remote::{is_remote, is_repository, is_url};
+use super::remote::{is_repository, is_url};
 use super::walk::{Argument, Fit, is_number};
 use super::{Doubt, sed};
 use crate::policy::call::{cloned, copy_in, packed};
@@ -55,6 +55,12 @@ pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<
             // An archive with a colon in its name is on another machine, and rsh fetches it.
             "tar" | "gtar" if argument.role != Role::Text && text.contains(':') => {
                 return odd("names another machine");
+            }
+            // It fetches a project that it is given by an address, of whatever form.
+            "docker" | "docker-compose"
+                if argument.role == Role::Local && !at.seen.found.contains_key(text) =>
+            {
+                return odd("is not a file that is there");
             }
             // curl makes several addresses and names out of one.
             "curl" => {
@@ -137,7 +143,8 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
             matches!(text, "" | "~" | ".bak" | ".backup" | ".orig" | ".old" | ".tmp")
         }
         Role::Sed => is_exact && sed::are_plain(text),
-        Role::Remote => is_exact && is_remote(text, |name| at.seen.found.contains_key(name)),
+        // git takes a name that is no remote for a folder, here or later in the line.
+        Role::Remote => is_exact && (at.around.git.remotes.contains(text) || is_repository(text)),
         Role::Repository => is_exact && is_repository(text),
         Role::Key => is_exact && text.contains('.'),
         Role::Package => is_exact && is_package(text),
@@ -147,7 +154,10 @@ fn one(argument: &Argument<'_>, at: &Locations<'_>) -> Result<(), Doubt> {
     }
     let what = match role {
         Role::Url => "is not an http or https address",
-        Role::Remote | Role::Repository => "is not a repository on another machine",
+        Role::Remote => {
+            "is neither a remote of this repository nor a repository on another machine"
+        }
+        Role::Repository => "is not a repository on another machine",
         Role::Sed => "may run, read or write something",
         _ => "is not described as an argument",
     };
@@ -262,7 +272,7 @@ impl Locations<'_> {
         for path in all.collect::<Vec<_>>() {
             self.one_place(&path, how).map_err(outside)?;
         }
-        if how == Written::Unpacked && self.seen.found.contains_key(sure) {
+        if how == Written::Unpacked && self.seen.existing.contains(sure) {
             return Err(outside(
                 "and it is there already: what is in it may be a link, or steer other programs",
             ));
@@ -282,7 +292,7 @@ impl Locations<'_> {
     fn one_place(&self, path: &Path, how: Written) -> Result<(), &'static str> {
         let work = below_workspace(path, self.around);
         let is_work = work.is_some();
-        let Some(below) = work.or_else(|| below_temporary(path)) else {
+        let Some(below) = work.or_else(|| below_temporary(path, self.around)) else {
             return Err("outside of the workspace");
         };
         if path.ancestors().any(|way| self.seen.repositories.contains(way)) {
@@ -291,11 +301,10 @@ impl Locations<'_> {
         if below.as_os_str().is_empty() && how != Written::Into {
             return Err("and it is the workspace itself");
         }
-        if how == Written::Unpacked && self.around.cwd.iter().any(|cwd| cwd.starts_with(path)) {
-            return Err("and it is the working folder itself");
+        if how == Written::Unpacked && is_work {
+            return Err("and an archive may hold a repository, whose settings git obeys");
         }
-        let is_home =
-            is_work && self.around.home.iter().any(|home| self.around.workspace.contains(home));
+        let is_home = is_work && self.around.is_home();
         let is_hidden = |name: &str| is_home && name.starts_with('.');
         for part in below.components() {
             let Component::Normal(name) = part else { return Err("by a path that leads up") };
@@ -350,7 +359,11 @@ fn below_workspace<'a>(path: &'a Path, around: &Surroundings) -> Option<&'a Path
     around.workspace.iter().find_map(|root| path.strip_prefix(root).ok())
 }
 
-fn below_temporary(path: &Path) -> Option<&Path> {
+/// Returns what is below the folder for temporary files, unless it is the user's home.
+fn below_temporary<'a>(path: &'a Path, around: &Surroundings) -> Option<&'a Path> {
+    if around.home.iter().any(|home| path.starts_with(home)) {
+        return None;
+    }
     let below = ["/tmp", "/private/tmp"].iter().find_map(|root| path.strip_prefix(root).ok());
     below.filter(|below| !below.as_os_str().is_empty())
 }
@@ -358,13 +371,16 @@ fn below_temporary(path: &Path) -> Option<&Path> {
 /// Returns true for a path that is neither below the workspace nor below the folder for temporary files.
 pub(in crate::policy) fn is_outside(path: &Path, around: &Surroundings) -> bool {
     let path = plain_path(path);
-    below_workspace(&path, around).is_none() && below_temporary(&path).is_none()
+    below_workspace(&path, around).is_none() && below_temporary(&path, around).is_none()
 }
 
 /// Returns true for a path with a name on its way that steers programs.
 pub(in crate::policy) fn steers(path: &Path, around: &Surroundings) -> bool {
+    let is_hidden = |name: &str| around.is_home() && name.starts_with('.');
     below_workspace(path, around).unwrap_or(path).components().any(|part| match part {
-        Component::Normal(name) => name.to_str().is_none_or(is_protected),
+        Component::Normal(name) => {
+            name.to_str().is_none_or(|name| is_protected(name) || is_hidden(name))
+        }
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
             false
         }

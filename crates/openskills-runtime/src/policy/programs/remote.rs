@@ -15,13 +15,6 @@ pub(super) fn is_url(text: &str) -> bool {
     is_host && is_port && !lower.contains("://")
 }
 
-/// Returns true for the name of a remote that is no folder here, or a repository on another machine.
-pub(super) fn is_remote(text: &str, is_there: impl Fn(&str) -> bool) -> bool {
-    let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    (is_name && !is_there(text)) || is_repository(text)
-}
-
 /// Returns true for a repository on another machine: `https://…`, `ssh://…` or `user@host:path`. Its last part must not be a name
 /// that a clone would better not have.
 pub(super) fn is_repository(text: &str) -> bool {

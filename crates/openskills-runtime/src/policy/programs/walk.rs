@@ -61,8 +61,14 @@ pub(super) fn walk<'a>(usage: &Usage, arguments: &'a [Word]) -> Result<Fit<'a>, 
             return Err(undescribed(&word.text, "may become an option"));
         }
         let text = word.text.as_str();
+        let is_late = !operands.is_empty()
+            && usage.options_first.is_some_and(|but_for| {
+                !but_for.split_whitespace().any(|option| text.starts_with(option))
+            });
         if !is_dashed(text) {
             operands.push(word);
+        } else if is_late {
+            return Err(undescribed(text, "stands where options are not read"));
         } else if text == "--" && !is_over {
             is_over = true;
         } else if is_over {
@@ -225,6 +231,13 @@ fn assign<'a>(usage: &Usage, operands: &[&'a Word], fit: &mut Fit<'a>) -> Result
     let is_given = |role: Role| fit.arguments.iter().any(|argument| argument.role == role);
     if roles.first().is_some_and(|(role, _)| *role == Role::Sed && is_given(Role::Sed)) {
         roles.remove(0);
+    }
+    // `cp -t FOLDER FILE`: all operands are files then.
+    if roles
+        .last()
+        .is_some_and(|(role, _)| *role == Role::Destination && is_given(Role::Destination))
+    {
+        roles.pop();
     }
     let turned = usage.writes_if.split_whitespace().any(|name| fit.options.contains(&name));
     let star = roles.iter().position(|(_, count)| *count == Count::Any);

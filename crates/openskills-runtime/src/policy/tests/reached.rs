@@ -161,7 +161,7 @@ fn no_written_file_is_left_unchecked() {
         ("Bash(fd:*)", "fd -e rs . src"),
         ("Bash(git:*)", "git mv notes.md docs/notes.md"),
         ("Bash(cp:*)", "cp a.txt build/"),
-        ("Bash(unzip:*)", "unzip -q site.zip -d site"),
+        ("Bash(unzip:*)", "unzip -q site.zip -d /tmp/site"),
     ] {
         assert_eq!(bash(rules, line), Decision::Allow, "{rules}: {line}");
     }
