@@ -41,7 +41,8 @@ pub use outcome::{Captured, Ended, Outcome, Violation};
 pub use spec::{HANDED, PROXY};
 pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
 
-/// Becomes the hidden stage if this process was started as one; otherwise does nothing. Call it first thing in `main`.
+/// Becomes the hidden stage if this process was started as one; otherwise lets the signals that end a program through. Call it first thing in
+/// `main`.
 pub fn init() {
     sys::init();
 }

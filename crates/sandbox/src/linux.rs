@@ -37,6 +37,20 @@ pub(crate) fn handed() -> std::io::Result<Vec<u8>> {
     wire::unseal_bytes(sys::adopt(crate::HANDED)?)
 }
 
+/// Lets the signals that end a program reach this one: whoever started it may have left them blocked, and then no run could be ended.
+fn unblock_signals() {
+    // SAFETY: all zeros is a valid value, which the next call sets.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set lives across the call.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: as above.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
+    }
+    // SAFETY: as above; the mask of this thread alone is changed, and the others are not there yet.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) };
+}
+
 /// Becomes the stage if this process was started as one.
 pub(crate) fn init() {
     let mut args = std::env::args_os();
@@ -44,5 +58,6 @@ pub(crate) fn init() {
     if is_stage {
         stage::run();
     }
+    unblock_signals();
     running::INITIALISED.store(true, std::sync::atomic::Ordering::Relaxed);
 }

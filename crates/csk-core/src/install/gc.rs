@@ -71,9 +71,9 @@ pub fn collect(
                 receipts.commits().map(|(skill, commit)| (skill.to_owned(), commit.to_owned()));
             used.commits.extend(commits);
         }
-        used.add_links(&commands_folder(home, &root), home);
         used.add_links(&root.join(BIN), home);
         if is_away || used.add(&root) {
+            used.add_links(&commands_folder(home, &root), home);
             kept.0.insert(root);
         } else {
             garbage.consumers.push(root);

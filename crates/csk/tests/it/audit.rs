@@ -262,7 +262,8 @@ fn a_revocation_says_what_it_means_and_reaches_what_is_installed() {
     let bundle = world.bundle("code");
     assert_eq!(world.csk("install app").code, Some(0));
     let csk = |words: &[&str]| world.env.run_args(env!("CARGO_BIN_EXE_csk"), words);
-    for nothing in ["code", "s/code", "./code", "docs", &bundle[..20], "sha256:12"] {
+    let pattern = "https://github.com/acme/*";
+    for nothing in ["code", "s/code", "./code", "docs", &bundle[..20], "sha256:12", pattern] {
         let run = csk(&["audit", "--revoke", nothing, "--reason", "stolen"]);
         assert_eq!(run.code, Some(2), "{nothing}: {}", run.stderr);
         assert!(run.stderr.contains("neither a digest nor a source"), "{}", run.stderr);
@@ -347,6 +348,21 @@ fn a_suppression_does_not_outlive_what_it_was_for() {
     assert_eq!(world.csk("audit --revoke https://evil.example.org/x --reason taken").code, Some(0));
     let run = world.csk("install app");
     assert!(run.code == Some(1) && run.stderr.contains("revoked: taken"), "{}", run.stderr);
+    // A folder is the same by every way that leads to it.
+    let world = World::with_skill("code", CODE);
+    let place = world.env.path("skills/code").display().to_string();
+    let spelled = place.replace("/skills/", "//skills/./x/../");
+    for revoked in [spelled.clone(), format!("file://localhost{place}/.git"), {
+        std::os::unix::fs::symlink(world.env.path("skills"), world.env.path("alias")).unwrap();
+        world.env.path("alias/code").display().to_string()
+    }] {
+        let words = ["audit", "--revoke", &revoked, "--reason", "taken"];
+        assert_eq!(world.env.run_args(env!("CARGO_BIN_EXE_csk"), &words).code, Some(0));
+        let run = world.csk("install app");
+        let is_told = run.stderr.contains("revoked: taken");
+        assert!(run.code == Some(1) && is_told, "{revoked}: {}", run.stderr);
+        fs::remove_file(world.home().join(".cocoaskills/audit/policy.json")).unwrap();
+    }
 }
 
 #[test]

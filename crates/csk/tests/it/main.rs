@@ -28,6 +28,7 @@ mod shells;
 mod sources;
 mod status;
 mod verbs;
+mod whole;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

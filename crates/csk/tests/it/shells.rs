@@ -523,6 +523,37 @@ fn odd_paths_and_options_do_not_break_a_shell() {
         world.env.write("steps", steps.as_bytes());
         let expected = if works { "outer\n" } else { "nothing\n" };
         assert_eq!(world.env.run("bash", "--norc steps").stdout, expected, "{folder}");
+        // Half of a path is no entry of PATH.
+        let call =
+            format!(". './{folder}/.agents/env.sh'; echo \"$PATH\" | tr : '\\n' | grep -v '^/'");
+        assert_eq!(world.env.run_args("sh", &["-c", &call]).stdout, "", "{folder}");
+    }
+}
+
+/// Blanks at the end of a path are a part of it: `vic ` is not `vic`.
+#[test]
+fn a_folder_with_a_name_that_is_alike_is_another_one() {
+    let world = world();
+    let csk = env!("CARGO_BIN_EXE_csk");
+    let text = r#"{"schema_version": 1, "skills": [{"name": "outer", "tag": "v1"}]}"#;
+    world.env.write("vic /Skillfile.json", text.as_bytes());
+    let run = world.env.run_args(csk, &["install", "vic ", "--fix-gitignore"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    world.env.write("vic/.agents/env.sh", b"");
+    for shell in ["bash --norc", "zsh -f"] {
+        for (folder, expected) in [("vic ", "outer\n"), ("vic", "nothing\n")] {
+            let name = shell.split(' ').next().unwrap();
+            let steps = format!(
+                "eval \"$({csk} shell-init {name})\"\ncd '{folder}'; _csk_hook; sh -c 'tool || echo nothing' 2> /dev/null\n"
+            );
+            world.env.write("steps", steps.as_bytes());
+            if world.env.run_args("sh", &["-c", &format!("command -v {name}")]).code != Some(0) {
+                testkit::skip("a_folder_with_a_name_that_is_alike_is_another_one", name);
+                continue;
+            }
+            let run = world.env.run_args("sh", &["-c", &format!("{shell} steps")]);
+            assert_eq!(run.stdout, expected, "{shell}: `{folder}`: {}", run.stderr);
+        }
     }
 }
 

@@ -158,13 +158,19 @@ fn of_usages(usages: &[Usage], arguments: &[Word], at: &At<'_>) -> Class {
     }
 }
 
-fn of_commands(commands: &Commands, arguments: &[Word], at: &At<'_>) -> Class {
+fn of_commands(commands: &'static Commands, arguments: &[Word], at: &At<'_>) -> Class {
     let Some(position) = first_operand(commands.options, arguments) else {
         return of_usages(commands.bare, arguments, at);
     };
     let (word, rest) = (&arguments[position], &arguments[position + 1..]);
     if word.certainty != Certainty::Exact {
         return Class::Undescribed(format!("`{}` may become any command", word.text));
+    }
+    // What stands before the command has effects as well: `docker compose -f FILE ps`.
+    let before = Usage { options: std::slice::from_ref(&commands.options), ..Usage::NOTHING };
+    match of_usages(&[before], &arguments[..position], at) {
+        Class::Fits => {}
+        other => return other,
     }
     match commands.commands.iter().find(|command| command.names.contains(&word.text.as_str())) {
         Some(command) => of_kind(command.kind, rest, at),

@@ -157,3 +157,46 @@ fn what_needs_review_is_shown_before_it_runs() {
         assert_eq!(refused.stdout, "", "{command}");
     }
 }
+
+/// A clone says where it comes from, whichever part of it the skill is and however its repository is kept.
+#[test]
+fn a_source_is_revoked_wherever_the_clone_keeps_its_repository() {
+    let url = "https://example.com/evil/skill.git";
+    let revoked = json!([{"source": url, "reason": "taken", "at": "2026-01-01T00:00:00Z"}]);
+    for (setup, dir) in [
+        ("git init -q s", "s"),
+        ("mkdir c && mv s c/s && git init -q c", "c/s"),
+        ("git init -q --separate-git-dir other s", "s"),
+        ("git init -q real && mv real/.git kept && ln -s ../kept s/.git", "s"),
+    ] {
+        let env = TestEnv::with(SKILLS);
+        let repository = if dir == "c/s" { "c" } else { "s" };
+        let call = format!("{setup} && git -C {repository} remote add origin {url}");
+        let made = env.run_args("sh", &["-c", &call]);
+        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        assert_eq!(
+            openskills(&env, &format!("run good --dir {dir} --approve-once")).stdout,
+            "ran-good\n"
+        );
+        policy(&env, &revoked, &json!([]));
+        for command in [
+            format!("run good --dir {dir} --approve-once"),
+            format!("activate good --dir {dir}"),
+            format!("install {dir}/good --user --yes"),
+        ] {
+            let refused = openskills(&env, &command);
+            assert!(
+                refused.stderr.contains("revoked: taken"),
+                "{setup}: {command}: {}",
+                refused.stderr
+            );
+        }
+    }
+    // What says nothing because it leads nowhere is not an empty list.
+    let env = TestEnv::with(SKILLS);
+    let call = "mkdir -p ../home/.cocoaskills && ln -s nowhere ../home/.cocoaskills/audit";
+    assert_eq!(env.run_args("sh", &["-c", call]).code, Some(0));
+    let refused = openskills(&env, "run good --dir s --approve-once");
+    assert!(refused.stderr.contains("a link to nothing"), "{}", refused.stderr);
+    assert_eq!(refused.stdout, "");
+}

@@ -570,3 +570,45 @@ fn a_kill_of_the_program_ends_what_it_started() {
     child.wait().unwrap();
     assert!(within(&|| living() == 0), "and everything ends with the program");
 }
+
+/// An interpreter is granted as a file, with its own library: what else stands in its folder is not.
+#[test]
+fn the_folder_of_an_interpreter_is_not_granted_with_it() {
+    let skill = "\
+//- /s/near/SKILL.md
+---
+name: near
+description: d
+---
+Body.
+//- /s/near/scripts/deploy
+#!deploy
+echo ran
+//- /s/near/scripts/shell
+#!/usr/bin/env bash
+cat \"$1\" && echo read
+//- /s/near/scripts/snake.py
+import json, sys
+print(open(sys.argv[1]).read())
+//- /tools/.env
+SECRET
+";
+    let env = TestEnv::with(skill);
+    let call = "printf '#!/bin/sh\\nexec /bin/sh \"$@\"\\n' > tools/deploy && chmod +x tools/deploy \
+                && cp /bin/bash tools/bash && ln -s \"$(command -v python3)\" tools/python3";
+    assert_eq!(env.run_args("sh", &["-c", call]).code, Some(0));
+    let path = format!("{}:{}", env.path("tools").display(), std::env::var("PATH").unwrap());
+    let secret = env.path("tools/.env").display().to_string();
+    let env = env.var("PATH", &path);
+    let unknown = openskills(&env, "run near scripts/deploy --dir s --approve-once");
+    assert!(unknown.stderr.contains("is not an interpreter that is known"), "{}", unknown.stderr);
+    for script in ["shell", "snake.py"] {
+        let run = openskills(
+            &env,
+            &format!("run near scripts/{script} --dir s --approve-once -- {secret}"),
+        );
+        assert!(run.code != Some(0) && !run.stdout.contains("SECRET"), "{script}: {}", run.stdout);
+        let what = "No such file or directory";
+        assert!(run.stderr.contains(what), "{script} itself runs: {}", run.stderr);
+    }
+}

@@ -446,3 +446,26 @@ fn repositories_and_kinds_are_left_alone() {
     let (layer, changes) = with_user(&world, "mkdir d", || world.write("work/d", "user"));
     assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })));
 }
+
+#[test]
+fn what_a_protected_name_leads_to_is_protected() {
+    for size in [Size::Small, Size::Large] {
+        let world = world(size);
+        for folder in ["work/docs", "work/cfg"] {
+            fs::create_dir_all(world.path(folder)).unwrap();
+        }
+        world.write("work/docs/AI.md", "x");
+        world.write("work/docs/other", "x");
+        symlink("docs/AI.md", world.path("work/AGENTS.md")).unwrap();
+        symlink("cfg", world.path("work/.vscode")).unwrap();
+        let script = "echo evil > AGENTS.md; echo x > .vscode/tasks.json; echo y > docs/other";
+        let (layer, lines) = changed(&world, script);
+        for refused in ["docs/AI.md refused\n", "cfg/tasks.json refused\n"] {
+            assert!(lines.contains(refused), "{size:?}: {lines}");
+        }
+        assert!(lines.contains("docs/other\n"), "{size:?}: {lines}");
+        let changes = layer.changes().unwrap();
+        assert!(matches!(layer.commit(&changes), Err(CommitError::Refused { .. })));
+        assert_eq!(fs::read_to_string(world.path("work/docs/AI.md")).unwrap(), "x");
+    }
+}

@@ -360,6 +360,24 @@ fn what_only_some_readers_of_tarballs_see_is_refused() {
         with(&[(XHeader, "x", &sparse[..]), (Regular, "pdf/a", b"x")]).is_err(),
         "another name"
     );
+    // Readers differ in which of two headers they believe, so a hidden entry could follow.
+    use tar::EntryType::GNULongName;
+    let plain = |size: &[u8]| with(&[(XHeader, "x", size), (Regular, "pdf/a", b"x")]);
+    assert!(plain(b"9 size=1\n").is_ok(), "the size that the entry has");
+    assert!(plain(b"9 size=0\n").is_err(), "another size");
+    assert!(plain(b"10 size=-1\n").is_err(), "no size");
+    assert!(plain(b"9 size=1\n9 size=1\n").is_err(), "a size twice");
+    assert!(plain(b"14 path=pdf/b\n14 path=pdf/c\n").is_err(), "two names");
+    assert!(plain(b"99 path=pdf/b\n").is_err(), "a record that is longer than the header");
+    let two = [
+        (XHeader, "x", &b"14 path=pdf/b\n"[..]),
+        (GNULongName, "l", b"pdf/c"),
+        (Regular, "pdf/a", b"x"),
+    ];
+    assert!(with(&two).is_err(), "two kinds of headers for one name");
+    let whole = raw(&|_| {});
+    let cut = &whole[..1024];
+    assert!(read(&packed(&[cut])).is_err(), "no end");
 }
 
 fn file(tar: &mut Builder, name: &[u8], kind: tar::EntryType, data: &[u8]) {

