@@ -1,6 +1,12 @@
 //! What of a snapshot goes into a project: instructions and material, no development files.
 
-use skill::{FileNameError, Manifest, SKILL_FILE};
+mod mentions;
+
+use std::collections::BTreeSet;
+
+use skill::{CommandKind, FileNameError, Manifest, RelPath, SKILL_FILE};
+
+use self::mentions::mentions;
 
 use crate::snapshot::{File, FileKind, Snapshot, check_names, stray_link};
 
@@ -8,7 +14,7 @@ use crate::snapshot::{File, FileKind, Snapshot, check_names, stray_link};
 const INCLUDED: &[&str] =
     &[".skill_triggers", "agents", "assets", "data", "examples", "references", "templates", "wasm"];
 
-/// The folder that is copied only where no command is declared: else it belongs to the runtime store.
+/// The folder that is copied only where the skill brings no command: else it belongs to the command store.
 const SCRIPTS: &str = "scripts";
 
 /// Names that are never copied, wherever they stand.
@@ -27,6 +33,24 @@ const EXCLUDED: &[&str] = &[
     "setup.py",
     "test",
     "tests",
+];
+
+/// Names that are not even copied where the text refers to them.
+const NEVER: &[&str] = &[
+    ".DS_Store",
+    ".git",
+    ".hg",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    "__pycache__",
+    "build",
+    "dist",
+    "node_modules",
+    "target",
 ];
 
 /// Why a snapshot has no context to install.
@@ -48,31 +72,165 @@ pub enum ContextError {
     },
 }
 
-/// Returns the files that are installed into a project. Runtime roots and, where commands are declared, the
-/// scripts belong to the runtime store.
+/// What a snapshot is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A whole repository: only the folders that skills are known to have are installed.
+    Repository,
+    /// A folder of a repository, or an artifact: it is installed whole.
+    Folder,
+}
+
+/// What of a snapshot is installed into a project.
+#[derive(Debug)]
+pub struct Context {
+    /// The files, sorted by path.
+    pub files: Vec<File>,
+    /// What the skill's text refers to and does not find, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Which rules say what is installed. A marker of other rules is no edit: the skill is installed anew.
+pub(crate) const CONTEXT_RULES: u64 = 2;
+
+/// Returns what is installed into a project. Runtime roots and the files of declared commands belong to the command store. What included Markdown
+/// refers to comes along, whatever its name.
 pub fn context(
     snapshot: &Snapshot,
     manifest: Option<&Manifest>,
-) -> Result<Vec<File>, ContextError> {
+    shape: Shape,
+) -> Result<Context, ContextError> {
     if snapshot.file(SKILL_FILE).is_none_or(|file| file.kind == FileKind::Link) {
         return Err(ContextError::NoSkillFile);
     }
-    let with_scripts = manifest.is_none_or(|manifest| manifest.commands.is_empty());
-    let is_runtime = |file: &File| manifest.is_some_and(|manifest| manifest.is_runtime(&file.path));
-    let is_wanted = |file: &&File| {
-        let first = file.path.parts().next().unwrap_or_default();
-        let is_folder = file.path.parts().count() > 1;
-        let included = file.path.as_str() == SKILL_FILE
-            || (is_folder && (INCLUDED.contains(&first) || (with_scripts && first == SCRIPTS)));
-        included && !is_runtime(file) && !file.path.parts().any(is_excluded)
-    };
+    let rules = Rules { manifest, shape };
+    let mut wanted: BTreeSet<&str> = snapshot
+        .files()
+        .iter()
+        .filter(|file| rules.includes(file))
+        .map(|file| file.path.as_str())
+        .collect();
+    let warnings = follow_mentions(snapshot, &rules, &mut wanted);
+    let is_wanted = |file: &&File| wanted.contains(file.path.as_str());
     let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
     check_names(&files)?;
     if let Some(link) = stray_link(&files) {
         let target = link.text().unwrap_or_default();
         return Err(ContextError::Link { link: link.path.to_string(), target });
     }
-    Ok(files)
+    Ok(Context { files, warnings })
+}
+
+/// Returns what the first rules installed, to know an install that was made by them.
+pub(crate) fn first_context(snapshot: &Snapshot, manifest: Option<&Manifest>) -> Vec<File> {
+    let has_commands = manifest.is_some_and(|manifest| !manifest.commands.is_empty());
+    let is_wanted = |file: &&File| {
+        let first = file.path.parts().next().unwrap_or_default();
+        let is_folder = file.path.parts().count() > 1;
+        let is_included = file.path.as_str() == SKILL_FILE
+            || (is_folder && (INCLUDED.contains(&first) || (!has_commands && first == SCRIPTS)));
+        let is_runtime = manifest.is_some_and(|manifest| manifest.is_runtime(&file.path));
+        is_included && !is_runtime && !file.path.parts().any(is_excluded)
+    };
+    snapshot.files().iter().filter(is_wanted).cloned().collect()
+}
+
+struct Rules<'a> {
+    manifest: Option<&'a Manifest>,
+    shape: Shape,
+}
+
+impl Rules<'_> {
+    /// Returns true if a file is installed by where it is.
+    fn includes(&self, file: &File) -> bool {
+        let path = &file.path;
+        let first = path.parts().next().unwrap_or_default();
+        let is_folder = path.parts().count() > 1;
+        let is_included = match self.shape {
+            Shape::Repository => {
+                let has_scripts = self.manifest.is_some_and(|manifest| {
+                    manifest.commands.iter().any(|command| command.is_script())
+                });
+                path.as_str() == SKILL_FILE
+                    || (is_folder
+                        && (INCLUDED.contains(&first) || (!has_scripts && first == SCRIPTS)))
+            }
+            Shape::Folder => first != "locales" && path.as_str() != "dependencies.json",
+        };
+        is_included && !self.is_stored(path) && !path.parts().any(is_excluded)
+    }
+
+    /// Returns true for a file of the command store.
+    fn is_stored(&self, path: &RelPath) -> bool {
+        self.manifest.is_some_and(|manifest| manifest.is_runtime(path)) || self.is_command(path)
+    }
+
+    /// Returns true for the file of a declared command.
+    fn is_command(&self, path: &RelPath) -> bool {
+        let commands = self.manifest.into_iter().flat_map(|manifest| &manifest.commands);
+        commands.into_iter().any(|command| match &command.kind {
+            CommandKind::Script { unix, windows } => {
+                unix.as_ref() == Some(path) || windows.as_ref() == Some(path)
+            }
+            CommandKind::System { .. } => false,
+        })
+    }
+}
+
+/// Adds what included Markdown refers to, and what that refers to. Returns what is referred to and still left out.
+fn follow_mentions<'a>(
+    snapshot: &'a Snapshot,
+    rules: &Rules<'_>,
+    wanted: &mut BTreeSet<&'a str>,
+) -> Vec<String> {
+    let mut open: Vec<&str> = wanted.iter().copied().collect();
+    let mut warnings = BTreeSet::new();
+    while let Some(path) = open.pop() {
+        let Some(text) = markdown(snapshot, path) else { continue };
+        let folder = path.rfind('/').map_or("", |slash| &path[..slash]);
+        let mentions = mentions(&text, folder);
+        for (target, link) in &mentions.links {
+            let is_there = snapshot.entry(target.trim_end_matches('/')).is_some();
+            if !is_there {
+                warnings.insert(format!("{path} links to `{link}`, which is not in the skill"));
+            }
+        }
+        let links = mentions.links.iter().map(|(target, _)| target);
+        for target in mentions.names.iter().chain(links) {
+            for found in meant(snapshot, target) {
+                let file = &found.path;
+                let is_named = file.as_str() == target.as_str();
+                if wanted.contains(file.as_str()) || (!is_named && file.parts().any(is_excluded)) {
+                    continue;
+                }
+                if rules.is_stored(file) || file.parts().any(is_never) {
+                    if is_named && !rules.is_command(file) {
+                        warnings
+                            .insert(format!("{path} refers to `{file}`, which is not installed"));
+                    }
+                    continue;
+                }
+                wanted.insert(file.as_str());
+                open.push(file.as_str());
+            }
+        }
+    }
+    warnings.into_iter().collect()
+}
+
+/// Returns the file that a path names, or those in the folder that it names with a slash at its end.
+fn meant<'a>(snapshot: &'a Snapshot, target: &str) -> Vec<&'a File> {
+    if let Some(file) = snapshot.file(target) {
+        return vec![file];
+    }
+    let is_below = |file: &&File| target.ends_with('/') && file.path.as_str().starts_with(target);
+    snapshot.files().iter().filter(is_below).collect()
+}
+
+/// Returns the text of a file of Markdown.
+fn markdown(snapshot: &Snapshot, path: &str) -> Option<String> {
+    let is_markdown = path.ends_with(".md") || path.ends_with(".markdown");
+    snapshot.file(path).filter(|file| is_markdown && file.kind != FileKind::Link)?.text()
 }
 
 fn is_excluded(part: &str) -> bool {
@@ -81,10 +239,13 @@ fn is_excluded(part: &str) -> bool {
     starts || requirements || part.ends_with(".pyc") || EXCLUDED.contains(&part)
 }
 
+/// Returns true for folders of version control, caches and builds: no text brings those along.
+fn is_never(part: &str) -> bool {
+    part.ends_with(".pyc") || NEVER.contains(&part)
+}
+
 #[cfg(test)]
 mod tests {
-    use skill::RelPath;
-
     use super::*;
     use crate::snapshot::Content;
 
@@ -103,13 +264,20 @@ mod tests {
         Snapshot::new("tree".into(), files.iter().map(file).collect()).unwrap()
     }
 
-    fn paths(files: &[(&str, &str)]) -> String {
+    fn taken(files: &[(&str, &str)], shape: Shape) -> (String, Vec<String>) {
         let snapshot = snapshot(files);
         let (manifest, _) = crate::runtime::manifest(&snapshot).unwrap();
-        match context(&snapshot, manifest.as_ref()) {
-            Ok(files) => files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(" "),
-            Err(error) => format!("error: {error}"),
+        match context(&snapshot, manifest.as_ref(), shape) {
+            Ok(Context { files, warnings }) => {
+                let paths = files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
+                (paths.join(" "), warnings)
+            }
+            Err(error) => (format!("error: {error}"), Vec::new()),
         }
+    }
+
+    fn paths(files: &[(&str, &str)]) -> String {
+        taken(files, Shape::Repository).0
     }
 
     #[test]
@@ -147,7 +315,7 @@ mod tests {
         let system =
             r#"{"schema_version": 1, "commands": {"x": {"type": "system", "command": "x"}}}"#;
         for (path, text, copied) in [
-            ("csk-skill.json", system, false),
+            ("csk-skill.json", system, true),
             ("csk-skill.json", r#"{"schema_version": 1, "commands": {}}"#, true),
             ("csk-skill.json", r#"{"schema_version": 2, "runtime_roots": ["scripts"]}"#, false),
             ("csk-skill.json", r#"{"schema_version": 2, "runtime_roots": ["references"]}"#, true),
@@ -158,6 +326,61 @@ mod tests {
             let in_context = !text.contains("[\"references\"]");
             assert_eq!(paths(&files).contains("references/x"), in_context, "{path} {text}");
         }
+    }
+
+    #[test]
+    fn a_folder_of_a_repository_is_taken_whole() {
+        let manifest = r#"{"schema_version": 2, "runtime_roots": ["lib"], "commands": {"x": {"type": "script", "unix_path": "lib/x"}}}"#;
+        let files = [
+            ("SKILL.md", ""),
+            ("forms.md", ""),
+            ("reference/a.md", ""),
+            ("scripts/fill.py", ""),
+            ("scripts/requirements.txt", ""),
+            ("README.md", ""),
+            ("tests/x.py", ""),
+            ("locales/metadata.json", ""),
+            ("dependencies.json", ""),
+            ("lib/x", ""),
+            ("lib/side.py", ""),
+            ("csk-skill.json", manifest),
+        ];
+        let (paths, _) = taken(&files, Shape::Folder);
+        assert_eq!(paths, "SKILL.md csk-skill.json forms.md reference/a.md scripts/fill.py");
+        let single = r#"{"schema_version": 1, "commands": {"x": {"type": "script", "unix_path": "scripts/x"}}}"#;
+        let files =
+            [("SKILL.md", ""), ("scripts/x", ""), ("scripts/y", ""), ("csk-skill.json", single)];
+        assert_eq!(taken(&files, Shape::Folder).0, "SKILL.md csk-skill.json scripts/y");
+    }
+
+    #[test]
+    fn what_the_text_refers_to_comes_along_and_what_is_missing_is_told() {
+        let text = "See [forms](forms.md) and `scripts/requirements.txt`, then reference/ and [gone](gone.md).\n\
+                    `.git/config`, `dist/app.js` and `lib/side.py` as well; `lib/x` is a command.";
+        let manifest = r#"{"schema_version": 2, "runtime_roots": ["lib"], "commands": {"x": {"type": "script", "unix_path": "lib/x"}}}"#;
+        let files = [
+            ("SKILL.md", text),
+            ("forms.md", "More in [deep](deep/b.md), as [above](SKILL.md)."),
+            ("deep/b.md", "`../assets/c.txt`"),
+            ("deep/other.md", ""),
+            ("reference/a.md", ""),
+            ("reference/tests/a.md", ""),
+            ("scripts/requirements.txt", ""),
+            ("dist/app.js", ""),
+            ("lib/side.py", ""),
+            ("lib/x", ""),
+            ("csk-skill.json", manifest),
+        ];
+        let (paths, warnings) = taken(&files, Shape::Repository);
+        assert_eq!(paths, "SKILL.md deep/b.md forms.md reference/a.md scripts/requirements.txt");
+        assert_eq!(
+            warnings,
+            [
+                "SKILL.md links to `gone.md`, which is not in the skill",
+                "SKILL.md refers to `dist/app.js`, which is not installed",
+                "SKILL.md refers to `lib/side.py`, which is not installed",
+            ]
+        );
     }
 
     /// What a package may not hold, an install does not bring either.

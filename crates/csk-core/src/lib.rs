@@ -38,7 +38,7 @@ mod which;
 pub use agents::{Agent, Agents};
 pub use checkout::{ExcludeFile, exclude_file, not_ignored, tracked, work_tree};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
-pub use context::{ContextError, context};
+pub use context::{Context, ContextError, Shape, context};
 pub use env_files::{CommandOrder, Scope, env_ps1, env_sh};
 pub use foreign::{ForeignOrigin, ForeignSkill, long_source_name, read_foreign_lock, source_name};
 pub use git::{Fetched, GitError, TIME_LIMIT, clone, fetch, make_repository, origin, remote_refs};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use skill::{CODEX_FILE, SKILL_FILE, TreeEntry, set_frontmatter, set_yaml};
+use skill::{CODEX_FILE, SKILL_FILE, TreeEntry, add_frontmatter, set_frontmatter, set_yaml};
 
 use crate::snapshot::{Content, File, Snapshot};
 
@@ -45,6 +45,8 @@ pub fn render(
     if snapshot.entry(TRIGGERS) != Some(TreeEntry::Folder) {
         return Ok(Rendered::Done);
     }
+    // Without a locale to choose, nothing of it is needed.
+    let Some(locale) = locale else { return Ok(Rendered::Done) };
     let locales = read_metadata(metadata)?;
     let has_triggers = |name: &str| snapshot.file(&format!("{TRIGGERS}/{name}.md")).is_some();
     let available: Vec<String> =
@@ -52,7 +54,6 @@ pub fn render(
     if available.is_empty() {
         return Err(LocaleError::NoneConsistent);
     }
-    let Some(locale) = locale else { return Ok(Rendered::Done) };
     let Some(texts) = locales.get(locale).filter(|_| available.iter().any(|name| name == locale))
     else {
         return Ok(Rendered::Kept { available });
@@ -103,13 +104,21 @@ fn read_metadata(file: &File) -> Result<BTreeMap<String, Texts>, LocaleError> {
 
 fn skill_file(text: &str, texts: &Texts, triggers: &[String]) -> String {
     let mut text = text.to_owned();
-    if let Some(description) = texts.get("description") {
-        text = set_frontmatter(&text, "description", &description.as_str().into()).unwrap_or(text);
+    let description = texts.get("description").filter(|text| !text.trim().is_empty());
+    if let Some(description) = description {
+        text = set_or_add(&text, "description", &description.as_str().into());
     }
     if !triggers.is_empty() {
-        text = set_frontmatter(&text, "triggers", &triggers.into()).unwrap_or(text);
+        text = set_or_add(&text, "triggers", &triggers.into());
     }
     text
+}
+
+/// Sets a key of the frontmatter, or adds it at the end where the source has none.
+fn set_or_add(text: &str, key: &str, value: &Value) -> String {
+    set_frontmatter(text, key, value)
+        .or_else(|| add_frontmatter(text, key, value))
+        .unwrap_or_else(|| text.to_owned())
 }
 
 /// Replaces the three texts of `interface`, if the file has them all and the locale too.
@@ -204,6 +213,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_source_lacks_is_added_and_nothing_empty_replaces_a_text() {
+        let bare = "---\nname: a\n---\nBody\n";
+        let texts =
+            |description: &str| Texts::from([("description".to_owned(), description.to_owned())]);
+        let items = ["x".to_owned()];
+        assert_eq!(
+            skill_file(bare, &texts("neu"), &items),
+            "---\nname: a\ndescription: \"neu\"\ntriggers: [\"x\"]\n---\nBody\n"
+        );
+        assert_eq!(skill_file(SKILL, &texts(" "), &[]), SKILL);
+    }
+
+    #[test]
     fn a_locale_that_is_not_there_keeps_the_source() {
         for (triggers, locale) in
             [(&["ru"][..], Some("de")), (&["ru"], Some("en")), (&["ru"], None)]
@@ -220,6 +242,9 @@ mod tests {
         assert_eq!(rendered(RU, &["de"], Some("ru")).0, Err(LocaleError::NoneConsistent));
         // Without triggers at all there is nothing to render.
         assert_eq!(rendered(RU, &[], Some("ru")), (Ok(Rendered::Done), rendered(RU, &[], None).1));
+        // Nobody asked for a locale.
+        assert_eq!(rendered(RU, &["de"], None).0, Ok(Rendered::Done));
+        assert_eq!(rendered("{", &["de"], None).0, Ok(Rendered::Done));
         for metadata in
             ["{", "{}", r#"{"locales": []}"#, r#"{"locales": {"ru": {"description": 5}}}"#]
         {

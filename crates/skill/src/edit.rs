@@ -13,6 +13,21 @@ pub fn set_frontmatter(text: &str, key: &str, value: &Value) -> Option<String> {
     replace(text, parts.frontmatter, &[key], value)
 }
 
+/// Adds the field `key` at the end of the frontmatter, with `value` as JSON. `None` if there is such a field, or no frontmatter.
+pub fn add_frontmatter(text: &str, key: &str, value: &Value) -> Option<String> {
+    let source = Source::new(text);
+    let parts = fence::split(text, &mut Report::new("", &source, Strictness::Lenient))?;
+    if yaml::find(text, parts.frontmatter.clone(), &[key]).is_some() {
+        return None;
+    }
+    let (before, after) = text.split_at(parts.frontmatter.end);
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    Some(match before.ends_with('\n') {
+        true => format!("{before}{key}: {value}{newline}{after}"),
+        false => format!("{before}{newline}{key}: {value}{after}"),
+    })
+}
+
 /// Replaces the value at `path` in a YAML file by `value`, written as JSON.
 pub fn set_yaml(text: &str, path: &[&str], value: &Value) -> Option<String> {
     replace(text, 0..text.len(), path, value)
@@ -32,6 +47,18 @@ fn replace(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_is_added_at_the_end() {
+        for (before, after) in [
+            ("---\nname: a\n---\nB\n", "---\nname: a\nnew: [\"x\"]\n---\nB\n"),
+            ("---\r\nname: a\r\n---\r\nB", "---\r\nname: a\r\nnew: [\"x\"]\r\n---\r\nB"),
+        ] {
+            assert_eq!(add_frontmatter(before, "new", &["x"].as_slice().into()).unwrap(), after);
+            assert_eq!(add_frontmatter(before, "name", &"x".into()), None);
+        }
+        assert_eq!(add_frontmatter("B\n", "name", &"x".into()), None);
+    }
 
     #[test]
     fn only_the_value_changes() {

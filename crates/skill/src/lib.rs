@@ -58,7 +58,7 @@ pub use document::{
     SKILL_FILE_FALLBACK, check_argument_schema, frontmatter_end, parse, parse_head,
     raw_frontmatter,
 };
-pub use edit::{set_frontmatter, set_yaml};
+pub use edit::{add_frontmatter, set_frontmatter, set_yaml};
 use field::{FIELDS, Owner};
 pub use file_name::{
     FileNameError, FileNames, folded_name, is_bare_repository, is_git_folder, is_name_of,
@@ -77,7 +77,7 @@ pub use marker::{Marker, Part, RefKind, is_commit_id};
 pub use migrate::{Migrated, SKILL_FORMAT, to_claude, to_v1};
 pub use name::{MAX_NAME, NameError, SkillName, normalised};
 pub use nearest::nearest;
-pub use references::{Existence, check_references};
+pub use references::{Existence, check_references, linked_paths};
 pub use rel_path::{RelPath, RelPathError};
 use report::Report;
 pub use schema::{corteza_schema, frontmatter_schema};

@@ -259,6 +259,31 @@ pub(crate) fn is_reserved(name: &Identifier) -> bool {
         || RESERVED_COMMANDS.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
 }
 
+/// Commands that no version of csk has installed: a marker that names one is forged.
+const BASIC_COMMANDS: [&str; 16] = [
+    "bash",
+    "cat",
+    "cp",
+    "csk",
+    "env",
+    "git",
+    "ls",
+    "mv",
+    "node",
+    "openskills",
+    "python",
+    "python3",
+    "rm",
+    "sh",
+    "ssh",
+    "sudo",
+];
+
+/// Returns true for a command that no skill can have brought.
+pub(crate) fn is_basic(name: &Identifier) -> bool {
+    BASIC_COMMANDS.iter().any(|basic| name.as_str().eq_ignore_ascii_case(basic))
+}
+
 fn roots(object: &mut Object<'_, '_, '_>, tree: Tree<'_>) -> Vec<RelPath> {
     let mut roots: Vec<RelPath> = Vec::new();
     for (at, text) in object.indexed_texts("runtime_roots") {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::manifest::{declared, is_reserved};
+use crate::manifest::{declared, is_basic};
 use crate::{Code, DeclaredCapabilities, Diagnostic, Digest, Identifier, RelPath, json as reader};
 
 /// How a skill was asked for.
@@ -63,6 +63,8 @@ pub struct Marker {
     pub context_sha256: Option<Digest>,
     /// The digest of the whole snapshot.
     pub bundle_sha256: Option<Digest>,
+    /// Which rules said what of the snapshot is installed; older versions do not say.
+    pub context_rules: Option<u64>,
     /// The locale it was rendered in.
     pub locale: Option<String>,
     /// The agents it was installed for.
@@ -128,6 +130,7 @@ impl Marker {
             ("tree", self.part.as_ref().map(|part| part.tree.as_str().into())),
             ("context_sha256", self.context_sha256.map(|digest| digest.to_string().into())),
             ("bundle_sha256", self.bundle_sha256.map(|digest| digest.to_string().into())),
+            ("context_rules", self.context_rules.map(Value::from)),
             ("runtime_sha256", self.runtime_sha256.map(|digest| digest.to_string().into())),
             ("command_paths", (!paths.is_empty()).then_some(Value::Object(paths))),
             ("runtime_roots", (!self.runtime_roots.is_empty()).then(|| json!(self.runtime_roots))),
@@ -201,6 +204,7 @@ impl Marker {
                 content_sha256: content?,
                 context_sha256: context,
                 bundle_sha256: bundle,
+                context_rules: object.number("context_rules"),
                 locale: object.text("locale").map(|text| text.value),
                 agents: texts(object.texts("agents")),
                 commands: texts(object.texts("commands")),
@@ -241,7 +245,8 @@ fn command_paths(object: &mut reader::Object<'_, '_, '_>) -> Option<BTreeMap<Ide
     let mut paths = BTreeMap::new();
     for (name, path) in object.text_entries("command_paths") {
         let command = Identifier::new(name.value.as_str()).ok();
-        let command = command.filter(|command| !is_reserved(command));
+        // A command that a later version reserved still works until it is replaced.
+        let command = command.filter(|command| !is_basic(command));
         let read = command.zip(RelPath::new(path.value).ok());
         let Some((name, path)) = read else {
             let message = format!("`command_paths.{}` is not a command and its file", name.value);
@@ -269,6 +274,7 @@ mod tests {
             content_sha256: Digest::of(b"a"),
             context_sha256: Some(Digest::of(b"c")),
             bundle_sha256: Some(Digest::of(b"b")),
+            context_rules: Some(2),
             locale: None,
             agents: vec!["claude_code".into()],
             commands: vec!["glab".into(), "mr".into()],

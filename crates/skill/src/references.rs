@@ -115,13 +115,23 @@ fn resolved(path: &str) -> Resolved {
     }
 }
 
-/// Returns the links to paths, in order. Links to URLs, anchors and mail addresses are left out.
+/// Returns the paths that links of a Markdown text lead to, as they are written. Links to URLs, anchors and mail addresses are left out.
+pub fn linked_paths(text: &str) -> Vec<String> {
+    links(text).into_iter().map(|(path, _)| path).collect()
+}
+
+/// Returns the links of a body to paths, in order.
 fn references(body: &Body) -> Vec<Reference> {
-    let mut end = body.text.len().min(MAX_SEARCHED_BYTES);
-    while !body.text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let text = &body.text[..end];
+    let all = links(&body.text[..body.text.floor_char_boundary(MAX_SEARCHED_BYTES)]);
+    all.into_iter()
+        .map(|(path, range)| Reference {
+            path,
+            range: body.start + range.start..body.start + range.end,
+        })
+        .collect()
+}
+
+fn links(text: &str) -> Vec<(String, Range<usize>)> {
     // Markdown is parsed only where there can be a link at all.
     if !text.contains("](") && !text.contains("]:") {
         return Vec::new();
@@ -135,13 +145,7 @@ fn references(body: &Body) -> Vec<Reference> {
                 _ => None,
             }
         });
-    let paths = links.filter_map(|(url, range)| Some((as_path(&url)?, range)));
-    paths
-        .map(|(path, range)| Reference {
-            path,
-            range: body.start + range.start..body.start + range.end,
-        })
-        .collect()
+    links.filter_map(|(url, range)| Some((as_path(&url)?, range))).collect()
 }
 
 /// Returns the path of a link that names a file, decoded; `None` for URLs and anchors.

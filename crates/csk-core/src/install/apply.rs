@@ -97,8 +97,12 @@ pub fn apply(
         return Ok(Vec::new());
     }
     let mut shims: BTreeMap<&Identifier, Vec<&Shim>> = BTreeMap::new();
+    // The commands of a skill that nothing can be done for stay with it.
+    let is_refused = |name: &Identifier| {
+        plan.skills.iter().any(|group| group.name == *name && group.error.is_some())
+    };
     for shim in &plan.shims {
-        if let Some(owner) = &shim.owner {
+        if let Some(owner) = shim.owner.as_ref().filter(|owner| !is_refused(owner)) {
             shims.entry(owner).or_default().push(shim);
         }
     }

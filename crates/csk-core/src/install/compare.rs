@@ -276,6 +276,7 @@ impl<'a> Reader<'a> {
             path: None,
             except: &[],
             auditor: None,
+            is_adopting: false,
         };
         prepare(&sources, skill, commit, locale)
     }

@@ -51,6 +51,7 @@ pub fn inspect(
         path: None,
         except: &[],
         auditor: None,
+        is_adopting: false,
     };
     let prepared = prepare(&sources, skill, &commit, None)?;
     let tree = repository.objects().tree(&commit, skill.path.as_ref())?;

@@ -8,6 +8,7 @@ use skill_fs::FsError;
 
 use super::{ContextState, Group, Observed, Plan, Prepared, Target};
 use crate::Declaration;
+use crate::context::CONTEXT_RULES;
 
 /// Returns the marker of a skill that is installed into `target` at `commit`.
 pub(super) fn marker_of(
@@ -32,6 +33,7 @@ pub(super) fn marker_of(
         content_sha256: prepared.content,
         context_sha256: Some(prepared.context),
         bundle_sha256: Some(prepared.bundle),
+        context_rules: Some(CONTEXT_RULES),
         locale: target.locale.clone(),
         agents: target.agent_ids(),
         commands: commands.map(|command| command.name.to_string()).collect(),

@@ -234,8 +234,8 @@ fn context(
     let is_ours = ledger.entries.contains(name);
     let root = match skills.child(name.as_str()) {
         Err(FsError::NotFound { .. }) => return Ok((ContextState::Missing, None)),
-        _ if !is_ours => return Ok((ContextState::Foreign, None)),
         Ok(root) => root,
+        Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
         Err(FsError::NotAFolder { .. } | FsError::Escapes { .. }) => {
             return Ok((ContextState::Broken(format!("{path} is not a folder")), None));
         }
@@ -246,8 +246,13 @@ fn context(
         Err(reason) if reason.starts_with(NEWER) => {
             return Ok((ContextState::Newer(reason), None));
         }
+        Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
         Err(reason) => return Ok((ContextState::Broken(reason), None)),
     };
+    // Without a ledger the marker says whose it is: another csk installed it, or the ledger was lost.
+    if !is_ours && marker.name != *name {
+        return Ok((ContextState::Foreign, None));
+    }
     let warn = |root: &Root| {
         let path = RelPath::new(SKILL_FILE).expect("it is a plain name");
         name_warning(&root.read(&path, MAX_SKILL_FILE_BYTES).ok()?, name.as_str())

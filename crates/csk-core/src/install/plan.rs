@@ -13,6 +13,7 @@ use super::locking::{Choice, LockUse, choose, wrong_bundle};
 use super::observe::{EnvFile, ObservedAdapter};
 use super::shims::Shim;
 use super::{AdapterState, ContextState, Observed, Resolution, RuntimeState, SkillError, Target};
+use crate::context::CONTEXT_RULES;
 use crate::{AdapterMode, Commit, Declaration};
 
 /// Everything that is to be done in one project.
@@ -318,12 +319,11 @@ impl Planner<'_> {
                 self.check_lock(group, skill, marker);
                 self.installed(group, skill, commit, marker);
                 if !is_receipted {
-                    // Nobody knows what it is: it is built again, and what was there is kept if it differs.
+                    // Another csk installed it, or a checkout brought it: it is built again, and what is not as its marker says is kept.
                     let what = "csk did not install it here, or has lost its receipt";
                     group.label = Label::ContentDrift(Some(what.to_owned()));
                     group.install = Some(Reason::Drift);
                     group.is_unknown = true;
-                    group.edited = true;
                 }
                 if group.install.is_none() {
                     // A new version brings its own warnings.
@@ -358,7 +358,10 @@ impl Planner<'_> {
             marker.locale == self.target.locale && marker.agents == self.target.agent_ids();
         // Another implementation does not say where the files of commands are.
         let is_partial = !marker.commands.is_empty() && marker.skill_schema_version.is_none();
-        if !same_commit || !same_reference || ((!same_shape || is_partial) && !group.edited) {
+        // Other rules may have left out what the skill needs.
+        let is_older = marker.context_rules != Some(CONTEXT_RULES);
+        let is_stale = !same_shape || is_partial || is_older;
+        if !same_commit || !same_reference || (is_stale && !group.edited) {
             group.label = Label::UpdateAvailable;
             group.install = Some(Reason::Changed);
         } else if group.edited {
@@ -411,7 +414,8 @@ fn short(commit: &str) -> &str {
 fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
     let wanted = target.adapters();
     for (folder, adapter) in &observed.adapters {
-        let is_ours = adapter.ledger.entries.contains(&group.name);
+        let is_ours = adapter.ledger.entries.contains(&group.name)
+            || (group.is_unknown && is_adopted(group, target, folder, adapter));
         if !wanted.contains(folder) {
             if is_ours {
                 group.adapters.push(Adapter { folder: folder.clone(), present: false });
@@ -419,6 +423,10 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
             continue;
         }
         match entry_state(group, target, folder, adapter) {
+            // The entry of a skill that is adopted is adopted with it.
+            Entry::Right if is_ours && group.is_unknown => {
+                group.adapters.push(Adapter { folder: folder.clone(), present: true });
+            }
             // A link of the user's own that says the same stays the user's.
             Entry::Right => {}
             Entry::Absent => {
@@ -439,6 +447,18 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
         let what = if adapter.present { "is missing or wrong" } else { "is not wanted any more" };
         group.label =
             Label::ContentDrift(Some(format!("{}/{} {what}", adapter.folder, group.name)));
+    }
+}
+
+/// Returns true if an agent's entry is that of a skill which another csk installed: a link to it, or a copy of it.
+fn is_adopted(group: &Group, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
+    match adapter.entries.get(&group.name) {
+        Some(AdapterState::Link(to)) => {
+            let place = target.skills_folder().join(group.name.as_str());
+            *to == target.link_text(folder, &group.name) || *to == place.as_str()
+        }
+        Some(AdapterState::Folder(digest)) => group.content == Some(*digest),
+        Some(AdapterState::Missing | AdapterState::Other) | None => false,
     }
 }
 

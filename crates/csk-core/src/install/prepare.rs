@@ -12,10 +12,12 @@ use skill_audit::show::ReportJson;
 use super::store::RuntimeList;
 use super::{Cache, SkillError};
 use crate::audit::Auditor;
+use crate::context::first_context;
 use crate::which::find_program;
 use crate::{
-    Commit, Content, ContextError, Declaration, File, LocaleError, Platform, Rendered, Repository,
-    Runtime, RuntimeError, bundle_digest, content_digest, context, manifest, render, runtime,
+    Commit, Content, Context, ContextError, Declaration, File, LocaleError, Platform, Rendered,
+    Repository, Runtime, RuntimeError, Shape, bundle_digest, content_digest, context, manifest,
+    render, runtime,
 };
 
 /// The files of a skill, ready to be written.
@@ -27,6 +29,8 @@ pub struct Prepared {
     pub content: Digest,
     /// Its digest with modes and links.
     pub context: Digest,
+    /// What its digest would be by the first rules, where that was asked for.
+    pub(super) first_content: Option<Digest>,
     /// The digest of the whole snapshot.
     pub bundle: Digest,
     /// What to tell, though it stops nothing.
@@ -114,6 +118,8 @@ pub struct Sources<'a> {
     pub except: &'a [AbsPath],
     /// Who looks at what is new.
     pub auditor: Option<&'a Auditor>,
+    /// Whether installs of another csk are there, which may have been made by the first rules.
+    pub is_adopting: bool,
 }
 
 /// Prepares `declaration` at `commit`, rendered in `locale`.
@@ -136,7 +142,10 @@ pub fn prepare(
         }
         None => None,
     };
-    let mut files = context(&snapshot, manifest.as_ref()).map_err(PrepareError::from)?;
+    let shape = if declaration.path.is_some() { Shape::Folder } else { Shape::Repository };
+    let Context { mut files, warnings: left_out } =
+        context(&snapshot, manifest.as_ref(), shape).map_err(PrepareError::from)?;
+    warnings.extend(left_out);
     let as_written = locale.is_some().then(|| files.clone());
     warnings.extend(format_warnings(&files, declaration));
     if let Rendered::Kept { available } =
@@ -147,6 +156,14 @@ pub fn prepare(
             "locale `{locale}` is not available, the source text is kept (available: {available})"
         ));
     }
+    let first_content = match sources.is_adopting {
+        true => {
+            let mut files = first_context(&snapshot, manifest.as_ref());
+            render(&mut files, &snapshot, locale).map_err(PrepareError::from)?;
+            Some(content_digest(&files)?)
+        }
+        false => None,
+    };
     let (content, bundle) = (content_digest(&files)?, snapshot.bundle_digest()?);
     // Most skills are installed whole, as they are.
     let is_whole = files == snapshot.files();
@@ -173,6 +190,7 @@ pub fn prepare(
     Ok(Prepared {
         files,
         content,
+        first_content,
         context,
         bundle,
         warnings,

@@ -53,6 +53,8 @@ pub enum Outcome {
     Installed,
     /// It was removed, or would be.
     Removed,
+    /// Entries of agents that led to it are gone; the folder itself is not csk's, and stays.
+    Unlinked,
     /// It failed; what was there before is still there.
     Failed(SkillError),
 }
@@ -172,6 +174,7 @@ fn skill(
         // A dry run clones nothing, and an install would.
         Some(SkillError::NotCloned { .. }) if mode == Mode::DryRun => Outcome::Installed,
         Some(error) => Outcome::Failed(error),
+        None if !is_declared && !group.remove => Outcome::Unlinked,
         None if !is_declared => Outcome::Removed,
         None if group.is_empty() && !has_shims => Outcome::UpToDate,
         None => Outcome::Installed,

@@ -308,10 +308,14 @@ fn complete(
                         continue;
                     }
                 }
-                // What csk has no receipt for may still be exactly what it would install.
+                // A marker is believed as far as it fits its commit: what differs is the user's.
                 if group.is_unknown {
-                    let same = Digests { content: content.content, bundle: content.context };
-                    group.edited = group.content != Some(same);
+                    let theirs = group.installed.as_deref().and_then(Commit::new);
+                    let theirs = declaration.zip(theirs).and_then(|(declaration, commit)| {
+                        prepared.get(&key(target, declaration, &commit))?.as_ref().ok()
+                    });
+                    let built = std::iter::once(content).chain(theirs);
+                    group.edited = !built.into_iter().any(|built| is_built(group, built));
                 }
                 planned.files.insert(group.name.clone(), Arc::clone(content));
             }
@@ -343,6 +347,14 @@ fn complete(
         planned.ignored = ignore_gate(target, options)?;
     }
     Ok(planned)
+}
+
+/// Returns true if what is there is what a commit gives, by the rules of today or by the first ones.
+fn is_built(group: &Group, built: &Prepared) -> bool {
+    group.content.is_some_and(|found| {
+        found == Digests { content: built.content, bundle: built.context }
+            || built.first_content == Some(found.content)
+    })
 }
 
 /// Says which new commands are never run by their names, since a program of the user's comes first.
@@ -415,11 +427,17 @@ fn prepare_all(
     (keep, auditor): (Keep, Option<&Auditor>),
 ) -> BTreeMap<Key, Result<Arc<Prepared>, SkillError>> {
     let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
+    let mut is_adopting = false;
     for (target, planned) in targets.iter().zip(plans) {
         let Ok(planned) = planned else { continue };
         for group in planned.plan.skills.iter().filter(|group| group.needs_files()) {
             let declaration = target.skills.iter().find(|skill| skill.name == group.name);
-            if let (Some(declaration), Some(commit)) = (declaration, &group.commit) {
+            let Some(declaration) = declaration else { continue };
+            // What another csk installed is compared with the commit that its marker names.
+            let theirs = group.installed.as_deref().filter(|_| group.is_unknown);
+            let theirs = theirs.and_then(Commit::new);
+            is_adopting |= group.is_unknown;
+            for commit in group.commit.iter().chain(&theirs) {
                 wanted.insert(key(target, declaration, commit), declaration);
             }
         }
@@ -441,6 +459,7 @@ fn prepare_all(
         path: Some(&path),
         except: &except,
         auditor,
+        is_adopting,
     };
     let prepare_one = |(key, declaration): (Key, &Declaration)| {
         let prepared = prepare(&sources, declaration, &key.2, key.3.as_deref());

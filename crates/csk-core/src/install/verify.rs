@@ -10,11 +10,13 @@ use skill::{Identifier, Marker};
 
 use super::gate::{check_links, tracked_gate};
 use super::marking::marker_of;
+use super::plan::is_edited;
 use super::shims::{Files, plan_shims};
 use super::{
     Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError,
     Receipts, Seen, Sources, Store, Tags, Target, observe, plan, prepare, resolve,
 };
+use crate::context::CONTEXT_RULES;
 use crate::{Commit, Declaration, Reference};
 
 /// What was found of one project.
@@ -103,6 +105,15 @@ impl Checker<'_> {
             None | Some(ContextState::Missing) => vec!["it is not installed".to_owned()],
             Some(ContextState::Foreign) => vec!["it was not installed by csk".to_owned()],
             Some(ContextState::Newer(why) | ContextState::Broken(why)) => vec![why.clone()],
+            Some(ContextState::Installed { marker, content, .. })
+                if marker.context_rules != Some(CONTEXT_RULES) =>
+            {
+                let mut problems = vec!["an older csk installed it: run `csk install`".to_owned()];
+                if is_edited(marker, content) {
+                    problems.push("its files are not what was installed".to_owned());
+                }
+                problems
+            }
             Some(ContextState::Installed { marker, content, .. }) => {
                 let mut problems = Vec::new();
                 match self.rebuild(skill, marker) {
@@ -128,6 +139,7 @@ impl Checker<'_> {
             path: None,
             except: &[],
             auditor: None,
+            is_adopting: false,
         };
         let path = marker.part.as_ref().map(|part| part.path.clone());
         let declaration = Declaration { source: marker.source.clone(), path, ..skill.clone() };

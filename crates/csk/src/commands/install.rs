@@ -156,6 +156,7 @@ fn skill_json(skill: &SkillReport) -> InstallSkillJson {
         Outcome::UpToDate => ("up-to-date", None),
         Outcome::Installed => ("installed", None),
         Outcome::Removed => ("removed", None),
+        Outcome::Unlinked => ("unlinked", None),
         Outcome::Failed(error) => ("failed", Some(error)),
     };
     let reference = skill.declaration.as_ref().map(|declaration| &declaration.reference);
@@ -232,6 +233,8 @@ fn tell_skill(
         Outcome::Installed => "installed",
         Outcome::Removed if flags.dry_run => "would be removed (dry-run)",
         Outcome::Removed => "removed",
+        Outcome::Unlinked if flags.dry_run => "would be unlinked (dry-run)",
+        Outcome::Unlinked => "unlinked; its folder was not made by csk, and stays",
     };
     context.ui.done(&format!("{alias}: {}{} {word}\n", skill.name, safe_line(&wanted)))?;
     if flags.dry_run || flags.verbose {

@@ -306,7 +306,7 @@ fn locales_are_rendered_and_a_missing_one_is_told() {
     let text = world.read(world.installed("pdf/SKILL.md"));
     assert_eq!(
         text,
-        "---\nname: pdf\ndescription: \"Извлекает текст\"\nlicense: MIT\n---\nBody.\n"
+        "---\nname: pdf\ndescription: \"Извлекает текст\"\nlicense: MIT\ntriggers: [\"текст\"]\n---\nBody.\n"
     );
     assert!(!world.installed("pdf/locales").exists());
     // The project's own locale wins over the preferred one.

@@ -1,0 +1,135 @@
+//! Installs of another csk, and those whose ledger or receipt was lost, are taken over in place.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::{SKILL, World};
+
+/// A skill with a command, installed; then everything is lost that only csk itself knows.
+fn forgotten(world: &World, lost: &str) {
+    let manifest = r#"{"schema_version": 1, "commands": {"pdf-run": {"type": "script", "unix_path": "scripts/run"}}}"#;
+    let text =
+        format!("{SKILL}//- /scripts/run\n#!/bin/sh\necho v1\n//- /csk-skill.json\n{manifest}\n");
+    world.repo("pdf", &text).git("tag v1");
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+    world.install();
+    let run = world.env.run_args("sh", &["-c", lost]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}
+
+/// What a marker of the first csk has.
+fn as_first_csk(world: &World) {
+    let path = world.installed("pdf/.csk-install.json");
+    let marker: Value = serde_json::from_str(&world.read(&path)).unwrap();
+    let keys = [
+        "agents",
+        "commands",
+        "commit",
+        "content_sha256",
+        "files",
+        "installed_at",
+        "locale",
+        "name",
+        "ref",
+        "ref_kind",
+        "schema_version",
+        "source",
+    ];
+    let first: serde_json::Map<String, Value> =
+        keys.iter().map(|key| ((*key).to_owned(), marker[*key].clone())).collect();
+    fs::write(path, json!(first).to_string()).unwrap();
+}
+
+const LOSE_ALL: &str = "rm app/.agents/skills/.csk-managed.json app/.agents/bin/.csk-managed.json \
+    app/.claude/skills/.csk-managed.json app/.codex/skills/.csk-managed.json; rm -rf ../home/.cocoaskills/[!c]*";
+
+#[test]
+fn an_install_of_another_csk_is_taken_over() {
+    let world = World::bare();
+    forgotten(&world, LOSE_ALL);
+    as_first_csk(&world);
+    let run = world.install();
+    assert!(run.stdout.contains("pdf tag v1"), "{}{}", run.stdout, run.stderr);
+    assert!(!run.stdout.contains("removed"), "{}", run.stdout);
+    assert!(!world.app(".agents/backups").exists(), "nothing was edited");
+    assert_eq!(world.env.run("app/.agents/bin/pdf-run", "").stdout, "v1\n");
+    assert_eq!(world.csk("status app --check").code, Some(0));
+    // It is csk's now: what is not declared any more goes, with every entry.
+    world.skillfile("");
+    world.install();
+    for left in
+        [".agents/skills/pdf", ".claude/skills/pdf", ".codex/skills/pdf", ".agents/bin/pdf-run"]
+    {
+        assert!(fs::symlink_metadata(world.app(left)).is_err(), "{left}");
+    }
+}
+
+#[test]
+fn what_differs_from_its_marker_is_kept_and_named() {
+    let world = World::bare();
+    forgotten(&world, LOSE_ALL);
+    as_first_csk(&world);
+    fs::write(world.installed("pdf/references/mine.md"), "mine").unwrap();
+    let run = world.install();
+    assert!(run.stderr.contains("local edits of pdf were kept in"), "{}{}", run.stdout, run.stderr);
+    let kept = world.env.run_args("sh", &["-c", "cat app/.agents/backups/*/references/mine.md"]);
+    assert_eq!(kept.stdout, "mine");
+    assert_eq!(world.csk("status app --check").code, Some(0));
+}
+
+#[test]
+fn a_lost_ledger_or_a_lost_receipt_stops_nothing() {
+    for lost in [
+        "rm app/.agents/skills/.csk-managed.json",
+        "rm app/.claude/skills/.csk-managed.json",
+        "rm app/.agents/bin/.csk-managed.json",
+        "rm -rf ../home/.cocoaskills/receipts",
+    ] {
+        let world = World::bare();
+        forgotten(&world, lost);
+        let run = world.install();
+        assert!(!run.stdout.contains("removed"), "{lost}: {}", run.stdout);
+        assert!(!world.app(".agents/backups").exists(), "{lost}");
+        world.commit("pdf", "//- /references/guide.md\nNew guide.\n");
+        world.git("skills/pdf", "tag v2");
+        world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+        world.install();
+        assert_eq!(world.read(world.app(".claude/skills/pdf/references/guide.md")), "New guide.\n");
+        assert!(!world.app(".agents/backups").exists(), "{lost}");
+        assert_eq!(world.csk("status app --check").code, Some(0), "{lost}");
+    }
+}
+
+/// Other rules said what was installed: that is no edit, and the skill is completed.
+#[test]
+fn an_install_by_older_rules_is_completed_without_a_word_of_drift() {
+    let world = World::bare();
+    let text = "//- /skills/forms/SKILL.md\n---\nname: forms\ndescription: d\n---\nRead [more](forms.md).\n\
+                //- /skills/forms/forms.md\nFill.\n//- /skills/forms/reference/a.md\nA.\n";
+    world.repo("many", text).git("tag v1");
+    world.skillfile(r#"{"name": "forms", "source": "many", "path": "skills/forms", "tag": "v1"}"#);
+    world.install();
+    for file in ["forms.md", "reference/a.md"] {
+        assert!(world.installed("forms").join(file).exists(), "{file}");
+    }
+    // As it was before: fewer files, and a marker that does not name its rules.
+    let path = world.installed("forms/.csk-install.json");
+    let call = "cd app/.agents/skills/forms && rm -r forms.md reference && sha256sum SKILL.md";
+    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
+    let mut marker: Value = serde_json::from_str(&world.read(&path)).unwrap();
+    let digest = "python3 -c \"import hashlib; print(hashlib.sha256(b'SKILL.md\\0' + open('app/.agents/skills/forms/SKILL.md','rb').read()).hexdigest())\"";
+    let digest = world.env.run_args("sh", &["-c", digest]).stdout;
+    marker["content_sha256"] = json!(format!("sha256:{}", digest.trim()));
+    let fields = marker.as_object_mut().unwrap();
+    for key in ["context_sha256", "context_rules"] {
+        fields.remove(key);
+    }
+    fs::write(&path, marker.to_string()).unwrap();
+    let status = world.csk("status app");
+    assert!(!status.stdout.contains("were edited"), "{}", status.stdout);
+    world.install();
+    assert_eq!(world.read(world.installed("forms/forms.md")), "Fill.\n");
+    assert!(!world.app(".agents/backups").exists());
+    assert_eq!(world.csk("verify app").code, Some(0));
+}
