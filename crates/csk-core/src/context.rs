@@ -4,7 +4,9 @@ mod mentions;
 
 use std::collections::BTreeSet;
 
-use skill::{CommandKind, FileNameError, Manifest, RelPath, SKILL_FILE};
+use skill::{
+    AGENT_MANIFEST_FILE, CommandKind, FileNameError, MANIFEST_FILE, Manifest, RelPath, SKILL_FILE,
+};
 
 use self::mentions::mentions;
 
@@ -155,7 +157,11 @@ impl Rules<'_> {
                     || (is_folder
                         && (INCLUDED.contains(&first) || (!has_scripts && first == SCRIPTS)))
             }
-            Shape::Folder => first != "locales" && path.as_str() != "dependencies.json",
+            // What the manifest says is in the marker; without its commands it would not be valid here.
+            Shape::Folder => {
+                let left_out = ["dependencies.json", MANIFEST_FILE, AGENT_MANIFEST_FILE];
+                first != "locales" && !left_out.contains(&path.as_str())
+            }
         };
         is_included && !self.is_stored(path) && !path.parts().any(is_excluded)
     }
@@ -346,11 +352,11 @@ mod tests {
             ("csk-skill.json", manifest),
         ];
         let (paths, _) = taken(&files, Shape::Folder);
-        assert_eq!(paths, "SKILL.md csk-skill.json forms.md reference/a.md scripts/fill.py");
+        assert_eq!(paths, "SKILL.md forms.md reference/a.md scripts/fill.py");
         let single = r#"{"schema_version": 1, "commands": {"x": {"type": "script", "unix_path": "scripts/x"}}}"#;
         let files =
             [("SKILL.md", ""), ("scripts/x", ""), ("scripts/y", ""), ("csk-skill.json", single)];
-        assert_eq!(taken(&files, Shape::Folder).0, "SKILL.md csk-skill.json scripts/y");
+        assert_eq!(taken(&files, Shape::Folder).0, "SKILL.md scripts/y");
     }
 
     #[test]

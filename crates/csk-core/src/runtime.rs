@@ -88,13 +88,17 @@ pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), 
         let wanted = problems.iter().filter(|problem| problem.severity == severity);
         wanted.map(|problem| shown(file, problem)).collect()
     };
-    if let Some(file) = snapshot.file(MANIFEST_FILE) {
-        let Some(text) = file.text().filter(|_| file.kind != FileKind::Link) else {
-            let problems = vec!["it is no text file, or too large".to_owned()];
-            return Err(RuntimeError::Manifest { problems, hint: None });
-        };
-        let (manifest, problems) = Manifest::parse(MANIFEST_FILE, &text, &tree);
-        let warnings = told(MANIFEST_FILE, &problems, Severity::Warning);
+    let read = |name: &'static str| {
+        let Some(file) = snapshot.file(name) else { return Ok(None) };
+        let text = file.text().filter(|_| file.kind != FileKind::Link);
+        text.map(Some).ok_or_else(|| RuntimeError::Manifest {
+            problems: vec![format!("{name} is no text file, or too large")],
+            hint: None,
+        })
+    };
+    if let Some((manifest, problems)) = Manifest::read(read, str::to_owned, &tree)? {
+        let warnings = problems.iter().filter(|problem| problem.severity == Severity::Warning);
+        let warnings = warnings.map(|problem| shown(&problem.file, problem)).collect();
         return manifest.map(|manifest| (Some(manifest), warnings)).ok_or_else(|| {
             RuntimeError::Manifest {
                 hint: problems.iter().find_map(|problem| problem.hint.clone()),

@@ -74,6 +74,9 @@ fn piece(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> {
         }
         "string" => quoted(node, source, word),
         "ansi_c_string" => ansi(text, word),
+        "simple_expansion" | "expansion" if is_made_by_line(text) => {
+            Err(Refusal::new(format!("`{text}` is what the line itself makes of it")))
+        }
         "simple_expansion" => {
             word.certainty = Certainty::Unknown;
             word.text.push_str(text);
@@ -111,6 +114,13 @@ fn ansi(text: &str, word: &mut Word) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Variables that bash sets to what stands in the line: they would bring words that nobody looked at.
+fn is_made_by_line(expansion: &str) -> bool {
+    let name = expansion.trim_start_matches(['$', '{']).trim_end_matches('}');
+    matches!(name, "_" | "DIRSTACK" | "OLDPWD" | "OPTARG" | "REPLY" | "MAPFILE")
+        || name.starts_with("BASH")
 }
 
 /// `${NAME}` and nothing else: other forms can set variables and run commands.
@@ -169,6 +179,7 @@ fn quoted(node: Node<'_>, source: &str, word: &mut Word) -> Result<(), Refusal> 
     for expansion in expansions {
         let inner = &source[expansion.byte_range()];
         let is_plain = match expansion.kind() {
+            _ if is_made_by_line(inner) => false,
             "simple_expansion" => true,
             "expansion" => is_plain_expansion(inner),
             _ => false,

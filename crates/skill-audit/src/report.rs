@@ -160,9 +160,12 @@ fn declaration(files: &[File<'_>]) -> (Option<String>, String, Declared) {
             None => files.iter().any(is_below).then_some(skill::TreeEntry::Folder),
         }
     };
-    let manifest = file(skill::MANIFEST_FILE)
-        .and_then(|file| std::str::from_utf8(file.bytes).ok())
-        .and_then(|text| skill::Manifest::parse(skill::MANIFEST_FILE, text, &tree).0);
+    let read = |name: &'static str| {
+        let text = file(name).and_then(|file| std::str::from_utf8(file.bytes).ok());
+        Ok::<_, std::convert::Infallible>(text.map(str::to_owned))
+    };
+    let manifest = skill::Manifest::read(read, str::to_owned, &tree).ok().flatten();
+    let manifest = manifest.and_then(|(manifest, _)| manifest);
     let capabilities = manifest.as_ref().and_then(|manifest| manifest.capabilities.as_ref());
     match parsed.document {
         Some(document) => {

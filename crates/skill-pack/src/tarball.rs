@@ -114,6 +114,7 @@ fn check_headers(bytes: &[u8]) -> Result<(), PackError> {
         if header.iter().all(|byte| *byte == 0) {
             break;
         }
+        check_magic(header)?;
         let size = octal(&header[124..136]).ok_or_else(|| malformed("a size is not in digits"))?;
         let kind = header[156];
         let end = (at + block).checked_add(size).filter(|end| *end <= bytes.len());
@@ -140,6 +141,17 @@ fn check_headers(bytes: &[u8]) -> Result<(), PackError> {
         at += block + size.next_multiple_of(block);
     }
     Ok(())
+}
+
+/// Refuses a header of a format that readers take for different ones: where it has a prefix of its name depends on that.
+fn check_magic(header: &[u8]) -> Result<(), PackError> {
+    let (magic, rest) = (&header[257..265], &header[345..512]);
+    let is_posix = magic == b"ustar\x0000";
+    let is_other = magic == b"ustar  \0" || magic.iter().all(|byte| *byte == 0);
+    if is_posix || (is_other && rest.iter().all(|byte| *byte == 0)) {
+        return Ok(());
+    }
+    Err(PackError::Malformed("a header is of no known format".to_owned()))
 }
 
 /// Reads a number of a header: octal digits, with blanks around them.

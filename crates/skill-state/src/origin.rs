@@ -25,6 +25,16 @@ pub fn origin_key(origin: &str) -> String {
         Some((_, rest)) => (true, rest),
         None => (false, origin),
     };
+    // ssh takes `[user@host:port]:path`.
+    let unwrapped = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("]:"))
+        .filter(|(inner, _)| !is_url && (inner.contains('@') || inner.matches(':').count() < 2));
+    let unwrapped = unwrapped.map(|(inner, path)| {
+        let host = inner.rsplit('@').next().unwrap_or(inner);
+        format!("{}:{path}", host.split(':').next().unwrap_or(host))
+    });
+    let rest = unwrapped.as_deref().unwrap_or(rest);
     let start = rest.find('/').unwrap_or(rest.len());
     let rest = match rest[..start].rfind('@') {
         Some(at) => &rest[at + 1..],
@@ -40,9 +50,8 @@ pub fn origin_key(origin: &str) -> String {
         Some(path) => path,
         None => path,
     };
-    let path = path.trim_matches('/');
-    let path = path.trim_end_matches(".git");
     let path = plain_path(path);
+    let path = path.trim_end_matches(".git").trim_end_matches('/');
     let host = host.trim_end_matches('.').to_lowercase();
     let host = host.strip_prefix("www.").unwrap_or(&host);
     let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, host)| host);
@@ -169,6 +178,9 @@ mod tests {
             ("file:///srv/skills.git", "/srv/skills"),
             ("file://localhost/srv/%73kills", "/srv/skills"),
             ("https://github.com/a/b.git?x=1", "github.com/a/b"),
+            ("https://github.com/a/b.git/.", "github.com/a/b"),
+            ("[git@github.com]:a/b.git", "github.com/a/b"),
+            ("[git@github.com:22]:a/b.git", "github.com/a/b"),
             ("https://github.com/a/b.git.git#x", "github.com/a/b"),
             ("https://github.com/*", "github.com/*"),
             ("https://github.com", "github.com"),

@@ -131,6 +131,7 @@ codes! {
     RuntimeRoot = "runtime-root", Error, Error, "A runtime root is not a folder of the skill, or overlaps with another.";
     CommandPath = "command-path", Error, Error, "The path of a command is not a file of the skill, or not inside a runtime root.";
     CommandReserved = "command-reserved", Error, Error, "A skill may not bring a command that is called like a shell or a basic tool.";
+    ManifestConflict = "manifest-conflict", Error, Error, "agent-skill.json and csk-skill.json say different things.";
     LegacyCommand = "legacy-command", Warning, Warning, "A command of agents/runtime.json cannot be used, and is left out.";
     BadPath = "bad-path", Error, Error, "A path in a configuration file cannot be used.";
 

@@ -10,17 +10,20 @@ use std::ops::Range;
 
 use crate::json::{self, Object, Text, Unknown};
 use crate::rel_path::RelPathError;
-use crate::{Code, Diagnostic, Identifier, RelPath};
+use crate::{Code, Diagnostic, Identifier, RelPath, Strictness};
 
 pub use declared::{DeclaredCapabilities, DeclaredFilesystem, DeclaredList};
 
 /// The manifest's file in a skill.
 pub const MANIFEST_FILE: &str = "csk-skill.json";
+/// The other name of the same file, which counts first.
+pub const AGENT_MANIFEST_FILE: &str = "agent-skill.json";
 /// The older file that stands in for it.
 pub const LEGACY_MANIFEST_FILE: &str = "agents/runtime.json";
 
 /// Commands that no skill may bring: whoever types them means the system's.
 pub const RESERVED_COMMANDS: &[&str] = &[
+    "Rscript",
     "ash",
     "awk",
     "bash",
@@ -51,6 +54,7 @@ pub const RESERVED_COMMANDS: &[&str] = &[
     "exec",
     "find",
     "fish",
+    "gawk",
     "gcc",
     "gh",
     "git",
@@ -66,8 +70,11 @@ pub const RESERVED_COMMANDS: &[&str] = &[
     "kubectl",
     "ln",
     "ls",
+    "lua",
+    "luajit",
     "make",
     "man",
+    "mawk",
     "mkdir",
     "mkfifo",
     "more",
@@ -117,6 +124,7 @@ pub const RESERVED_COMMANDS: &[&str] = &[
     "sudoedit",
     "tail",
     "tar",
+    "tclsh",
     "tcsh",
     "tee",
     "test",
@@ -229,6 +237,43 @@ impl Manifest {
         })
     }
 
+    /// Reads the manifest of a skill by whichever of its two names it has; nothing if it has neither. With both, each must be valid and both
+    /// must say the same. `read` returns the text of a file of the skill; `show` names the file in problems.
+    pub fn read<E>(
+        read: impl Fn(&'static str) -> Result<Option<String>, E>,
+        show: impl Fn(&'static str) -> String,
+        tree: Tree<'_>,
+    ) -> Result<Option<(Option<Self>, Vec<Diagnostic>)>, E> {
+        let (agent, own) = (read(AGENT_MANIFEST_FILE)?, read(MANIFEST_FILE)?);
+        let parse = |name, text: &str| Self::parse(&show(name), text, tree);
+        Ok(match (agent, own) {
+            (None, None) => None,
+            (Some(text), None) => Some(parse(AGENT_MANIFEST_FILE, &text)),
+            (None, Some(text)) => Some(parse(MANIFEST_FILE, &text)),
+            (Some(agent), Some(own)) => {
+                let (manifest, mut problems) = parse(AGENT_MANIFEST_FILE, &agent);
+                let (other, more) = parse(MANIFEST_FILE, &own);
+                problems.extend(more);
+                let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+                let is_same = value(&agent) == value(&own);
+                let is_valid = manifest.is_some() && other.is_some();
+                if is_valid && !is_same {
+                    let message = format!("{AGENT_MANIFEST_FILE} and {MANIFEST_FILE} differ");
+                    let hint = format!("remove {MANIFEST_FILE}, or make both say the same");
+                    let file = show(AGENT_MANIFEST_FILE);
+                    let conflict = Diagnostic::of_file(
+                        Code::ManifestConflict,
+                        Strictness::Strict,
+                        &file,
+                        message,
+                    );
+                    problems.extend(conflict.map(|conflict| conflict.with_hint(hint)));
+                }
+                Some((manifest.filter(|_| is_valid && is_same), problems))
+            }
+        })
+    }
+
     /// Reads `agents/runtime.json`, which other tools use as well: what cannot be used is told and left out.
     pub fn parse_legacy(file: &str, text: &str, tree: Tree<'_>) -> (Self, Vec<Diagnostic>) {
         legacy::parse(file, text, tree)
@@ -254,10 +299,19 @@ fn is_inside(path: &str, root: &str) -> bool {
 
 /// Returns true if no skill may bring a command of that name.
 pub(crate) fn is_reserved(name: &Identifier) -> bool {
-    let is_helper = |name: &str| name.to_ascii_lowercase().starts_with("git-");
-    is_helper(name.as_str())
+    let lower = name.as_str().to_ascii_lowercase();
+    // `python3.12` is python, and git runs whatever is called `git-x`.
+    let base = lower.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_'));
+    lower.starts_with("git-")
+        || INTERPRETERS.contains(&base)
         || RESERVED_COMMANDS.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
 }
+
+/// Programs that run scripts, with any version after their name.
+const INTERPRETERS: [&str; 20] = [
+    "awk", "bash", "bun", "dash", "deno", "fish", "gawk", "ksh", "lua", "luajit", "mawk", "node",
+    "perl", "php", "pwsh", "python", "ruby", "sh", "tclsh", "zsh",
+];
 
 /// Commands that no version of csk has installed: a marker that names one is forged.
 const BASIC_COMMANDS: [&str; 16] = [

@@ -135,7 +135,34 @@ pub fn apply(
     let (removals, rest): (Vec<&Group>, Vec<&Group>) =
         groups.into_iter().partition(|group| group.remove);
     let mut applied: Vec<Applied> = removals.par_iter().map(run).collect();
-    applied.par_extend(rest.par_iter().map(run));
+    // What takes over a command of another skill waits until that one has given it up.
+    let names: BTreeSet<&Identifier> =
+        rest.iter().chain(&removals).map(|group| &group.name).collect();
+    let is_cycle = |group: &&Group| {
+        let waits = |name: &Identifier| {
+            rest.iter().any(|other| other.name == *name && !other.after.is_empty())
+        };
+        group.after.iter().any(waits)
+    };
+    let (first, later): (Vec<&Group>, Vec<&Group>) = rest
+        .iter()
+        .partition(|group| is_cycle(group) || !group.after.iter().any(|name| names.contains(name)));
+    applied.par_extend(first.par_iter().map(run));
+    let stuck: BTreeSet<Identifier> =
+        applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
+    applied.par_extend(later.par_iter().map(|group| {
+        match group.after.iter().find(|name| stuck.contains(*name)) {
+            None => run(group),
+            Some(name) => Applied {
+                name: group.name.clone(),
+                backups: Vec::new(),
+                error: Some(SkillError::Write(format!(
+                    "it takes over a command of `{name}`, which could not be changed"
+                ))),
+                seen: Vec::new(),
+            },
+        }
+    }));
     let failed: BTreeSet<Identifier> =
         applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
     let known: BTreeSet<&Identifier> =

@@ -81,6 +81,8 @@ pub struct Group {
     pub adapters: Vec<Adapter>,
     /// What to tell, though it stops nothing.
     pub warnings: Vec<String>,
+    /// Skills that must be changed before it: it takes over their commands.
+    pub after: BTreeSet<Identifier>,
     /// Why nothing can be done for this skill.
     pub error: Option<SkillError>,
     /// The state before, for `status`.
@@ -164,6 +166,7 @@ impl Group {
             content: None,
             adapters: Vec::new(),
             warnings: Vec::new(),
+            after: BTreeSet::new(),
             error: None,
             label: Label::UpToDate,
         }

@@ -49,6 +49,7 @@ pub(super) fn plan_shims(
             group.refuse(SkillError::Foreign { path });
         }
     }
+    refuse_taken(plan, exports);
     plan.commands.clear();
     let mut wanted = BTreeSet::new();
     for group in &mut plan.skills {
@@ -68,6 +69,16 @@ pub(super) fn plan_shims(
                 }
                 let (skill, owner) = (Some(group.name.clone()), Some(group.name.clone()));
                 let target = Some(link.clone());
+                // The skill that had it gives it up first, together with its own text.
+                if let Some(before) = owner_of(&command, observed).filter(|it| *it != group.name) {
+                    let old = match found {
+                        Some(AdapterState::Link(to)) => Some(to.clone()),
+                        _ => None,
+                    };
+                    let (command, owner) = (command.clone(), Some(before.clone()));
+                    plan.shims.push(Shim { command, skill: None, owner, target: None, old });
+                    group.after.insert(before);
+                }
                 plan.shims.push(Shim { command: command.clone(), skill, owner, target, old: None });
             }
             plan.commands.insert(command.clone(), (group.name.clone(), link));
@@ -91,6 +102,31 @@ pub(super) fn plan_shims(
         format!("{BIN}/{name} is not csk's; neither `csk exec` nor the shell hook puts it on PATH")
     }));
     Ok(())
+}
+
+/// Refuses a skill that would take over the command of another one which stays as it is.
+fn refuse_taken(
+    plan: &mut Plan,
+    exports: impl Fn(&Group) -> (BTreeMap<Identifier, RelPath>, String),
+) {
+    let stays = plan.skills.iter().filter(|group| group.error.is_some());
+    let kept: BTreeMap<Identifier, Identifier> = stays
+        .flat_map(|group| {
+            let commands = exports(group).0.into_keys();
+            commands.map(|command| (command, group.name.clone())).collect::<Vec<_>>()
+        })
+        .collect();
+    for group in plan.skills.iter_mut().filter(|group| group.install.is_some()) {
+        let taken = exports(group).0.into_keys().find_map(|command| {
+            let owner = kept.get(&command)?;
+            Some(format!(
+                "the command `{command}` is still that of `{owner}`, which cannot be changed"
+            ))
+        });
+        if let Some(message) = taken {
+            group.refuse(SkillError::Write(message));
+        }
+    }
 }
 
 /// Returns the installed skill that brought a command.

@@ -7,8 +7,8 @@ use std::fs;
 use csk_core::output::{SkillCheckJson, VERSION};
 use csk_core::{AbsPath, read_text};
 use skill::{
-    Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest, SKILL_FILE, Severity,
-    Strictness, TreeEntry, parse,
+    AGENT_MANIFEST_FILE, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest,
+    SKILL_FILE, Severity, Strictness, TreeEntry, parse,
 };
 use term::safe_line;
 
@@ -88,12 +88,18 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failu
         context.ui.error(&words)?;
     }
     let mut problems = parsed.diagnostics;
-    let path = folder.join(MANIFEST_FILE);
-    if let Some(text) = read_text(&path).map_err(|error| Failure::usage(error.to_string()))? {
-        let found = Manifest::parse(path.as_str(), &text, &|path| entry(&folder, path)).1;
-        let words = rendered(&text, &found, &context.ui);
-        if !json {
-            context.ui.error(&words)?;
+    let read = |name: &'static str| {
+        read_text(&folder.join(name)).map_err(|error| Failure::usage(error.to_string()))
+    };
+    let show = |name: &'static str| folder.join(name).to_string();
+    if let Some((_, found)) = Manifest::read(read, show, &|path| entry(&folder, path))? {
+        for name in [AGENT_MANIFEST_FILE, MANIFEST_FILE] {
+            let (text, file) = (read(name)?.unwrap_or_default(), show(name));
+            let own = found.iter().filter(|problem| problem.file == file);
+            let words = rendered(&text, &own.cloned().collect::<Vec<_>>(), &context.ui);
+            if !json {
+                context.ui.error(&words)?;
+            }
         }
         problems.extend(found);
     }

@@ -212,3 +212,59 @@ fn garbage_is_what_nothing_on_disk_reaches() {
     assert_eq!(world.csk("gc").code, Some(0));
     assert!(!old.exists());
 }
+
+/// A command that moves from one skill to another is that of the old one or of the new one, never of neither or both.
+#[test]
+fn a_command_that_moves_belongs_to_one_skill_whatever_fails() {
+    let skill = |name: &str, version: &str, commands: &[&str]| {
+        let text = SKILL.replace("name: pdf", &format!("name: {name}"));
+        let all = commands.iter().map(|command| {
+            format!(r#""{command}": {{"type": "script", "unix_path": "scripts/{command}"}}"#)
+        });
+        let all = all.collect::<Vec<_>>().join(", ");
+        let manifest = format!(r#"{{"schema_version": 1, "commands": {{{all}}}}}"#);
+        let files = commands
+            .iter()
+            .map(|command| format!("//- /scripts/{command}\n#!/bin/sh\necho {name} {version}\n"));
+        format!("{text}{}//- /csk-skill.json\n{manifest}\n", files.collect::<String>())
+    };
+    for (obstacle, expected, a, b) in
+        [("", "b v2\n", "v2", "v2"), ("na", "a v1\n", "v1", "v1"), ("nb", "", "v2", "v1")]
+    {
+        let world = World::bare();
+        for (name, first, second) in
+            [("a", &["mv1"][..], &["na"][..]), ("b", &["ob"], &["ob", "mv1", "nb"])]
+        {
+            let repo = world.repo(name, &skill(name, "v1", first));
+            repo.git("tag v1");
+            repo.commit(&skill(name, "v2", second));
+            repo.git("tag v2");
+        }
+        let declared = |tag: &str| {
+            format!(r#"{{"name": "a", "tag": "{tag}"}}, {{"name": "b", "tag": "{tag}"}}"#)
+        };
+        world.skillfile(&declared("v1"));
+        world.install();
+        if !obstacle.is_empty() {
+            world.program(&format!("app/.agents/bin/{obstacle}"), "mine");
+        }
+        world.skillfile(&declared("v2"));
+        let run = world.csk("install app");
+        assert_eq!(run.code, Some(i32::from(!obstacle.is_empty())), "{}{}", run.stdout, run.stderr);
+        let ran = world.env.run_args("sh", &["-c", "app/.agents/bin/mv1 2> /dev/null"]).stdout;
+        assert_eq!(ran, expected, "{obstacle}: {}", run.stderr);
+        for (name, tag) in [("a", a), ("b", b)] {
+            let marker = world.read(world.installed(&format!("{name}/.csk-install.json")));
+            assert!(
+                marker.contains(&format!("\"ref\": \"{tag}\"")),
+                "{obstacle}: {name}: {marker}"
+            );
+        }
+        if !obstacle.is_empty() {
+            fs::remove_file(world.app(&format!(".agents/bin/{obstacle}"))).unwrap();
+            world.install();
+            assert_eq!(world.env.run("app/.agents/bin/mv1", "").stdout, "b v2\n");
+        }
+        assert_eq!(world.csk("verify app").code, Some(0), "{obstacle}");
+    }
+}

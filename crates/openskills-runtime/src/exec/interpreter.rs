@@ -41,7 +41,9 @@ const ASK: [(&str, &[&str]); 4] = [
         &[
             "-I",
             "-c",
-            "import sys\nprint(sys.executable)\nfor p in (sys.prefix, sys.base_prefix, sys.exec_prefix):\n for n in ('lib', 'lib64', 'pyvenv.cfg'): print(p + '/' + n)",
+            "import sys, sysconfig as c\nprint(sys.executable)\nprint(sys.prefix + '/pyvenv.cfg')\n\
+             for n in ('stdlib', 'platstdlib', 'purelib', 'platlib'): print(c.get_path(n))\n\
+             print((c.get_config_var('LIBDIR') or '') + '/' + (c.get_config_var('INSTSONAME') or '-'))",
         ],
     ),
     (
@@ -52,7 +54,14 @@ const ASK: [(&str, &[&str]); 4] = [
              process.execPath + (can ? '' : flag ? '\\ntypes:option' : '\\ntypes:never')",
         ],
     ),
-    ("ruby", &["--disable-gems", "-e", "puts RbConfig.ruby, RbConfig::CONFIG['prefix'] + '/lib'"]),
+    (
+        "ruby",
+        &[
+            "--disable-gems",
+            "-e",
+            "puts RbConfig.ruby, RbConfig::CONFIG['rubylibprefix'], RbConfig::CONFIG['libdir'] + '/' + RbConfig::CONFIG['LIBRUBY_SO'].to_s",
+        ],
+    ),
     ("perl", &["-e", "print \"$^X\\n\"; print \"$_\\n\" for @INC"]),
 ];
 /// Folders that every script may read anyway, or never.
@@ -66,7 +75,11 @@ pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, St
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(usual);
-    let is_foreign = |path: &Path| !avoid.iter().any(|avoid| path.starts_with(avoid));
+    // What csk or openskills installed comes from skills, wherever a PATH puts it.
+    let is_foreign = |path: &Path| {
+        !avoid.iter().any(|avoid| path.starts_with(avoid))
+            && !path.components().any(|part| part.as_os_str() == ".agents")
+    };
     let found = folders
         .map(|folder| folder.join(name))
         .filter_map(|program| {

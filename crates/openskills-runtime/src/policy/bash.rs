@@ -99,6 +99,13 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
             }
             false => verdict,
         };
+        let verdict = match sends_input(line) {
+            true => {
+                let reason = "what it reads from standard input is sent";
+                verdict.stricter(Verdict::new(Decision::Ask, reason))
+            }
+            false => verdict,
+        };
         let verdict = match applies_unread_patch(line) {
             true => {
                 let reason = "`git apply` writes whatever files the patch names";
@@ -205,6 +212,33 @@ pub(super) fn opens(line: &Line) -> impl Iterator<Item = &Redirect> {
     redirects.filter(|file| !file.is_copy && file.target.text != "/dev/null")
 }
 
+/// Returns true for a line in which a program sends what it reads, unless that is text of the line itself.
+fn sends_input(line: &Line) -> bool {
+    let takes_input = |word: &Word| {
+        let text = word.text.as_str();
+        text == "-"
+            || text.ends_with("@-")
+            || text.ends_with("=-")
+            || text.ends_with("<-")
+            || text == "-T-"
+    };
+    let programs: Vec<(&str, bool)> = line
+        .commands
+        .iter()
+        .filter_map(|command| {
+            let words = without_wrappers(&command.words);
+            let program = base_name(&words.first()?.text);
+            Some((program, words.iter().skip(1).any(takes_input)))
+        })
+        .collect();
+    let is_sender = |program: &str| matches!(program, "curl" | "wget" | "gh" | "git");
+    let sends = programs.iter().any(|(program, takes)| *takes && is_sender(program));
+    let prints_text = |program: &str| matches!(program, "echo" | "printf" | "true");
+    let reads_more =
+        programs.iter().any(|(program, _)| !is_sender(program) && !prints_text(program));
+    sends && (reads_more || opens(line).any(|file| file.is_read))
+}
+
 /// Commands of git that change which files are there.
 const CHANGES_TREE: [&str; 17] = [
     "am",
@@ -280,17 +314,8 @@ fn writes_beside(line: &Line) -> bool {
 }
 
 /// Options of git by which a command prints a part of the history as a patch, and no text of the line.
-const PATCH_OPTIONS: [&str; 9] = [
-    "-p",
-    "--patch",
-    "--stdout",
-    "--cached",
-    "--staged",
-    "-R",
-    "--binary",
-    "--no-color",
-    "--reverse",
-];
+const PATCH_OPTIONS: [&str; 8] =
+    ["-p", "--patch", "--cached", "--staged", "-R", "--binary", "--no-color", "--reverse"];
 
 /// Returns true for a line that applies a patch which is not the history of the repository: that could name any file.
 fn applies_unread_patch(line: &Line) -> bool {
@@ -315,7 +340,7 @@ fn applies_unread_patch(line: &Line) -> bool {
         };
         matches!(texts.as_slice(), [program, command, rest @ ..]
             if base_name(program) == "git"
-                && matches!(command.as_str(), "log" | "diff" | "format-patch")
+                && matches!(command.as_str(), "log" | "diff")
                 && rest.iter().all(is_option))
     };
     commands().any(is_apply)

@@ -173,6 +173,19 @@ const PLAIN_KEYS: [&str; 8] = [
     "timeout_ms",
     "title",
 ];
+/// Tools of other hosts that run lines. Their input is not read, so a rule that denies a part of a shell denies them.
+pub(super) const OTHER_SHELLS: [&str; 10] = [
+    "exec",
+    "exec_command",
+    "execute_command",
+    "local_shell",
+    "powershell",
+    "run_command",
+    "run_in_terminal",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "shell",
+];
 /// Tools that write files.
 pub(super) const WRITERS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
@@ -255,7 +268,10 @@ fn seen(
             seen.folders.insert(word.text.clone());
         }
     }
-    let is_there = |text: &&String| around.cwd.iter().any(|cwd| found(&cwd.join(text)).is_some());
+    let is_there = |text: &&String| {
+        let mut paths = around.cwd.iter().map(|cwd| cwd.join(text));
+        paths.any(|path| found(&path).is_some() || found(&plain(&path)).is_some())
+    };
     seen.existing = seen.real.keys().filter(is_there).cloned().collect();
     let named = seen.real.keys().flat_map(|text| around.cwd.iter().map(move |cwd| cwd.join(text)));
     let all: BTreeSet<PathBuf> =
@@ -269,8 +285,10 @@ fn seen(
 /// Returns the keys of a shell's input that may say in which folder, with which variables or in which shell the line runs.
 fn unread_keys(input: &Value) -> Vec<String> {
     let keys = input.as_object().into_iter().flatten();
-    let is_plain = |key: &str| PLAIN_KEYS.contains(&key);
-    keys.filter(|(key, value)| !is_plain(key) && !value.is_null())
+    let is_plain = |key: &str, value: &Value| {
+        PLAIN_KEYS.contains(&key) && !value.is_object() && !value.is_array()
+    };
+    keys.filter(|(key, value)| !is_plain(key, value) && !value.is_null())
         .map(|(key, _)| key.clone())
         .collect()
 }
@@ -345,7 +363,13 @@ pub(super) fn cloned(address: &str) -> Option<String> {
     address.contains(':').then_some(())?;
     let path = address.trim_end_matches('/');
     let path = path.strip_suffix("/.git").unwrap_or(path).trim_end_matches('/');
-    let last = path.rsplit(['/', ':']).next()?;
+    // Of a host alone the port is left out.
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let path = match path.rsplit_once(':') {
+        Some((host, port)) if is_port(port) && !port.contains('/') => host,
+        _ => path,
+    };
+    let last = path.rsplit(['/', ':', '@']).next()?;
     Some(last.strip_suffix(".git").unwrap_or(last).to_owned())
 }
 

@@ -213,7 +213,11 @@ fn is_same(wanted: &Word, word: &Word, at: &Locations<'_>) -> bool {
     if word.certainty != Certainty::Exact {
         let sure = word.text.split(['*', '?', '[', '$']).next().unwrap_or_default();
         let sure = sure.strip_prefix("./").unwrap_or(sure);
-        return wanted.text.starts_with(sure) || sure.starts_with(['~', '/']);
+        // Of `HEAD:$X` the branch is not known.
+        let branch = sure.rsplit([':', '+']).next().unwrap_or_default();
+        let branch = branch.trim_start_matches("refs/").trim_start_matches("heads/");
+        let may_be = |sure: &str| wanted.text.starts_with(sure) || sure.starts_with(['~', '/']);
+        return may_be(sure) || may_be(branch);
     }
     let wanted = wanted.text.as_str();
     let branches = word.text.trim_start_matches('+').split(':').map(|side| {

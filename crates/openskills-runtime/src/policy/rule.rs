@@ -6,7 +6,7 @@ use shell::{Certainty, Redirect, Word};
 use skill::ToolRule;
 use skill::capabilities::{Cover, Host};
 
-use super::call::{FileArgument, READERS, SHELLS, WRITERS, attached};
+use super::call::{FileArgument, OTHER_SHELLS, READERS, SHELLS, WRITERS, attached};
 use super::path::{Files, Looked};
 use super::programs::{Doubt, Files as Writes, Locations, Written, is_outside, steers};
 use super::{
@@ -92,7 +92,8 @@ fn steering(call: &ToolCall, around: &Surroundings) -> Option<Verdict> {
     }
     let mut paths = files.iter().flat_map(|file| file.paths.iter().map(move |path| (path, file)));
     paths.find_map(|(path, file)| {
-        let why = if file.is_in_repository || steers(path, around) {
+        let is_odd = path.to_string_lossy().contains(char::is_control);
+        let why = if file.is_in_repository || is_odd || steers(path, around) {
             "steers other programs"
         } else if !file.may_be_text && is_outside(path, around) {
             "is outside of the workspace"
@@ -276,12 +277,18 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
         |tools: &[&str], name: &str| tools.iter().any(|tool| tool.eq_ignore_ascii_case(name));
     let does_the_same = (tool.eq_ignore_ascii_case("Read") && is_of(&READERS, called))
         || (is_of(&WRITERS, tool) && is_of(&WRITERS, called))
-        || (is_of(&SHELLS, tool) && is_of(&SHELLS, called));
+        || (is_of(&SHELLS, tool) && (is_of(&SHELLS, called) || is_of(&OTHER_SHELLS, called)));
     let called = called.trim();
     let (lower, name) = (tool.trim().to_ascii_lowercase(), called.to_ascii_lowercase());
     // A bare name denies the functions of that name in every package.
     let is_bare = called.rsplit("::").next().is_some_and(|bare| bare.eq_ignore_ascii_case(tool));
-    let is_it = does_the_same || is_bare || same_tool(&lower, &name) || super::glob(&lower, &name);
+    // What belongs to a server that is denied is denied, whatever its name holds.
+    let is_served = lower.starts_with("mcp__") && name.starts_with(&format!("{lower}__"));
+    let is_it = does_the_same
+        || is_served
+        || is_bare
+        || same_tool(&lower, &name)
+        || super::glob(&lower, &name);
     is_it.then(|| specifier.as_deref().map(str::trim).filter(|text| *text != "*"))
 }
 

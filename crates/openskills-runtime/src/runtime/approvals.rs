@@ -332,13 +332,15 @@ pub(crate) fn declared(skill: &Skill, loaded: &Loaded) -> Result<Declared, Runti
 
 /// Reads what the manifest in a skill's folder declares. One that cannot be understood may be a limit.
 pub(super) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, RuntimeError> {
-    let path = RelPath::new(MANIFEST_FILE).expect("it is a plain name");
-    let bytes = match root.read(&path, MAX_MANIFEST) {
-        Ok(bytes) => bytes,
-        Err(FsError::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
+    let read = |name: &'static str| {
+        let path = RelPath::new(name).expect("it is a plain name");
+        match root.read(&path, MAX_MANIFEST) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(FsError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(RuntimeError::from(error)),
+        }
     };
-    let shown = root.path().join(MANIFEST_FILE).to_string();
+    let show = |name: &'static str| root.path().join(name).to_string();
     let tree = |path: &str| {
         let path = RelPath::new(path).ok()?;
         match root.file(&path) {
@@ -347,10 +349,14 @@ pub(super) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, Runt
             Err(_) => None,
         }
     };
-    let (manifest, diagnostics) = Manifest::parse(&shown, &String::from_utf8_lossy(&bytes), &tree);
+    let Some((manifest, diagnostics)) = Manifest::read(read, show, &tree)? else { return Ok(None) };
     match manifest {
         Some(manifest) => Ok(manifest.capabilities),
-        None => Err(RuntimeError::InvalidManifest { file: shown, diagnostics }),
+        None => {
+            let file = diagnostics.first().map(|problem| problem.file.clone());
+            let file = file.unwrap_or_else(|| show(MANIFEST_FILE));
+            Err(RuntimeError::InvalidManifest { file, diagnostics })
+        }
     }
 }
 

@@ -65,15 +65,23 @@ impl Drop for Guarded {
     }
 }
 
-/// Returns the protected names in a folder.
+/// Returns the protected names in a folder, with the `HEAD` of a folder that git takes for a repository.
 fn listed(folder: &Path) -> Result<BTreeSet<OsString>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut names = BTreeSet::new();
+    let mut parts = BTreeSet::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
-        if sandbox::is_protected(&name.to_string_lossy()) {
+        let folded = name.to_string_lossy().to_lowercase();
+        if sandbox::is_protected(&folded) {
             names.insert(name);
+        } else if matches!(folded.as_str(), "head" | "objects" | "refs") {
+            parts.insert((folded, name));
         }
+    }
+    if parts.len() >= 3 {
+        names
+            .extend(parts.into_iter().filter(|(folded, _)| folded == "head").map(|(_, name)| name));
     }
     Ok(names)
 }

@@ -80,7 +80,9 @@ impl OpenSkillRuntime {
             Some(path) => real_workspace(&places.cwd.as_path().join(path), home, &own)?,
             None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
         };
-        let avoid = [Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
+        let skill_path = Path::new(skill.path());
+        let mut avoid = vec![skill_path, copy.root.as_path(), workspace.as_path()];
+        avoid.extend(own.iter().map(PathBuf::as_path));
         let mut found = match &chosen.runs {
             Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
             Runs::Itself | Runs::Wasm => None,
@@ -90,8 +92,11 @@ impl OpenSkillRuntime {
         }
         // An interpreter may live in a folder with much else; never are our own files granted with it.
         if let Some(found) = &mut found {
-            found.places.retain(|folder| {
-                !touches(folder, &own) && home.is_none_or(|home| !home.starts_with(folder))
+            found.places.retain(|place| {
+                let real = std::fs::canonicalize(place).unwrap_or_else(|_| place.clone());
+                [place, &real].iter().all(|place| {
+                    !touches(place, &own) && home.is_none_or(|home| !home.starts_with(place))
+                })
             });
         }
         let script = copy.root.join(&chosen.path);

@@ -20,6 +20,7 @@ pub(crate) fn installed() -> World {
     let root = Root::open(&world.root().join("work/.agents/skills/pdf")).unwrap();
     let digests = digests(&root, &walk(&root, &WalkLimits::SKILL).unwrap()).unwrap();
     let marker = Marker {
+        context_rules: None,
         part: None,
         name: Identifier::new("pdf").unwrap(),
         source: Identifier::new("skill-pdf").unwrap(),

@@ -450,6 +450,7 @@ fn installed(env: &TestEnv) {
     let list = format!("{list:#}\n");
     env.write(&format!("{store}/.csk-runtime.json"), list.as_bytes());
     let marker = Marker {
+        context_rules: None,
         part: None,
         name: Identifier::new("review").unwrap(),
         source: Identifier::new("review").unwrap(),
@@ -569,6 +570,36 @@ fn a_kill_of_the_program_ends_what_it_started() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(within(&|| living() == 0), "and everything ends with the program");
+}
+
+/// A command that a skill brought is no interpreter: it would be asked about itself outside of the sandbox.
+#[test]
+fn what_a_skill_installed_is_never_asked_about_itself() {
+    let skill = "\
+//- /s/near/SKILL.md
+---
+name: near
+description: d
+---
+Body.
+//- /s/near/scripts/go
+#!/usr/bin/env perl5
+print 1;
+";
+    let env = TestEnv::with(skill);
+    for folder in ["../home/.cocoaskills/commands/x", "app/.agents/bin", "s/near/bin"] {
+        let program = format!("{folder}/perl5");
+        env.write(&program, b"#!/bin/sh\ntouch \"$CANARY\"\n");
+        fs::set_permissions(env.path(&program), PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", env.path(folder).display(), std::env::var("PATH").unwrap());
+        let canary = env.path("canary").display().to_string();
+        let call = format!(
+            "PATH='{path}' CANARY='{canary}' {} run near --dir s --approve-once",
+            env!("CARGO_BIN_EXE_openskills")
+        );
+        env.run_args("sh", &["-c", &call]);
+        assert!(!env.path("canary").exists(), "{folder}");
+    }
 }
 
 /// An interpreter is granted as a file, with its own library: what else stands in its folder is not.

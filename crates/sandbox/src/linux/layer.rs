@@ -45,7 +45,9 @@ impl Layer {
     pub(crate) fn changes(&self) -> Result<Vec<Change>, CommitError> {
         let host = open_folder(&self.workspace).map_err(failed(&self.workspace))?;
         let before = self.base.as_ref().unwrap_or(&host);
+        let workspace = std::fs::canonicalize(&self.workspace).map_err(failed(&self.workspace))?;
         let mut walk = Walk {
+            workspace: &workspace,
             upper: &self.upper,
             before,
             is_copy: self.base.is_some(),
@@ -71,6 +73,8 @@ impl Layer {
 }
 
 struct Walk<'a> {
+    /// The workspace by its real path.
+    workspace: &'a Path,
     upper: &'a OwnedFd,
     /// What the run began with.
     before: &'a OwnedFd,
@@ -181,12 +185,16 @@ impl Walk<'_> {
                 }
                 let path = folder.join(name);
                 if let Ok(target) = link_below(self.before, &path) {
-                    targets.extend(self.led_to(&path, &target));
+                    targets.extend(self.on_the_way(&path, &target));
                 }
             }
         }
         for change in self.changes.iter_mut().filter(|change| change.refused.is_none()) {
-            if change.path.ancestors().any(|path| targets.contains(path)) {
+            let is_it = change.path.ancestors().any(|path| targets.contains(path));
+            // What stands above it decides where it is.
+            let is_moved = matches!(change.kind, ChangeKind::Link(_) | ChangeKind::Deleted)
+                && targets.iter().any(|target| target.starts_with(&change.path));
+            if is_it || is_moved {
                 let reason = "a link with a protected name leads to it";
                 change.refused = Some(reason.to_owned());
             }
@@ -194,14 +202,47 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Returns what a link of the workspace leads to as it was before the run, whether that is there or not, and every other link on the way. One that
+    /// leaves the workspace may come back into it.
+    fn on_the_way(&self, path: &Path, target: &Path) -> BTreeSet<PathBuf> {
+        /// As many as the kernel follows.
+        const MOST_LINKS: usize = 40;
+        let mut found = BTreeSet::new();
+        let mut place = self.workspace.join(path.parent().unwrap_or(Path::new("")));
+        let mut left: Vec<OsString> = parts(target);
+        let mut links = 0;
+        while let Some(part) = left.pop() {
+            match part.as_bytes() {
+                b"/" => {
+                    place = PathBuf::from("/");
+                    continue;
+                }
+                b".." => {
+                    place.pop();
+                    continue;
+                }
+                _ => place.push(part),
+            }
+            let inside = place.strip_prefix(self.workspace).ok().map(Path::to_owned);
+            let link = match &inside {
+                Some(inside) => link_below(self.before, inside).ok(),
+                None => std::fs::read_link(&place).ok(),
+            };
+            if let Some(target) = link.filter(|_| links < MOST_LINKS) {
+                links += 1;
+                found.extend(inside);
+                place.pop();
+                left.extend(parts(&target));
+            }
+        }
+        found.extend(place.strip_prefix(self.workspace).ok().map(Path::to_owned));
+        found.remove(Path::new(""));
+        found
+    }
+
     /// Returns true if a link leads out of the workspace by way of other links, as it will be after the commit. What cannot be looked at may
     /// lead anywhere.
     fn is_led_out(&self, path: &Path, target: &Path) -> bool {
-        self.led_to(path, target).is_none()
-    }
-
-    /// Returns where a link in the workspace leads; nothing if that is outside, or not known.
-    fn led_to(&self, path: &Path, target: &Path) -> Option<PathBuf> {
         /// As many as the kernel follows.
         const MOST_LINKS: usize = 40;
         let mut place: PathBuf = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -209,8 +250,8 @@ impl Walk<'_> {
         let mut links = 0;
         while let Some(part) = left.pop() {
             match part.as_bytes() {
-                b"/" => return None,
-                b".." if !place.pop() => return None,
+                b"/" => return true,
+                b".." if !place.pop() => return true,
                 b".." => continue,
                 _ => place.push(part),
             }
@@ -221,10 +262,10 @@ impl Walk<'_> {
                     place.pop();
                     left.extend(parts(&target));
                 }
-                Ok(Some(_)) | Err(_) => return None,
+                Ok(Some(_)) | Err(_) => return true,
             }
         }
-        Some(place)
+        false
     }
 
     /// Returns where the link at a path leads that is there after the commit; nothing if there is none. No link is on the way.

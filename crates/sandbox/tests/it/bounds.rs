@@ -114,7 +114,9 @@ fn fifty_at_once_do_not_see_each_other() {
         let seen = good(&running.wait().unwrap());
         let mut lines = seen.lines();
         assert_eq!(lines.next(), Some(number.to_string().as_str()));
-        assert_eq!(lines.next(), Some("2"), "its file and its home");
+        // Where the tests' own folder is below it, that is there as well.
+        let own = 2 + usize::from(world.path("work").starts_with("/tmp"));
+        assert_eq!(lines.next(), Some(own.to_string().as_str()), "its file and its home");
         let processes: usize = lines.next().unwrap().parse().unwrap();
         assert!(processes < 8, "{processes}");
     }

@@ -469,3 +469,33 @@ fn what_a_protected_name_leads_to_is_protected() {
         assert_eq!(fs::read_to_string(world.path("work/docs/AI.md")).unwrap(), "x");
     }
 }
+
+/// By whatever way a protected name leads to a file: through other links, out of the workspace and back, to nothing yet.
+#[test]
+fn no_way_to_what_a_protected_name_leads_to_is_open() {
+    for size in [Size::Small, Size::Large] {
+        for (target, script, refused) in [
+            ("$PWD/r", "echo evil > r", "r"),
+            ("../work/r", "echo evil > r", "r"),
+            ("nothere/r", "ln -s c nothere", "nothere"),
+            ("cur/r", "rm cur; ln -s c cur", "cur"),
+            ("cur/r", "echo evil > a/r", "a/r"),
+            ("a/r", "rm -r a; ln -s c a", "a"),
+        ] {
+            let world = world(size);
+            for folder in ["work/a", "work/c"] {
+                fs::create_dir_all(world.path(folder)).unwrap();
+            }
+            for file in ["work/r", "work/a/r", "work/c/r"] {
+                world.write(file, "x");
+            }
+            symlink("a", world.path("work/cur")).unwrap();
+            let work = fs::canonicalize(world.path("work")).unwrap().display().to_string();
+            symlink(target.replace("$PWD", &work), world.path("work/CLAUDE.md")).unwrap();
+            let (_, lines) = changed(&world, script);
+            let is_refused =
+                lines.lines().any(|line| line.ends_with(&format!(" {refused} refused")));
+            assert!(is_refused, "{size:?}: {target}: {script}: {lines}");
+        }
+    }
+}

@@ -375,6 +375,17 @@ fn what_only_some_readers_of_tarballs_see_is_refused() {
         (Regular, "pdf/a", b"x"),
     ];
     assert!(with(&two).is_err(), "two kinds of headers for one name");
+    // A prefix counts to some readers only where the format is theirs.
+    for magic in [&b"ustar\x0001"[..], b"ustar\0XX", b"\0\0\0\0\0\0\0\0", b"ustar  \0"] {
+        let mut bytes = raw(&|_| {});
+        bytes[257..265].copy_from_slice(magic);
+        bytes[345..346].copy_from_slice(b"q");
+        let sum: u32 = (0..512)
+            .map(|at| if (148..156).contains(&at) { 32 } else { u32::from(bytes[at]) })
+            .sum();
+        bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        assert!(read(&packed(&[&bytes])).is_err(), "{magic:?}");
+    }
     let whole = raw(&|_| {});
     let cut = &whole[..1024];
     assert!(read(&packed(&[cut])).is_err(), "no end");

@@ -303,3 +303,35 @@ fn the_older_file_is_used_where_possible() {
     let (manifest, problems) = Manifest::parse_legacy(LEGACY_MANIFEST_FILE, "nope", &tree);
     assert!(manifest.commands.is_empty() && problems.len() == 1);
 }
+
+#[test]
+fn two_manifests_must_be_valid_and_say_the_same() {
+    let good = r#"{"schema_version": 1, "commands": {"x": {"type": "system", "command": "x"}}}"#;
+    let same = r#"{"commands": {"x": {"command": "x", "type": "system"}},
+                   "schema_version": 1}"#;
+    let other = r#"{"schema_version": 1, "commands": {}}"#;
+    let bad = r#"{"schema_version": 9}"#;
+    let read = |agent: Option<&str>, own: Option<&str>| {
+        let files = |name: &'static str| {
+            let text = if name == AGENT_MANIFEST_FILE { agent } else { own };
+            Ok::<_, std::convert::Infallible>(text.map(str::to_owned))
+        };
+        let Ok(found) = Manifest::read(files, str::to_owned, &|_| None);
+        found.map(|(manifest, problems)| {
+            let codes: Vec<String> = problems
+                .iter()
+                .map(|problem| format!("{} {}", problem.file, problem.code))
+                .collect();
+            (manifest.map(|manifest| manifest.commands.len()), codes.join(", "))
+        })
+    };
+    let told = |count: Option<usize>, codes: &str| Some((count, codes.to_owned()));
+    assert_eq!(read(None, None), None);
+    assert_eq!(read(Some(good), None), told(Some(1), ""));
+    assert_eq!(read(None, Some(good)), told(Some(1), ""));
+    assert_eq!(read(Some(good), Some(same)), told(Some(1), ""));
+    let conflict = "agent-skill.json manifest-conflict";
+    assert_eq!(read(Some(good), Some(other)), told(None, conflict));
+    assert_eq!(read(Some(bad), Some(good)), told(None, "agent-skill.json schema-version"));
+    assert_eq!(read(Some(good), Some(bad)), told(None, "csk-skill.json schema-version"));
+}

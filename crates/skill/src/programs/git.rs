@@ -76,7 +76,12 @@ const COMMANDS: &[Command] = &[
            --orphan=TEXT --ignore-skip-worktree-bits -m|--merge --conflict=TEXT --overlay --no-overlay --overwrite-ignore"],
         "TEXT*",
     )]),
-    Command::described(&["clean"], &[Usage::new(&["-d -f|--force -n|--dry-run -q|--quiet -e|--exclude=TEXT -x -X"], "TEXT*")]),
+    // What it removes follows from ignore rules, and may steer programs.
+    Command::described(&["clean"], &[Usage::new(
+        &["-d -f|--force -n|--dry-run -q|--quiet -e|--exclude=TEXT -x -X"],
+        "TEXT*",
+    )
+    .needs("-n")]),
     // One of these gives the message, or says that none is wanted: without, an editor opens.
     Command::described(&["commit"], &[Usage::new(
         &["-a|--all -m|--message=TEXT -F|--file=SENT -C|--reuse-message=TEXT --fixup=COMMIT --squash=COMMIT --amend --no-edit \
@@ -234,7 +239,6 @@ const COMMANDS: &[Command] = &[
             Command::described(&["list"], &[Usage::new(&["-v|--verbose --porcelain -z"], "")]),
             Command::described(&["add"], &[Usage::new(&["-f|--force -b=TEXT -B=TEXT -d|--detach -q|--quiet --track --no-track"], "WRITE TEXT?")]),
             Command::described(&["prune"], &[Usage::new(&["-n|--dry-run -v|--verbose --expire=TEXT"], "")]),
-            Command::described(&["remove"], &[Usage::new(&["-f|--force"], "WRITE")]),
         ],
         bare: &[],
     }),

@@ -123,6 +123,7 @@ fn every_code_about_content_has_a_case() {
         Code::RuntimeRoot,
         Code::CommandPath,
         Code::CommandReserved,
+        Code::ManifestConflict,
         Code::LegacyCommand,
         Code::BadIdentifier,
         Code::LockedKey,

@@ -56,6 +56,13 @@ pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<
             "tar" | "gtar" if argument.role != Role::Text && text.contains(':') => {
                 return odd("names another machine");
             }
+            // git has patterns and words of its own for paths.
+            "git"
+                if matches!(argument.role, Role::Removed | Role::Moved)
+                    && (text.starts_with(':') || text.contains(['*', '?', '[', '\\'])) =>
+            {
+                return odd("is a pattern to git");
+            }
             // It fetches a project that it is given by an address, of whatever form.
             "docker" | "docker-compose"
                 if argument.role == Role::Local && !at.seen.found.contains_key(text) =>
@@ -93,6 +100,18 @@ pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<
         // Of a pattern the names are not known.
         if file.certainty == Certainty::Exact {
             at.write(&copy_in(folder.text, file.text), folder.certainty, Written::Itself)?;
+        }
+    }
+    // A folder that is there already may hold links, which are written through.
+    let is_recursive = program == "cp" && fit.options.contains(&"-r");
+    for (file, folder) in
+        with(Role::Copied).flat_map(|file| with(Role::Destination).map(move |to| (file, to)))
+    {
+        let made = copy_in(folder.text, file.text);
+        if is_recursive && (file.certainty != Certainty::Exact || at.seen.existing.contains(&made))
+        {
+            let what = format!("`{made}` is there already: what is in it may be a link");
+            return Err(Doubt::Reaches(what));
         }
     }
     if with(Role::Repository).count() > 0 && with(Role::Write).count() == 0 && fit.is_cloned() {
