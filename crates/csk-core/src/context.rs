@@ -151,7 +151,7 @@ impl Rules<'_> {
         let is_included = match self.shape {
             Shape::Repository => {
                 let has_scripts = self.manifest.is_some_and(|manifest| {
-                    manifest.commands.iter().any(|command| command.is_script())
+                    manifest.commands.iter().any(skill::Command::is_script)
                 });
                 path.as_str() == SKILL_FILE
                     || (is_folder

@@ -215,6 +215,7 @@ fn marker() -> Value {
             "commit": { "type": "string", "pattern": "^[0-9a-f]{40}$" },
             "content_sha256": digest,
             "context_sha256": { "anyOf": [digest, { "type": "null" }] },
+            "context_rules": { "type": "integer", "minimum": 1, "description": "Which rules said what of the snapshot is installed" },
             "bundle_sha256": { "anyOf": [digest, { "type": "null" }] },
             "locale": text(),
             "agents": texts(),

@@ -71,8 +71,8 @@ pub use identifier::{Identifier, IdentifierError};
 pub use library::{LibraryKind, NeededLibrary};
 pub use manifest::{
     AGENT_MANIFEST_FILE, Command, CommandKind, DeclaredCapabilities, DeclaredFilesystem,
-    DeclaredList, LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, RESERVED_COMMANDS, Tree,
-    TreeEntry,
+    DeclaredList, LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, ParsedManifest, RESERVED_COMMANDS,
+    Tree, TreeEntry,
 };
 pub use marker::{Marker, Part, RefKind, is_commit_id};
 pub use migrate::{Migrated, SKILL_FORMAT, to_claude, to_v1};

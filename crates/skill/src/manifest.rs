@@ -209,6 +209,9 @@ pub enum CommandKind {
     },
 }
 
+/// A manifest that was read: the value, where no problem is an error, and every problem.
+pub type ParsedManifest = (Option<Manifest>, Vec<Diagnostic>);
+
 impl Manifest {
     /// Reads `csk-skill.json`. `tree` tells what the skill holds. The value is there exactly when no problem
     /// is an error.
@@ -243,7 +246,7 @@ impl Manifest {
         read: impl Fn(&'static str) -> Result<Option<String>, E>,
         show: impl Fn(&'static str) -> String,
         tree: Tree<'_>,
-    ) -> Result<Option<(Option<Self>, Vec<Diagnostic>)>, E> {
+    ) -> Result<Option<ParsedManifest>, E> {
         let (agent, own) = (read(AGENT_MANIFEST_FILE)?, read(MANIFEST_FILE)?);
         let parse = |name, text: &str| Self::parse(&show(name), text, tree);
         Ok(match (agent, own) {

@@ -643,3 +643,28 @@ SECRET
         assert!(run.stderr.contains(what), "{script} itself runs: {}", run.stderr);
     }
 }
+
+/// Every interpreter of the table starts, and finds its own library.
+#[test]
+fn every_interpreter_finds_its_library() {
+    let scripts = [
+        ("python3", "a.py", "import json, hashlib, ctypes; print(json.dumps([3]))", "[3]\n"),
+        ("node", "a.js", "console.log(require('path').join('a', 'b'))", "a/b\n"),
+        ("perl", "a.pl", "use List::Util 'sum'; use POSIX; print sum(1, 2), \"\\n\";", "3\n"),
+        ("ruby", "a.rb", "require 'json'; puts JSON.generate([3])", "[3]\n"),
+        ("sh", "a.sh", "printf '%s\\n' x | sed s/x/y/", "y\n"),
+        ("bash", "a.bash", "a=(1 2); echo ${#a[@]}", "2\n"),
+    ];
+    let env = TestEnv::with("//- /s/all/SKILL.md\n---\nname: all\ndescription: d\n---\nBody.\n");
+    for (_, name, text, _) in scripts {
+        env.write(&format!("s/all/scripts/{name}"), text.as_bytes());
+    }
+    for (program, name, _, expected) in scripts {
+        if env.run_args("sh", &["-c", &format!("command -v {program}")]).code != Some(0) {
+            testkit::skip("every_interpreter_finds_its_library", program);
+            continue;
+        }
+        let run = openskills(&env, &format!("run all scripts/{name} --dir s --approve-once"));
+        assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected), "{name}: {}", run.stderr);
+    }
+}
