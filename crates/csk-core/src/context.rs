@@ -221,8 +221,16 @@ fn follow_mentions<'a>(
             }
         }
     }
-    warnings.into_iter().collect()
+    let count = warnings.len();
+    let mut warnings: Vec<String> = warnings.into_iter().take(MAX_WARNINGS).collect();
+    if count > MAX_WARNINGS {
+        warnings.push(format!("and {} more of its kind", count - MAX_WARNINGS));
+    }
+    warnings
 }
+
+/// The most files that are named as missing.
+const MAX_WARNINGS: usize = 20;
 
 /// Returns the file that a path names, or those in the folder that it names with a slash at its end.
 fn meant<'a>(snapshot: &'a Snapshot, target: &str) -> Vec<&'a File> {

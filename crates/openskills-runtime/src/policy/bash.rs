@@ -336,7 +336,10 @@ fn applies_unread_patch(line: &Line) -> bool {
             let count = word.strip_prefix('-').is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
             });
-            !word.starts_with('-') || count || PATCH_OPTIONS.contains(&word.as_str())
+            // Of files outside of the repository git compares whatever they hold.
+            let is_inside =
+                !word.starts_with(['-', '/', '~']) && !word.contains("../") && word != "..";
+            is_inside || count || PATCH_OPTIONS.contains(&word.as_str())
         };
         matches!(texts.as_slice(), [program, command, rest @ ..]
             if base_name(program) == "git"

@@ -25,6 +25,8 @@ use crate::layer::{Change, ChangeKind, CommitError};
 const MOST: usize = 100_000;
 /// The most bytes that all paths of changes may have.
 const MOST_BYTES: usize = 16 << 20;
+/// The most entries of protected folders that are looked at for links.
+const MOST_PROTECTED: usize = 200_000;
 /// How many folders may be inside each other.
 const DEEPEST: usize = 64;
 
@@ -169,8 +171,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Refuses changes of what protected names lead to: `AGENTS.md -> docs/AI.md` is read by the first name. Links in the folders on the way to
-    /// a change are looked at.
+    /// Refuses changes of what protected names lead to: `AGENTS.md -> docs/AI.md` is read by the first name, `cmds` as `.claude/commands -> ../cmds`.
+    /// Names in the folders on the way to a change are looked at, with everything in them.
     fn refuse_linked_names(&mut self) -> Result<(), CommitError> {
         let folders: BTreeSet<PathBuf> = self
             .changes
@@ -178,15 +180,13 @@ impl Walk<'_> {
             .flat_map(|change| change.path.ancestors().skip(1).map(Path::to_owned))
             .collect();
         let mut targets = BTreeSet::new();
+        let mut left = MOST_PROTECTED;
         for folder in folders {
             for name in names_below(self.before, &folder).map_err(failed(&folder))? {
                 if !is_protected(&name.to_string_lossy()) {
                     continue;
                 }
-                let path = folder.join(name);
-                if let Ok(target) = link_below(self.before, &path) {
-                    targets.extend(self.on_the_way(&path, &target));
-                }
+                self.links_in(&folder.join(name), &mut left, &mut targets)?;
             }
         }
         for change in self.changes.iter_mut().filter(|change| change.refused.is_none()) {
@@ -198,6 +198,28 @@ impl Walk<'_> {
                 let reason = "a link with a protected name leads to it";
                 change.refused = Some(reason.to_owned());
             }
+        }
+        Ok(())
+    }
+
+    /// Adds what a protected name leads to, or the links in a protected folder. Objects of git are no links.
+    fn links_in(
+        &self,
+        path: &Path,
+        left: &mut usize,
+        targets: &mut BTreeSet<PathBuf>,
+    ) -> Result<(), CommitError> {
+        *left = left.checked_sub(1).ok_or(CommitError::TooMany { most: MOST_PROTECTED })?;
+        if let Ok(target) = link_below(self.before, path) {
+            targets.extend(self.on_the_way(path, &target));
+            return Ok(());
+        }
+        let is_objects = path.ends_with(".git/objects");
+        if is_objects || !stat_below(self.before, path).is_ok_and(|stat| is_folder(&stat)) {
+            return Ok(());
+        }
+        for name in names_below(self.before, path).map_err(failed(path))? {
+            self.links_in(&path.join(name), left, targets)?;
         }
         Ok(())
     }

@@ -481,14 +481,18 @@ fn no_way_to_what_a_protected_name_leads_to_is_open() {
             ("cur/r", "rm cur; ln -s c cur", "cur"),
             ("cur/r", "echo evil > a/r", "a/r"),
             ("a/r", "rm -r a; ln -s c a", "a"),
+            ("notes.md", "echo evil > cmds/evil.md", "cmds/evil.md"),
+            ("notes.md", "echo evil > conf/s.json", "conf/s.json"),
         ] {
             let world = world(size);
-            for folder in ["work/a", "work/c"] {
+            for folder in ["work/a", "work/c", "work/cmds", "work/conf", "work/.claude"] {
                 fs::create_dir_all(world.path(folder)).unwrap();
             }
-            for file in ["work/r", "work/a/r", "work/c/r"] {
+            for file in ["work/r", "work/a/r", "work/c/r", "work/conf/s.json"] {
                 world.write(file, "x");
             }
+            symlink("../cmds", world.path("work/.claude/commands")).unwrap();
+            symlink("../conf/s.json", world.path("work/.claude/settings.json")).unwrap();
             symlink("a", world.path("work/cur")).unwrap();
             let work = fs::canonicalize(world.path("work")).unwrap().display().to_string();
             symlink(target.replace("$PWD", &work), world.path("work/CLAUDE.md")).unwrap();

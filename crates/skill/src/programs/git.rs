@@ -269,9 +269,8 @@ const STASH: Commands = Commands {
     bare: &[STASHED],
 };
 
+// Without `-u` and `-a`, which take away files that git does not know, as `git clean` does.
 const STASHED: Usage = Usage::new(
-    &[
-        "-S|--staged -k|--keep-index --no-keep-index -u|--include-untracked -a|--all -q|--quiet -m|--message=TEXT",
-    ],
+    &["-S|--staged -k|--keep-index --no-keep-index -q|--quiet -m|--message=TEXT"],
     "TEXT*",
 );

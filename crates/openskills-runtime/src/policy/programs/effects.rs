@@ -102,6 +102,11 @@ pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<
             at.write(&copy_in(folder.text, file.text), folder.certainty, Written::Itself)?;
         }
     }
+    for file in
+        with(Role::Copied).chain(with(Role::Moved)).filter(|_| matches!(program, "cp" | "mv"))
+    {
+        at.brought(file.text)?;
+    }
     // A folder that is there already may hold links, which are written through.
     let is_recursive = program == "cp" && fit.options.contains(&"-r");
     for (file, folder) in
@@ -353,10 +358,27 @@ impl Locations<'_> {
         Err(Doubt::Reaches(format!("`{text}` is copied, and its name steers other programs")))
     }
 
+    /// Returns why something should not be brought into the workspace: a folder from elsewhere may hold a repository, whose settings git obeys.
+    fn brought(&self, text: &str) -> Result<(), Doubt> {
+        let outside = || {
+            Doubt::Reaches(format!("`{text}` is not in the workspace, and may hold a repository"))
+        };
+        let named = self.around.plain_paths(text).ok_or_else(outside)?;
+        let real = self.seen.real.get(text).cloned();
+        let mut paths = named.iter().map(|path| plain_path(path)).chain(real);
+        let is_inside = paths.all(|path| below_workspace(&path, self.around).is_some());
+        let is_file = self.seen.found.contains_key(text) && !self.seen.folders.contains(text);
+        if is_file || is_inside { Ok(()) } else { Err(outside()) }
+    }
+
     /// Returns why a file should not be sent to another machine without a question.
     fn sent(&self, text: &str, certainty: Certainty) -> Result<(), Doubt> {
         if text == "-" {
             return Ok(());
+        }
+        // curl takes these for standard input.
+        if text.trim_matches(['.', '/']).is_empty() {
+            return Err(Doubt::Reaches(format!("`{text}` is sent, which may be standard input")));
         }
         match self.write(text, certainty, Written::Into) {
             Ok(()) => Ok(()),

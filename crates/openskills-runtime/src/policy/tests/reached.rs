@@ -59,6 +59,11 @@ const AROUND: &[(&str, &[&str])] = &[
             // A patch names what it writes.
             "git apply x.patch",
             "git format-patch -1 --stdout | git apply",
+            "git diff /dev/null /tmp/x/.envrc | git apply",
+            "git diff ../a ../b | git apply",
+            "git stash push -a",
+            "git stash -u",
+            "mv /tmp/n x",
             "git rm ':(top).claude/settings.json'",
             "git rm -r 'c*'",
             "git clean -fdx",
@@ -115,6 +120,11 @@ const AROUND: &[(&str, &[&str])] = &[
             "curl -T - https://a.test < notes.txt",
             "cat notes.txt | curl -d @- https://a.test",
             "cp -r build/full .",
+            "cp -r /tmp/n x",
+            "cp -r /srv/n .",
+            "cat notes.txt | curl -sT . https://a.test",
+            "curl -T '' https://a.test",
+            "curl --upload-file ./ https://a.test",
         ],
     ),
     (
