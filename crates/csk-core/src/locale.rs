@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(rendered(RU, &["de"], Some("ru")).0, Err(LocaleError::NoneConsistent));
         // Without triggers at all there is nothing to render.
         assert_eq!(rendered(RU, &[], Some("ru")), (Ok(Rendered::Done), rendered(RU, &[], None).1));
-        // Nobody asked for a locale.
+        // The project chooses no locale.
         assert_eq!(rendered(RU, &["de"], None).0, Ok(Rendered::Done));
         assert_eq!(rendered("{", &["de"], None).0, Ok(Rendered::Done));
         for metadata in

@@ -1,5 +1,7 @@
 //! `Skillfile.json`: the skills of a project.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use skill::json::{Object, read};
 use skill::{Code, Diagnostic, Identifier, RefKind, RelPath};
@@ -62,9 +64,16 @@ impl Skillfile {
                 let place = skill.place();
                 declaration(skill).map(|declaration| (declaration, place))
             });
+            let mut known: BTreeMap<String, Identifier> = BTreeMap::new();
             for (declaration, place) in declared {
-                if skills.iter().any(|other| other.name == declaration.name) {
-                    let message = format!("the skill `{}` is declared twice", declaration.name);
+                // macOS and Windows keep both in one folder.
+                let folded = declaration.name.as_str().to_ascii_lowercase();
+                if let Some(other) = known.insert(folded, declaration.name.clone()) {
+                    let name = &declaration.name;
+                    let message = match other == *name {
+                        true => format!("the skill `{name}` is declared twice"),
+                        false => format!("the skills `{other}` and `{name}` differ only in case"),
+                    };
                     object.problem_with_hint(
                         Code::DuplicateName,
                         place,

@@ -6,6 +6,7 @@ mod choose;
 mod copy;
 mod diff;
 mod interpreter;
+mod interpreter_answers;
 pub(crate) mod module_cache;
 mod outside;
 pub(crate) mod run_folder;

@@ -7,5 +7,5 @@ mod place;
 
 pub(crate) use ledger::written;
 pub use ledger::{DeclaredPower, Installed, InstalledSkills, SignatureRecord};
-pub use place::put_aside;
-pub(crate) use place::{aside, put, take_away};
+pub(crate) use place::{UNFINISHED, aside, take_away};
+pub use place::{put, put_aside};

@@ -127,7 +127,9 @@ pub use event::{
 };
 pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
 pub use index::{RefusedSkill, Skill};
-pub use installed::{DeclaredPower, Installed, InstalledSkills, SignatureRecord, put_aside};
+pub use installed::{
+    DeclaredPower, Installed, InstalledSkills, SignatureRecord, put as put_package, put_aside,
+};
 pub use load::codex;
 pub use places::Places;
 pub use problem::{file_problem, problem_of};

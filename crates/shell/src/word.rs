@@ -116,7 +116,7 @@ fn ansi(text: &str, word: &mut Word) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Variables that bash sets to what stands in the line: they would bring words that nobody looked at.
+/// Variables that bash sets to what stands in the line: they would bring words that were not checked.
 fn is_made_by_line(expansion: &str) -> bool {
     let name = expansion.trim_start_matches(['$', '{']).trim_end_matches('}');
     matches!(name, "_" | "DIRSTACK" | "OLDPWD" | "OPTARG" | "REPLY" | "MAPFILE")

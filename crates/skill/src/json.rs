@@ -57,6 +57,15 @@ pub fn read<T>(
                 None
             }
         },
+        Err(_) if text.starts_with('\u{feff}') => {
+            report.add_with_hint(
+                Code::JsonSyntax,
+                0..'\u{feff}'.len_utf8(),
+                "the file starts with a byte-order mark",
+                "save it as UTF-8 without one",
+            );
+            None
+        }
         Err(error) => {
             let range = error.range();
             report.add(
@@ -197,6 +206,8 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         let (range, found) = match self.take("schema_version") {
             None => {
                 self.missing("schema_version", "a number");
+                // Which keys there are follows from the version.
+                self.abandon();
                 return None;
             }
             Some(ast::Value::NumberLit(number)) => (number.range, number.value.parse::<u64>().ok()),

@@ -361,7 +361,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Looks once more at the old text now that nobody finds it: an edit may have come while the new one was prepared.
+    /// Checks the old text once more after it was exchanged: the user may have edited it while the new one was prepared.
     fn keep_late_edits(&mut self, staged: &Staged) -> Result<(), SkillError> {
         let Some(old) = staged.text.as_ref().filter(|old| is_real_folder(old)) else {
             return Ok(());

@@ -42,8 +42,10 @@ impl Journal {
         let path = target.root.join(JOURNAL);
         let Some(text) = read_text(&path)? else { return Ok(None) };
         // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.
-        let value: Value =
-            serde_json::from_str(&text).map_err(|error| failed(&path, io::Error::other(error)))?;
+        let value: Value = serde_json::from_str(&text).map_err(|error| {
+            let what = "it is not a journal of csk; delete it if no csk is running in this project";
+            failed(&path, io::Error::other(format!("{what} ({error})")))
+        })?;
         let names = |names: &Value| -> Vec<Identifier> {
             let texts = names.as_array().into_iter().flatten().filter_map(Value::as_str);
             texts.filter_map(|name| Identifier::new(name).ok()).collect()

@@ -20,7 +20,7 @@ pub struct Shim {
     pub command: Identifier,
     /// The skill that brings it; none for one that goes.
     pub skill: Option<Identifier>,
-    /// The skill that it changes together with: the one that brings it, or brought it; none if nobody knows who did.
+    /// The skill that it changes together with: the one that brings it, or brought it; none if no marker names it.
     pub owner: Option<Identifier>,
     /// Where it leads; none for one that goes.
     pub target: Option<String>,

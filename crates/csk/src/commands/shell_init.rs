@@ -33,8 +33,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ShellInitArgs {
-    /// The shell
-    shell: Shell,
+    /// The shell; the one that SHELL names, or bash, if you name none
+    shell: Option<Shell>,
     /// Add it to the file that the shell reads at its start
     #[arg(long)]
     install: bool,
@@ -98,10 +98,12 @@ fn sh_quoted(text: &str) -> String {
 }
 
 pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> Result<u8, Failure> {
+    let own = || context.shell.as_deref().and_then(Shell::of_path).unwrap_or(Shell::Bash);
+    let shell = args.shell.unwrap_or_else(own);
     if args.install {
-        install(context, args.shell)?;
+        install(context, shell)?;
     } else {
-        let hook = args.shell.hook(&context.home, context.command_order());
+        let hook = shell.hook(&context.home, context.command_order());
         context.ui.out(&hook)?;
     }
     Ok(0)

@@ -288,3 +288,40 @@ fn an_unreadable_file_is_named() {
     );
     assert!(world.installed("pdf/SKILL.md").is_file());
 }
+
+#[test]
+fn first_mistakes_are_told_as_what_they_are() {
+    let world = World::new();
+    let told = |skillfile: &[u8]| {
+        world.env.write("app/Skillfile.json", skillfile);
+        let run = world.csk("install app");
+        assert_eq!(run.code, Some(2), "{}{}", run.stdout, run.stderr);
+        run.stderr
+    };
+    let missing = told(br#"{"skills": [{"name": "pdf", "tag": "v1"}], "agents": []}"#);
+    assert!(missing.contains("schema_version") && !missing.contains("`agents`"), "{missing}");
+    let mark = told(b"\xef\xbb\xbf{\"schema_version\": 1, \"skills\": []}");
+    assert!(mark.contains("byte-order mark"), "{mark}");
+    let twice = told(
+        br#"{"schema_version": 1, "skills": [{"name": "pdf", "tag": "v1"}, {"name": "PDF", "source": "pdf", "tag": "v1"}]}"#,
+    );
+    assert!(twice.contains("`pdf` and `PDF` differ only in case"), "{twice}");
+    world.skillfile(r#"{"name": "pdf", "tag": "v1"}"#);
+    world.env.write("app/.agents/.csk-journal.json", b"half");
+    let run = world.csk("install app");
+    assert!(run.stderr.contains("delete it if no csk is running"), "{}", run.stderr);
+}
+
+/// Without a shell the hook is that of the user's, or of bash.
+#[test]
+fn shell_init_knows_the_users_shell() {
+    let world = World::new();
+    let csk = env!("CARGO_BIN_EXE_csk");
+    for (shell, expected) in
+        [("SHELL=/bin/zsh", "zsh"), ("SHELL=/usr/bin/fish", "fish"), ("SHELL=", "bash")]
+    {
+        let own = world.env.run_args("sh", &["-c", &format!("env {shell} {csk} shell-init")]);
+        let named = world.env.run_args(csk, &["shell-init", expected]);
+        assert_eq!((own.code, own.stdout), (Some(0), named.stdout), "{shell}");
+    }
+}

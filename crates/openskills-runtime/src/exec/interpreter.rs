@@ -6,6 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use skill_fs::AbsPath;
+
+use super::interpreter_answers::{Answers, key};
+
 /// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
 /// stands in is not among them: that may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +74,12 @@ const NEVER: [&str; 5] = ["/etc", "/run", "/proc", "/sys", "/dev"];
 /// How many links may lead to a program.
 const MAX_LINKS: usize = 16;
 
-/// Finds an interpreter by its name. `avoid` are the skill and the workspace.
-pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, String> {
+/// Finds an interpreter by its name. `avoid` are the skill, the workspace and what skills installed; `cache` is where answers are kept.
+pub(crate) fn interpreter(
+    name: &str,
+    avoid: &[&Path],
+    cache: Option<&AbsPath>,
+) -> Result<Interpreter, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(usual);
@@ -99,7 +107,7 @@ pub(crate) fn interpreter(name: &str, avoid: &[&Path]) -> Result<Interpreter, St
             program.display()
         ));
     }
-    let told = ask(name, &program);
+    let told = asked(name, &program, cache);
     let types = match told.iter().find_map(|line| line.strip_prefix("types:")) {
         None => Types::Fine,
         Some("option") => Types::ByOption,
@@ -155,6 +163,22 @@ fn is_program(path: &Path) -> bool {
     {
         path.is_file()
     }
+}
+
+/// Returns what an interpreter says of itself. A shim leads to another one by more than its file, so what it says is not kept.
+fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Vec<String> {
+    let mut answers = Answers::load(cache);
+    let key = key(program);
+    if let Some(known) = key.as_ref().and_then(|key| answers.get(key)) {
+        return known;
+    }
+    let told = ask(name, program);
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let is_itself = told.first().is_some_and(|itself| real(Path::new(itself)) == real(program));
+    if let Some(key) = key.filter(|_| is_itself) {
+        answers.keep(key, &told);
+    }
+    told
 }
 
 /// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it.

@@ -5,6 +5,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use skill_fs::{AbsPath, FsError, Root, replace_folder};
@@ -26,17 +27,47 @@ fn make(skills: &AbsPath) -> Result<(), RuntimeError> {
     Err(FsError::NotAFolder { path: skills.to_string() }.into())
 }
 
-/// A folder beside the skills for what is not finished; it goes with everything in it when it is dropped.
+/// How the folders begin that unfinished skills are in. No discovery looks into one.
+pub(crate) const UNFINISHED: &str = ".openskills-";
+/// What is older than that was left by a process that was killed.
+const LEFT_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// A folder for what is not finished: beside the folder of skills, so that nothing finds it there, or in it where that cannot be written. It
+/// goes with everything in it when it is dropped; what a killed process left goes with the next one.
 fn scratch(skills: &AbsPath) -> Result<tempfile::TempDir, RuntimeError> {
-    tempfile::Builder::new()
-        .prefix(".openskills-")
-        .suffix(".tmp")
-        .tempdir_in(skills.as_path())
-        .map_err(|source| failed(skills.as_path(), source))
+    let around = skills.parent();
+    let places = around.iter().chain([skills]);
+    for folder in places.clone() {
+        sweep(folder);
+    }
+    let mut made = Err(io::Error::other("there is no folder for it"));
+    for folder in places {
+        made =
+            tempfile::Builder::new().prefix(UNFINISHED).suffix(".tmp").tempdir_in(folder.as_path());
+        if made.is_ok() {
+            break;
+        }
+    }
+    made.map_err(|source| failed(skills.as_path(), source))
+}
+
+/// Removes what killed processes left.
+fn sweep(folder: &AbsPath) {
+    for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = name
+            .to_str()
+            .is_some_and(|name| name.starts_with(UNFINISHED) && name.ends_with(".tmp"));
+        let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
+        if is_ours && age.is_some_and(|age| age > LEFT_AFTER) {
+            // Another process may be at it.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Puts a package into a folder of skills, in place of what is there. Who reads meanwhile sees the old or the new.
-pub(crate) fn put(package: &Package, skills: &AbsPath) -> Result<AbsPath, RuntimeError> {
+pub fn put(package: &Package, skills: &AbsPath) -> Result<AbsPath, RuntimeError> {
     make(skills)?;
     let scratch = scratch(skills)?;
     let staged = scratch.path().join(&package.name);

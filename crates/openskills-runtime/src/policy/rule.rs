@@ -281,7 +281,10 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
     let called = called.trim();
     let (lower, name) = (tool.trim().to_ascii_lowercase(), called.to_ascii_lowercase());
     // A bare name denies the functions of that name in every package.
-    let is_bare = called.rsplit("::").next().is_some_and(|bare| bare.eq_ignore_ascii_case(tool));
+    let is_bare = called.rsplit("::").next().is_some_and(|bare| bare.eq_ignore_ascii_case(tool))
+        || (!tool.contains(['_', ':'])
+            && name.ends_with(&format!("_{lower}"))
+            && !name.contains("__"));
     // What belongs to a server that is denied is denied, whatever its name holds.
     let is_served = lower.starts_with("mcp__") && name.starts_with(&format!("{lower}__"));
     let is_it = does_the_same

@@ -84,7 +84,9 @@ impl OpenSkillRuntime {
         let mut avoid = vec![skill_path, copy.root.as_path(), workspace.as_path()];
         avoid.extend(own.iter().map(PathBuf::as_path));
         let mut found = match &chosen.runs {
-            Runs::By { interpreter: name, .. } => Some(interpreter(name, &avoid).map_err(wrong)?),
+            Runs::By { interpreter: name, .. } => {
+                Some(interpreter(name, &avoid, places.cache.as_ref()).map_err(wrong)?)
+            }
             Runs::Itself | Runs::Wasm => None,
         };
         if let Some(found) = &found {

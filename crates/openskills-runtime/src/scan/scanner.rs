@@ -14,6 +14,7 @@ use skill_fs::{
 };
 
 use super::{Item, Known, Link, Read, check_boundary};
+use crate::installed::UNFINISHED;
 use crate::problem::{file_problem, problem_of};
 use crate::record::{ProblemRecord, Record, Said};
 use crate::roots::SkillRoot;
@@ -43,7 +44,9 @@ impl Listing {
         let is_managed = entries.named.iter().any(|(name, _)| name == LEDGER_FILE);
         let mut names = entries.named;
         names.retain(|(name, kind)| {
-            matches!(kind, EntryType::Folder | EntryType::Link) && !NEVER.contains(&name.as_str())
+            matches!(kind, EntryType::Folder | EntryType::Link)
+                && !NEVER.contains(&name.as_str())
+                && !name.starts_with(UNFINISHED)
         });
         names.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Self { file, names, unnamed: entries.unnamed, is_managed }

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use openskills_runtime::skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
-use openskills_runtime::{Places, RuntimeError, put_aside, shell_word};
+use openskills_runtime::{Places, RuntimeError, put_aside, put_package, shell_word};
 use similar::TextDiff;
 use skill::{SKILL_FILE, raw_frontmatter};
-use skill_fs::{AbsPath, FsError, make_private_folder, replace_folder};
+use skill_fs::{AbsPath, make_private_folder};
 use skillify::{Files, Library, derive};
 use term::{counted, safe_line};
 
@@ -133,7 +133,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
                 }
                 told.backup = Some(backup.to_string());
             }
-            write(&package, &skills, &target)?;
+            put_package(&package, &skills)?;
             told.written = true;
             told.path = Some(target.to_string());
         }
@@ -267,7 +267,7 @@ fn keep(
         return Ok(Some(target));
     }
     make_private_folder(&folder)?;
-    write(package, &folder, &target)?;
+    put_package(package, &folder)?;
     Ok(Some(target))
 }
 
@@ -297,22 +297,6 @@ fn plain(text: &str) -> String {
         .take(60)
         .collect();
     if text.trim_matches('.').is_empty() { "_".to_owned() } else { text }
-}
-
-/// Writes a bundle in one step.
-fn write(package: &Package, skills: &AbsPath, target: &AbsPath) -> Result<(), RuntimeError> {
-    let failed = |source| FsError::Io { path: skills.to_string(), source };
-    std::fs::create_dir_all(skills.as_path()).map_err(failed)?;
-    let scratch = tempfile::Builder::new()
-        .prefix(".openskills-")
-        .tempdir_in(skills.as_path())
-        .map_err(failed)?;
-    let staged = scratch.path().join(&package.name);
-    package.unpack(&staged)?;
-    let staged =
-        AbsPath::new(&staged).map_err(|error| unusable(&package.name, &error.to_string()))?;
-    replace_folder(&staged, target)?;
-    Ok(())
 }
 
 /// Returns the bundle that would be replaced. One that was not derived from the same package is somebody's own.

@@ -129,7 +129,7 @@ impl Client {
 
     /// Goes, and waits for the server to go as well.
     pub(crate) fn go(mut self) {
-        self.goes_within(Duration::from_secs(5));
+        self.goes_within(Duration::from_secs(30));
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 
@@ -590,8 +590,9 @@ fn scripts_that_wait_keep_nobody_from_reading_or_going() {
     }
     let begun = Instant::now();
     assert_eq!(client.tool("skills.list", &json!({}))["isError"], false);
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    client.goes_within(Duration::from_secs(15));
+    // Far less than the scripts take, and more than a busy machine needs.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    client.goes_within(Duration::from_secs(120));
 }
 
 #[test]
@@ -602,7 +603,7 @@ fn a_client_that_goes_without_reading_is_not_waited_for() {
     for _ in 0..20 {
         client.request("tools/call", &json!({"name": "skills.read_resource", "arguments": {"name": "pdf", "path": "large.md"}}));
     }
-    client.goes_within(Duration::from_secs(15));
+    client.goes_within(Duration::from_secs(60));
 }
 
 #[test]

@@ -480,3 +480,22 @@ fn what_changes_while_somebody_is_asked_is_kept() {
     assert!(runtime.install(&planned).is_err());
     assert!(env.path(".keep-up/skills/pdf/mine.md").is_file());
 }
+
+/// What a killed install left is no skill, and goes with a later install.
+#[test]
+fn an_unfinished_install_is_never_found() {
+    let env = TestEnv::with(
+        "//- /new/SKILL.md\n---\nname: new\ndescription: d\n---\nBody.\n\
+         //- /app/.keep-up/skills/.openskills-abc.tmp/half/SKILL.md\n---\nname: half\ndescription: d\n---\nBody.\n\
+         //- /app/.keep-up/.openskills-def.tmp/half/SKILL.md\n---\nname: half\ndescription: d\n---\nBody.\n",
+    );
+    let list = openskills(&env, "list --project app");
+    assert!(!list.stdout.contains("half"), "{}", list.stdout);
+    let age = "touch -d '2 hours ago' app/.keep-up/skills/.openskills-abc.tmp app/.keep-up/.openskills-def.tmp";
+    assert_eq!(env.run_args("sh", &["-c", age]).code, Some(0));
+    let run = openskills(&env, "install new --project app --yes");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let left = env.run_args("sh", &["-c", "find app/.keep-up -name '.openskills-*'"]).stdout;
+    assert_eq!(left, "");
+    assert!(openskills(&env, "list --project app").stdout.contains("new"));
+}

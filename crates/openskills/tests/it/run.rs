@@ -668,3 +668,23 @@ fn every_interpreter_finds_its_library() {
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected), "{name}: {}", run.stderr);
     }
 }
+
+#[test]
+fn an_interpreter_is_asked_about_itself_once() {
+    let env = TestEnv::with(
+        "//- /s/all/SKILL.md\n---\nname: all\ndescription: d\n---\nBody.\n//- /s/all/scripts/a.pl\nprint 1;\n",
+    );
+    let file = env.path("../home/.cache/openskills/interpreters.json");
+    let run = || assert_eq!(openskills(&env, "run all --dir s --approve-once").stdout, "1");
+    run();
+    let first = fs::read_to_string(&file).unwrap();
+    let known: Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(known.as_object().unwrap().len(), 1, "{first}");
+    let made = fs::metadata(&file).unwrap().modified().unwrap();
+    run();
+    assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), made);
+    // What is not a list of answers is made again.
+    fs::write(&file, "half").unwrap();
+    run();
+    assert_eq!(fs::read_to_string(&file).unwrap(), first);
+}

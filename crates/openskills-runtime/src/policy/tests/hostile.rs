@@ -712,6 +712,22 @@ fn an_approval_that_showed_any_code_lets_launchers_run_and_nothing_else() {
 }
 
 #[test]
+fn a_bare_name_denies_the_function_in_every_package() {
+    let limits = ToolLimits::denying(&AllowedTools::from_text("drop"));
+    for (tool, expected) in [
+        ("drop", Decision::Deny),
+        ("pensar::drop", Decision::Deny),
+        ("pensar_drop", Decision::Deny),
+        ("pensar_dropped", Decision::Allow),
+        ("raindrop", Decision::Allow),
+    ] {
+        let call = call(tool, &json!({}));
+        let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around());
+        assert_eq!(verdict.decision, expected, "{tool}");
+    }
+}
+
+#[test]
 fn a_tool_of_a_server_is_one_tool() {
     let on = |rules: &str, tool: &str| {
         let limits = ToolLimits::allowing(&AllowedTools::from_text(rules));
