@@ -493,7 +493,8 @@ fn an_unfinished_install_is_never_found() {
     assert!(!list.stdout.contains("half"), "{}", list.stdout);
     let age = "touch -d '2 hours ago' app/.keep-up/skills/.openskills-abc.tmp app/.keep-up/.openskills-def.tmp";
     assert_eq!(env.run_args("sh", &["-c", age]).code, Some(0));
-    let run = openskills(&env, "install new --project app --yes");
+    let call = format!("cd app && {} install ../new --yes", env!("CARGO_BIN_EXE_openskills"));
+    let run = env.run_args("sh", &["-c", &call]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let left = env.run_args("sh", &["-c", "find app/.keep-up -name '.openskills-*'"]).stdout;
     assert_eq!(left, "");
