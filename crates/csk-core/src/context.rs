@@ -224,7 +224,7 @@ fn follow_mentions<'a>(
     let count = warnings.len();
     let mut warnings: Vec<String> = warnings.into_iter().take(MAX_WARNINGS).collect();
     if count > MAX_WARNINGS {
-        warnings.push(format!("and {} more of its kind", count - MAX_WARNINGS));
+        warnings.push(format!("and {} more like these", count - MAX_WARNINGS));
     }
     warnings
 }

@@ -98,11 +98,10 @@ pub fn apply(
     }
     let mut shims: BTreeMap<&Identifier, Vec<&Shim>> = BTreeMap::new();
     // The commands of a skill that nothing can be done for stay with it.
-    let is_refused = |name: &Identifier| {
-        plan.skills.iter().any(|group| group.name == *name && group.error.is_some())
-    };
+    let refused: BTreeSet<&Identifier> =
+        plan.skills.iter().filter(|group| group.error.is_some()).map(|group| &group.name).collect();
     for shim in &plan.shims {
-        if let Some(owner) = shim.owner.as_ref().filter(|owner| !is_refused(owner)) {
+        if let Some(owner) = shim.owner.as_ref().filter(|owner| !refused.contains(owner)) {
             shims.entry(owner).or_default().push(shim);
         }
     }
@@ -157,7 +156,7 @@ pub fn apply(
                 name: group.name.clone(),
                 backups: Vec::new(),
                 error: Some(SkillError::Write(format!(
-                    "it takes over a command of `{name}`, which could not be changed"
+                    "it takes over a command of `{name}`, which could not be updated"
                 ))),
                 seen: Vec::new(),
             },

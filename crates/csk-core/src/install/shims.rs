@@ -120,7 +120,7 @@ fn refuse_taken(
         let taken = exports(group).0.into_keys().find_map(|command| {
             let owner = kept.get(&command)?;
             Some(format!(
-                "the command `{command}` is still that of `{owner}`, which cannot be changed"
+                "the command `{command}` still belongs to `{owner}`, which cannot be updated"
             ))
         });
         if let Some(message) = taken {

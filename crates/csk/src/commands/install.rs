@@ -234,7 +234,7 @@ fn tell_skill(
         Outcome::Removed if flags.dry_run => "would be removed (dry-run)",
         Outcome::Removed => "removed",
         Outcome::Unlinked if flags.dry_run => "would be unlinked (dry-run)",
-        Outcome::Unlinked => "unlinked; its folder was not made by csk, and stays",
+        Outcome::Unlinked => "unlinked; csk did not create its folder, and keeps it",
     };
     context.ui.done(&format!("{alias}: {}{} {word}\n", skill.name, safe_line(&wanted)))?;
     if flags.dry_run || flags.verbose {

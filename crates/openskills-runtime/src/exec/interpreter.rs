@@ -103,7 +103,7 @@ pub(crate) fn interpreter(
         && !std::fs::canonicalize(&program).is_ok_and(|real| is_system(&real))
     {
         return Err(format!(
-            "`{name}` ({}) is not an interpreter that is known, nor a program of the system",
+            "cannot run scripts with `{name}` ({}): it is neither a known interpreter nor in a system folder",
             program.display()
         ));
     }
@@ -167,12 +167,15 @@ fn is_program(path: &Path) -> bool {
 
 /// Returns what an interpreter says of itself. A shim leads to another one by more than its file, so what it says is not kept.
 fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Vec<String> {
+    let Some((_, question)) = ASK.iter().find(|(known, _)| base(name) == *known) else {
+        return Vec::new();
+    };
     let mut answers = Answers::load(cache);
     let key = key(program);
     if let Some(known) = key.as_ref().and_then(|key| answers.get(key)) {
         return known;
     }
-    let told = ask(name, program);
+    let told = ask(question, program);
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let is_itself = told.first().is_some_and(|itself| real(Path::new(itself)) == real(program));
     if let Some(key) = key.filter(|_| is_itself) {
@@ -182,12 +185,9 @@ fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Vec<String> {
 }
 
 /// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it.
-fn ask(name: &str, program: &Path) -> Vec<String> {
-    let Some((_, question)) = ASK.iter().find(|(known, _)| base(name) == *known) else {
-        return Vec::new();
-    };
+fn ask(question: &[&str], program: &Path) -> Vec<String> {
     let answer = Command::new(program)
-        .args(*question)
+        .args(question)
         .current_dir("/")
         .env_remove("PYTHONPATH")
         .env_remove("PYTHONHOME")

@@ -77,7 +77,8 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
                 let reason = format!("`{program}` is another program in another folder");
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
-            if is_relative && line.commands.len() > 1 && writes_beside(line) {
+            let mut others = line.commands.iter().filter(|other| !std::ptr::eq(*other, command));
+            if is_relative && others.any(|other| writes(other) || brings(other, &self.at)) {
                 let reason = format!("the line may change `{program}` before it runs");
                 return verdict.stricter(Verdict::new(Decision::Ask, reason));
             }
@@ -92,34 +93,22 @@ impl<F: Fn(&Redirect) -> Verdict> Allowed<'_, F> {
         });
         let first = Verdict::new(Decision::Allow, "every part of it is allowed");
         let verdict = verdicts.fold(first, Verdict::stricter);
-        let verdict = match brings_files(line, &self.at) && writes_beside(line) {
-            true => {
-                let reason = "the line moves or checks out files, so what it then writes may be behind a link";
-                verdict.stricter(Verdict::new(Decision::Ask, reason))
-            }
-            false => verdict,
-        };
-        let verdict = match sends_input(line) {
-            true => {
-                let reason = "what it reads from standard input is sent";
-                verdict.stricter(Verdict::new(Decision::Ask, reason))
-            }
-            false => verdict,
-        };
-        let verdict = match applies_unread_patch(line) {
-            true => {
-                let reason = "`git apply` writes whatever files the patch names";
-                verdict.stricter(Verdict::new(Decision::Ask, reason))
-            }
-            false => verdict,
-        };
-        match unpacks_among_others(line) {
-            true => {
-                let reason = "what an archive holds changes what the rest of the line does";
-                verdict.stricter(Verdict::new(Decision::Ask, reason))
-            }
-            false => verdict,
-        }
+        let asks = [
+            (
+                brings_and_writes(line, &self.at),
+                "the line moves or checks out files, so what it then writes may be behind a link",
+            ),
+            (sends_input(line), "what it reads from standard input is sent"),
+            (applies_unread_patch(line), "`git apply` writes whatever files the patch names"),
+            (
+                unpacks_among_others(line),
+                "what an archive holds changes what the rest of the line does",
+            ),
+        ];
+        let asked = asks.into_iter().filter(|(is_so, _)| *is_so);
+        asked
+            .map(|(_, reason)| Verdict::new(Decision::Ask, reason))
+            .fold(verdict, Verdict::stricter)
     }
 
     fn command(&self, command: &Command) -> Verdict {
@@ -263,54 +252,61 @@ const CHANGES_TREE: [&str; 17] = [
 /// Returns true if a command of the line gives folders or links new names, or lets git do so: paths of the other commands may lead elsewhere
 /// than when they were looked up.
 pub(super) fn brings_files(line: &Line, at: &Locations<'_>) -> bool {
-    let seen = at.seen;
+    line.commands.iter().any(|command| brings(command, at))
+}
+
+/// Returns true if one command brings files and another one, or a redirection, writes.
+fn brings_and_writes(line: &Line, at: &Locations<'_>) -> bool {
     line.commands.iter().any(|command| {
-        let words = without_wrappers(&command.words);
-        let Some((program, arguments)) = words.split_first() else { return false };
-        let has = |names: &[&str]| arguments.iter().any(|word| names.contains(&word.text.as_str()));
-        // A file that is there under its own name stays one file.
-        let is_plain_file = |word: &Word| {
-            let is_itself = |found: &PathBuf| {
-                at.around.cwd.iter().any(|cwd| plain(&cwd.join(&word.text)) == *found)
-            };
-            word.certainty == Certainty::Exact
-                && !seen.folders.contains(&word.text)
-                && seen.found.get(&word.text).is_some_and(is_itself)
-        };
-        let operands = || arguments.iter().filter(|word| !word.text.starts_with('-'));
-        let sources = || operands().take(operands().count().saturating_sub(1));
-        match base_name(&program.text) {
-            "git" => has(&CHANGES_TREE),
-            "ln" | "rsync" | "install" => true,
-            "mv" | "cp" => !sources().all(is_plain_file),
-            _ => false,
-        }
+        let mut others = line.commands.iter().filter(|other| !std::ptr::eq(*other, command));
+        brings(command, at) && (opens_to_write(command) || others.any(writes))
     })
 }
 
-/// Returns true if a command beside the one that brings files writes any: everything does that is not known only to print, to make folders
-/// or to be git.
-fn writes_beside(line: &Line) -> bool {
-    let brings = |program: &str| matches!(program, "git" | "mv" | "cp" | "ln");
-    let programs = line.commands.iter().filter_map(|command| {
-        let words = without_wrappers(&command.words);
-        let program = base_name(&words.first()?.text);
-        let has_output = words.iter().any(|word| {
-            word.text.starts_with("-o")
-                || word.text.starts_with("--output")
-                || word.text == "archive"
-        });
-        Some((program, has_output))
-    });
-    let programs: Vec<(&str, bool)> = programs.collect();
-    let bringers = programs.iter().filter(|(program, _)| brings(program) && *program != "git");
-    let is_writer = |(program, has_output): &(&str, bool)| match *program {
-        "git" => *has_output,
-        "mkdir" | "cd" | "true" | "false" | "test" | "[" | "sleep" => false,
-        "mv" | "cp" | "ln" => false,
+fn brings(command: &Command, at: &Locations<'_>) -> bool {
+    let seen = at.seen;
+    let words = without_wrappers(&command.words);
+    let Some((program, arguments)) = words.split_first() else { return false };
+    // A file that is there under its own name stays one file.
+    let is_plain_file = |word: &Word| {
+        let is_itself = |found: &PathBuf| {
+            at.around.cwd.iter().any(|cwd| plain(&cwd.join(&word.text)) == *found)
+        };
+        word.certainty == Certainty::Exact
+            && !seen.folders.contains(&word.text)
+            && seen.found.get(&word.text).is_some_and(is_itself)
+    };
+    let operands = || arguments.iter().filter(|word| !word.text.starts_with('-'));
+    let mut sources = operands().take(operands().count().saturating_sub(1));
+    match base_name(&program.text) {
+        "git" => arguments.iter().any(|word| CHANGES_TREE.contains(&word.text.as_str())),
+        "ln" | "rsync" | "install" => true,
+        "mv" | "cp" => !sources.all(is_plain_file),
+        _ => false,
+    }
+}
+
+/// Returns true if a command may write files: every one does that is not known only to print or to make folders. What git writes into the working
+/// tree is its own; its output may go elsewhere.
+fn writes(command: &Command) -> bool {
+    let words = without_wrappers(&command.words);
+    let program = words.first().map_or("", |word| base_name(&word.text));
+    let is_output = |word: &Word| {
+        ["-o", "--output"].iter().any(|option| word.text.starts_with(option))
+            || word.text == "archive"
+    };
+    let by_itself = match program {
+        "" | "mkdir" | "cd" | "true" | "false" | "test" | "[" | "sleep" => false,
+        "git" => words.iter().any(is_output),
         program => !only_prints(program),
     };
-    programs.iter().any(is_writer) || bringers.count() > 1 || opens(line).any(|file| !file.is_read)
+    by_itself || opens_to_write(command)
+}
+
+/// Returns true if a redirection of a command writes a file.
+fn opens_to_write(command: &Command) -> bool {
+    let mut files = command.redirects.iter().filter(|file| !file.is_copy);
+    files.any(|file| !file.is_read && file.target.text != "/dev/null")
 }
 
 /// Options of git by which a command prints a part of the history as a patch, and no text of the line.

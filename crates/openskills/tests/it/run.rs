@@ -632,7 +632,11 @@ SECRET
     let secret = env.path("tools/.env").display().to_string();
     let env = env.var("PATH", &path);
     let unknown = openskills(&env, "run near scripts/deploy --dir s --approve-once");
-    assert!(unknown.stderr.contains("is not an interpreter that is known"), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("neither a known interpreter nor in a system folder"),
+        "{}",
+        unknown.stderr
+    );
     for script in ["shell", "snake.py"] {
         let run = openskills(
             &env,

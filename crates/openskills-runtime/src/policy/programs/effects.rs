@@ -94,30 +94,26 @@ pub(super) fn check(fit: &Fit<'_>, program: &str, at: &Locations<'_>) -> Result<
         }
     }
     let with = |role: Role| fit.arguments.iter().filter(move |argument| argument.role == role);
+    let is_recursive = program == "cp" && fit.options.contains(&"-r");
     for (file, folder) in
         with(Role::Copied).flat_map(|file| with(Role::Destination).map(move |to| (file, to)))
     {
+        let made = copy_in(folder.text, file.text);
+        let is_exact = file.certainty == Certainty::Exact;
+        // A folder that is there already may hold links, which are written through.
+        if is_recursive && (!is_exact || at.seen.existing.contains(&made)) {
+            let what = format!("`{made}` is there already: what is in it may be a link");
+            return Err(Doubt::Reaches(what));
+        }
         // Of a pattern the names are not known.
-        if file.certainty == Certainty::Exact {
-            at.write(&copy_in(folder.text, file.text), folder.certainty, Written::Itself)?;
+        if is_exact {
+            at.write(&made, folder.certainty, Written::Itself)?;
         }
     }
     for file in
         with(Role::Copied).chain(with(Role::Moved)).filter(|_| matches!(program, "cp" | "mv"))
     {
         at.brought(file.text)?;
-    }
-    // A folder that is there already may hold links, which are written through.
-    let is_recursive = program == "cp" && fit.options.contains(&"-r");
-    for (file, folder) in
-        with(Role::Copied).flat_map(|file| with(Role::Destination).map(move |to| (file, to)))
-    {
-        let made = copy_in(folder.text, file.text);
-        if is_recursive && (file.certainty != Certainty::Exact || at.seen.existing.contains(&made))
-        {
-            let what = format!("`{made}` is there already: what is in it may be a link");
-            return Err(Doubt::Reaches(what));
-        }
     }
     if with(Role::Repository).count() > 0 && with(Role::Write).count() == 0 && fit.is_cloned() {
         for address in with(Role::Repository) {

@@ -215,6 +215,9 @@ fn no_written_file_is_left_unchecked() {
     }
     for (rules, line) in [
         ("Bash(cd:*) Bash(./build.sh)", "./build.sh"),
+        ("Bash(./build.sh) Bash(tail:*)", "./build.sh | tail -5"),
+        ("Bash(./build.sh) Bash(ls:*) Bash(git:*)", "git status && ./build.sh && ls"),
+        ("Bash(git:*) Bash(ls:*)", "git checkout main && git pull && ls"),
         ("Bash([:*)", "[ -d node_modules ]"),
         ("Bash([:*) Bash(ls:*)", "[ -f x ] && ls"),
         ("Bash(test:*)", "test -f x"),
