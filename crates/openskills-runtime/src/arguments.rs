@@ -10,7 +10,7 @@ pub(crate) struct Values<'a> {
     /// The arguments as they were given; `None` if there are none.
     pub(crate) arguments: Option<&'a str>,
     /// The same one by one, where they are known so.
-    pub(crate) list: Option<&'a [String]>,
+    pub(crate) list: Option<&'a [Option<String>]>,
     /// The names of positional arguments.
     pub(crate) names: &'a [String],
     /// The skill's folder.
@@ -31,7 +31,7 @@ const MAX_NAME: usize = 64;
 pub(crate) fn substitute(body: &str, values: &Values<'_>) -> Option<String> {
     let list = match values.list {
         Some(list) => list.to_vec(),
-        None => values.arguments.map(split).unwrap_or_default(),
+        None => values.arguments.map(split).unwrap_or_default().into_iter().map(Some).collect(),
     };
     let names = values.names.iter().enumerate().map(|(at, name)| (name.as_str(), at));
     let known = Known {
@@ -77,7 +77,7 @@ enum Value<'a> {
 /// What can be put in. A look at one placeholder costs the same wherever it stands.
 struct Known<'a> {
     values: &'a Values<'a>,
-    list: &'a [String],
+    list: &'a [Option<String>],
     /// The number of the first argument.
     first: usize,
     /// Where the argument of a name is.
@@ -86,7 +86,7 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn item(&self, at: Option<usize>) -> Option<Value<'a>> {
-        at.and_then(|at| self.list.get(at)).map(|item| Value::Argument(item))
+        at.and_then(|at| self.list.get(at)?.as_deref()).map(Value::Argument)
     }
 
     fn arguments(&self) -> Value<'a> {

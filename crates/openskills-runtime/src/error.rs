@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde_json::Value;
 use skill::Diagnostic;
 use skill_fs::FsError;
 use skill_pack::PackError;
@@ -232,6 +233,13 @@ impl From<StateError> for RuntimeError {
 }
 
 impl RuntimeError {
+    /// Returns the error of arguments that do not fit a schema.
+    pub(crate) fn arguments(skill: &str, message: String, schema: &Value) -> Self {
+        let names = schema.get("properties").and_then(Value::as_object);
+        let names = names.map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
+        Self::Arguments { skill: skill.to_owned(), message, names: names.unwrap_or_default() }
+    }
+
     /// Returns the stable name of this kind of failure.
     pub fn code(&self) -> &'static str {
         match self {

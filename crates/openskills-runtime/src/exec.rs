@@ -2,13 +2,16 @@
 //! the sandbox, and written to the log before the result is returned.
 
 mod cancel;
+mod cause;
 mod choose;
 mod copy;
 mod diff;
+mod input;
 mod interpreter;
 mod interpreter_answers;
 pub(crate) mod module_cache;
 mod outside;
+pub(crate) mod packages;
 pub(crate) mod run_folder;
 mod spec;
 
@@ -26,13 +29,15 @@ use skill::Digest;
 
 use crate::log::Redactor;
 use crate::permit::{Asked, Request};
-use crate::{ExecutionRecord, Grant};
+use crate::{ExecutionRecord, Grant, RuntimeError};
 
 pub use cancel::Cancel;
+pub(crate) use cause::Failed;
 pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
-pub(crate) use interpreter::interpreter;
+pub use input::Input;
+pub(crate) use interpreter::{Search, interpreter};
 pub(crate) use module_cache::ModuleCache;
 pub use outside::OutsidePlaces;
 pub(crate) use outside::{own_places, real_home, touches};
@@ -54,7 +59,9 @@ pub struct ExecutionOptions {
     /// Its arguments.
     pub args: Vec<OsString>,
     /// What it is given as JSON: in `SKILL_INPUT`, and on standard input.
-    pub input: Option<Value>,
+    pub input: Option<Input>,
+    /// Whether it reads this process's standard input, where it is given no JSON.
+    pub is_piped: bool,
     /// The folder that it may work in; a new empty one by default, which is gone afterwards.
     pub workspace: Option<PathBuf>,
     /// How long it may take; 30 seconds by default.
@@ -79,6 +86,8 @@ pub struct ExecutionOptions {
     pub repeats: Option<u64>,
     /// What ends it from elsewhere.
     pub cancel: Cancel,
+    /// The flags with which the host's user finds the skill, for commands in hints.
+    pub look: String,
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.
@@ -143,6 +152,12 @@ pub struct Execution {
     pub held_back: Vec<&'static str>,
     /// Whether those changes were made.
     pub committed: bool,
+    /// Why they were not, where they should have been.
+    pub not_committed: Option<Box<RuntimeError>>,
+    /// Why it most likely failed.
+    pub causes: Vec<String>,
+    /// The interpreter that ran it.
+    pub interpreter: Option<PathBuf>,
     /// What held while it ran.
     pub enforced: Vec<Guarantee>,
     /// The kind of sandbox that it ran in; none for a module that ran in this process.
@@ -164,6 +179,12 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// Returns true if it wrote to its workspace and nothing of that was kept, since it failed.
+    pub fn is_dropped(&self) -> bool {
+        let is_good = self.ended == Ended::Exited(0) && self.interrupted.is_none();
+        !is_good && !self.changes.is_empty() && self.diff.is_none()
+    }
+
     /// Returns a text of it as a model may see it: without the values of secret variables that it was granted. The user sees the text as it is.
     pub fn for_model<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.secrets.redact_values(text)

@@ -37,3 +37,29 @@ fn read_small(path: &Path) -> Option<String> {
     let bytes = (found.is_file() && found.len() <= MAX_BYTES).then(|| fs::read(path).ok())??;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+/// The largest index that is read.
+const MAX_INDEX: u64 = 256 << 20;
+
+/// Returns true if the index of the repository at `root` lists anything in a folder. What cannot be looked up counts as listed.
+pub(crate) fn lists(root: &Path, folder: &Path) -> bool {
+    let Some(inside) = folder.strip_prefix(root).ok().and_then(Path::to_str) else { return true };
+    let own = match read_small(&root.join(".git")) {
+        // A worktree has its own.
+        Some(text) => match text.strip_prefix("gitdir:") {
+            Some(own) => root.join(own.trim()),
+            None => return true,
+        },
+        None => root.join(".git"),
+    };
+    let index = own.join("index");
+    match fs::metadata(&index) {
+        Err(error) => return error.kind() != std::io::ErrorKind::NotFound,
+        Ok(found) if !found.is_file() || found.len() > MAX_INDEX => return true,
+        Ok(_) => {}
+    }
+    let Ok(bytes) = fs::read(&index) else { return true };
+    // From version 4 on a path is stored as what differs from the one before it.
+    let is_whole = bytes.starts_with(b"DIRC\0\0\0\x02") || bytes.starts_with(b"DIRC\0\0\0\x03");
+    !is_whole || memchr::memmem::find(&bytes, format!("{inside}/").as_bytes()).is_some()
+}

@@ -125,7 +125,9 @@ pub use event::{
     ScriptFailure, ScriptInterruption, ScriptStart, SkillActivation, WasmExecution, Writing,
     rfc3339,
 };
-pub use exec::{Answer, Approver, Cancel, Execution, ExecutionOptions, Stage, WasmRun, init};
+pub use exec::{
+    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, Stage, WasmRun, init,
+};
 pub use index::{RefusedSkill, Skill};
 pub use installed::{
     DeclaredPower, Installed, InstalledSkills, SignatureRecord, put as put_package, put_aside,

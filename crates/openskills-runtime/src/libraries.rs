@@ -1,4 +1,4 @@
-//! Libraries that a skill needs: looked for in the folders where they are installed, without starting anything.
+//! Libraries that a skill needs: looked for in the folders where a run of it finds them.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 use skill::{LibraryKind, NeededLibrary};
 use skill_fs::AbsPath;
+
+use crate::Places;
+use crate::exec::packages::{Environment, node_modules};
+use crate::exec::{Search, interpreter, own_places};
 
 /// Where libraries are on this machine, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,17 +28,10 @@ impl Libraries {
     pub(crate) const VARIABLES: [&str; 6] =
         ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "PYTHONPATH", "VIRTUAL_ENV", "NODE_PATH"];
 
-    /// Finds the folders. `variable` reads the environment.
-    pub(crate) fn find(
-        home: Option<&AbsPath>,
-        project: &AbsPath,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Self {
-        let listed = |name: &str| -> Vec<PathBuf> {
-            let text = variable(name).unwrap_or_default();
-            std::env::split_paths(&text).filter(|path| path.is_absolute()).collect()
-        };
-        let home = home.map(AbsPath::as_path);
+    /// Finds the folders in which a run finds them: those of the interpreter that would run, and of the project.
+    pub(crate) fn find(places: &Places) -> Self {
+        let home = places.home.as_ref().map(AbsPath::as_path);
+        let listed = |name: &str| listed(places, name);
         let mut r: Vec<PathBuf> =
             ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"].into_iter().flat_map(listed).collect();
         r.extend(home.into_iter().flat_map(|home| below(&below_one(&home.join("R")))));
@@ -42,29 +39,25 @@ impl Libraries {
             ["/usr/local/lib/R/site-library", "/usr/lib/R/site-library", "/usr/lib/R/library"]
                 .map(PathBuf::from),
         );
-        let mut python = listed("PYTHONPATH");
-        let environments =
-            [variable("VIRTUAL_ENV").map(PathBuf::from), Some(project.as_path().join(".venv"))];
-        let bases = environments.into_iter().flatten().chain(home.map(|home| home.join(".local")));
-        let bases = bases.chain([PathBuf::from("/usr/local"), PathBuf::from("/usr")]);
-        for base in bases {
-            for version in below_one(&base.join("lib")) {
-                let name = version.file_name().map(|name| name.to_string_lossy().into_owned());
-                if name.is_some_and(|name| name.starts_with("python3")) {
-                    python
-                        .extend(["site-packages", "dist-packages"].map(|part| version.join(part)));
-                }
-            }
-        }
-        let mut node: Vec<PathBuf> = std::iter::successors(Some(project.clone()), AbsPath::parent)
-            .map(|folder| folder.as_path().join("node_modules"))
-            .collect();
-        node.extend(listed("NODE_PATH"));
-        node.extend(
-            ["/usr/local/lib/node_modules", "/usr/lib/node_modules", "/usr/share/nodejs"]
-                .map(PathBuf::from),
-        );
+        let own = own_places(places);
+        let avoid: Vec<&Path> =
+            own.iter().map(PathBuf::as_path).chain([places.cwd.as_path()]).collect();
+        let environment = Environment::find(places);
+        let cache = places.cache.as_ref();
+        let search = Search { avoid: &avoid, environment: environment.as_ref(), cache };
+        let python =
+            interpreter("python3", &search).map_or_else(|_| Vec::new(), |found| found.packages);
+        let mut node = node_modules(places);
+        // What Debian installs its own node finds.
+        node.push(PathBuf::from("/usr/share/nodejs"));
         Self { r, python, node }
+    }
+
+    /// Adds the folders that the environment names for interpreters outside of the sandbox: whoever only reads a library looks there first.
+    pub(crate) fn with_named(mut self, places: &Places) -> Self {
+        self.python.splice(0..0, listed(places, "PYTHONPATH"));
+        self.node.splice(0..0, listed(places, "NODE_PATH"));
+        self
     }
 
     /// Returns those of what is needed that are not there, each with how to get it.
@@ -147,6 +140,12 @@ impl Libraries {
             }
         }
     }
+}
+
+/// Returns the folders that a variable lists.
+fn listed(places: &Places, name: &str) -> Vec<PathBuf> {
+    let text = places.library_variables.get(name).map_or("", String::as_str);
+    std::env::split_paths(text).filter(|path| path.is_absolute()).collect()
 }
 
 fn how_to_get(library: &NeededLibrary) -> String {

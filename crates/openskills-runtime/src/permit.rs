@@ -8,6 +8,7 @@ mod wanted;
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use skill::Digest;
 use skill::capabilities::{
     Anchor, Capabilities, Declared, Host, Place, PowerChange, Powers, Reach,
@@ -16,7 +17,7 @@ use skill_audit::show::ReportJson;
 use skill_state::audit::Clearance;
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
-use self::wanted::{Wanted, is_covered, narrowed, wanted};
+use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
 use crate::exec::OutsidePlaces;
 use crate::policy::Decision;
 use crate::quote::shell_word;
@@ -99,6 +100,8 @@ pub struct Plan {
     pub inspected: Inspected,
     /// What it says that it changes; nothing where it says nothing.
     pub side_effects: Option<Vec<&'static str>>,
+    /// The schema that its arguments are held to.
+    pub arguments: Option<Value>,
 }
 
 /// What the audit found about everything that would run.
@@ -141,9 +144,16 @@ pub struct Permit {
     because: String,
     left_out: Vec<String>,
     review: Option<String>,
+    /// All that was approved, of which this is a part.
+    approved: Grant,
 }
 
 impl Permit {
+    /// Returns the command that approves the skill with all it was granted, to be made longer; `look` says where the skill is looked for.
+    pub(crate) fn approve_command(&self, look: &str) -> String {
+        approve_command(&self.plan.subject, &self.approved, look)
+    }
+
     /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -207,6 +217,8 @@ pub struct Request {
     pub before: Option<Approval>,
     /// What is different from it in what the skill declares.
     pub changes: Vec<PowerChange>,
+    /// The grant, with what was approved before and may still be: what the command of [`command`](Self::command) names.
+    suggested: Grant,
 }
 
 /// Why something may not be done.
@@ -259,33 +271,37 @@ impl Request {
 
     /// Returns the command that approves it; `look` says where the skill is looked for.
     pub fn command(&self, look: &str) -> String {
-        let Grant { read, named: _, network, env, direct_writes, deletions } = &self.grant;
-        let mut command =
-            format!("openskills approve {}{look}", shell_word(&self.subject.skill_id));
-        for place in read {
-            command += &format!(" --read {}", shell_word(&place.to_string()));
-        }
-        match network {
-            Reach::Everything => command += " --net '*'",
-            Reach::Only(hosts) => {
-                for host in hosts {
-                    command += &format!(" --net {}", shell_word(&host.to_string()));
-                }
-            }
-        }
-        for name in env {
-            command += &format!(" --env {}", shell_word(name));
-        }
-        if self.subject.asks_each_session {
-            command += " --session SESSION";
-        }
-        for (is_on, flag) in [(direct_writes, " --direct-writes"), (deletions, " --deletions")] {
-            if *is_on {
-                command += flag;
-            }
-        }
-        command
+        approve_command(&self.subject, &self.suggested, look)
     }
+}
+
+/// Returns the command that approves a skill with a grant.
+fn approve_command(subject: &Subject, grant: &Grant, look: &str) -> String {
+    let Grant { read, named: _, network, env, direct_writes, deletions } = grant;
+    let mut command = format!("openskills approve {}{look}", shell_word(&subject.skill_id));
+    for place in read {
+        command += &format!(" --read {}", shell_word(&place.to_string()));
+    }
+    match network {
+        Reach::Everything => command += " --net '*'",
+        Reach::Only(hosts) => {
+            for host in hosts {
+                command += &format!(" --net {}", shell_word(&host.to_string()));
+            }
+        }
+    }
+    for name in env {
+        command += &format!(" --env {}", shell_word(name));
+    }
+    if subject.asks_each_session {
+        command += " --session SESSION";
+    }
+    for (is_on, flag) in [(direct_writes, " --direct-writes"), (deletions, " --deletions")] {
+        if *is_on {
+            command += flag;
+        }
+    }
+    command
 }
 
 /// Decides about a plan. What the audit or the organisation refuses is refused before anything else counts.
@@ -340,9 +356,14 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
     let before = approvals.last_of(&subject.origin, &subject.name).cloned();
     let powers = plan.declared.powers();
     let changes = before.as_ref().map(|before| powers.changes_since(&before.powers));
+    let suggested = match &before {
+        Some(before) => with_earlier(plan, &grant, &before.grant),
+        None => grant.clone(),
+    };
     let is_third_party = subject.source == SkillSource::ThirdParty;
     Ok(Request {
-        reasons: reasons(plan, &grant),
+        reasons: reasons(plan, &grant, before.as_ref()),
+        suggested,
         subject: subject.clone(),
         side_effects: plan.side_effects.clone(),
         grant,
@@ -410,8 +431,12 @@ fn drift(subject: &Subject) -> Refusal {
 }
 
 /// Returns why the user must be asked.
-fn reasons(plan: &Plan, wanted: &Grant) -> Vec<String> {
+fn reasons(plan: &Plan, wanted: &Grant, before: Option<&Approval>) -> Vec<String> {
     let mut reasons = Vec::new();
+    if let Some(before) = before.filter(|before| before.bundle != plan.subject.bundle) {
+        let day = before.approved_at.strftime("%Y-%m-%d");
+        reasons.push(format!("it has changed since you approved it on {day}"));
+    }
     match plan.subject.source {
         SkillSource::Builtin | SkillSource::Org => {}
         SkillSource::User => {
@@ -468,7 +493,16 @@ fn permit(
     let left_out = request.left_out(&grant);
     let powers = powers(&plan.declared, &grant, network);
     let because = granted.because.clone();
-    Authorization::Permit(Box::new(Permit { plan, powers, grant, because, left_out, review }))
+    let approved = granted.by.clone();
+    Authorization::Permit(Box::new(Permit {
+        plan,
+        powers,
+        grant,
+        because,
+        left_out,
+        review,
+        approved,
+    }))
 }
 
 /// Returns how far a run may go: in the skill's folder and the workspace as far as is declared, beyond them as far as was granted.

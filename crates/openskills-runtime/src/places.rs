@@ -83,13 +83,12 @@ impl Places {
 
     /// Finds where libraries are that skills need.
     pub(crate) fn libraries(&self) -> Libraries {
-        let variable = |name: &str| self.library_variables.get(name).cloned();
-        Libraries::find(self.home.as_ref(), &self.cwd, variable)
+        Libraries::find(self)
     }
 
     /// Returns the folders of an installed package: `name`, or `r:name`, `python:name`, `node:name`.
     pub fn installed_library(&self, name: &str) -> Option<Vec<PathBuf>> {
-        self.libraries().folders(name)
+        self.libraries().with_named(self).folders(name)
     }
 
     /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. For

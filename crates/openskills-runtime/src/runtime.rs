@@ -568,12 +568,9 @@ fn fitting(
 ) -> Result<Option<Fitting>, RuntimeError> {
     let Some(Arguments::Schema(schema)) = &frontmatter.arguments else { return Ok(None) };
     let schema = schema.to_json();
-    fit(&schema, given).map(Some).map_err(|message| {
-        let names = schema.get("properties").and_then(serde_json::Value::as_object);
-        let names = names.map(|all| all.keys().cloned().collect::<Vec<_>>().join(", "));
-        let skill = skill.id.clone();
-        RuntimeError::Arguments { skill, message, names: names.unwrap_or_default() }
-    })
+    fit(&schema, given)
+        .map(Some)
+        .map_err(|message| RuntimeError::arguments(&skill.id, message, &schema))
 }
 
 fn made_session_id() -> String {

@@ -16,8 +16,8 @@ pub(crate) struct Fitting {
     pub(crate) data: Value,
     /// The names that the skill declares, in order.
     pub(crate) names: Vec<String>,
-    /// Their values as texts, in the same order; empty where there is none.
-    pub(crate) list: Vec<String>,
+    /// Their values as texts, in the same order.
+    pub(crate) list: Vec<Option<String>>,
 }
 
 /// How much a schema may grow by its references.
@@ -119,29 +119,45 @@ pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String
         [one] if one.starts_with('{') => Some(one.as_str()),
         _ => Some(given).filter(|given| given.starts_with('{')),
     };
-    let data = if let Some(object) = object {
+    let mut data = if let Some(object) = object {
         serde_json::from_str(object)
             .map_err(|error| format!("the arguments are no JSON: {error}"))?
     } else {
         Value::Object(by_words(properties, &names, words)?)
     };
-    let mut problems = validator.iter_errors(&data).map(|error| {
+    if let Value::Object(fields) = &mut data {
+        for (name, default) in defaults(schema) {
+            fields.entry(name.clone()).or_insert_with(|| default.clone());
+        }
+    }
+    check(&validator, &data)?;
+    let text = |name: &String| match data.get(name)? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let list = names.iter().map(text).collect();
+    Ok(Fitting { data, names, list })
+}
+
+/// Returns the properties of a schema that have a default.
+pub(crate) fn defaults(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.filter_map(|(name, property)| Some((name, property.get("default")?)))
+}
+
+/// Holds data to a schema.
+pub(crate) fn holds(schema: &Value, data: &Value) -> Result<(), String> {
+    check(&validator(schema)?, data)
+}
+
+fn check(validator: &Validator, data: &Value) -> Result<(), String> {
+    let problem = validator.iter_errors(data).next().map(|error| {
         let at = error.instance_path().to_string();
         let at = at.trim_start_matches('/').replace('/', ".");
         if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
     });
-    let problem = problems.next();
-    drop(problems);
-    if let Some(problem) = problem {
-        return Err(problem);
-    }
-    let text = |name: &String| match data.get(name) {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    let list = names.iter().map(text).collect();
-    Ok(Fitting { data, names, list })
+    problem.map_or(Ok(()), Err)
 }
 
 fn by_words(
@@ -213,7 +229,11 @@ mod tests {
         }
         let fitting = fit(&schema(), Some("rounds=2 bees")).unwrap();
         assert_eq!(fitting.names, ["topic", "rounds", "deep"]);
-        assert_eq!(fitting.list, ["bees", "2", ""]);
+        let texts = [Some("bees".to_owned()), Some("2".to_owned()), None];
+        assert_eq!(fitting.list, texts);
+        let mut schema = schema();
+        schema["properties"]["rounds"]["default"] = json!(4);
+        assert_eq!(fit(&schema, Some("bees")).unwrap().data, json!({"topic": "bees", "rounds": 4}));
     }
 
     #[test]

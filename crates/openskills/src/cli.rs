@@ -239,13 +239,20 @@ pub fn main() -> ExitCode {
         return code;
     }
     let is_json = args.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    let cli = match parsed(args) {
+    let cli = match parsed(args.clone()) {
         Ok(cli) => cli,
-        Err(error) if is_json && error.use_stderr() => {
-            tell_usage(&error);
-            return ExitCode::from(tell_wrong_call(&mut Ui::new(ColorChoice::Never), &error));
+        Err(error) => {
+            let code = tell_usage(&error);
+            let hint = run::wrong_call(&args, &error);
+            let mut ui = Ui::new(ColorChoice::Never);
+            if let Some(hint) = &hint {
+                let _ = ui.error(&format!("hint: {}\n", term::safe_line(hint)));
+            }
+            if is_json && error.use_stderr() {
+                return ExitCode::from(tell_wrong_call(&mut ui, &error, hint));
+            }
+            return ExitCode::from(code);
         }
-        Err(error) => return ExitCode::from(tell_usage(&error)),
     };
     let color = cli.color;
     let mut ui = Ui::new(color);

@@ -64,12 +64,12 @@ pub(crate) fn tell(ui: &mut Ui, error: &anyhow::Error, form: Form) -> u8 {
 }
 
 /// Tells programs that a call is wrong; returns the exit code.
-pub(crate) fn tell_wrong_call(ui: &mut Ui, error: &clap::Error) -> u8 {
+pub(crate) fn tell_wrong_call(ui: &mut Ui, error: &clap::Error, hint: Option<String>) -> u8 {
     let told = Told {
         exit_code: USAGE,
         code: "usage",
         message: term::usage_message(error),
-        hint: term::usage_hint(error),
+        hint: hint.or_else(|| term::usage_hint(error)),
         diagnostics: &[],
     };
     let _ = data(ui, &told);

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sandbox::{Limits, Network, PROXY, Spec, Writes};
+use sandbox::{Limits, Network, PROXY, Spec, Stdin, Writes};
 use serde::{Deserialize, Serialize};
 
 use crate::WasmError;
@@ -32,7 +32,8 @@ pub struct Job {
     pub(crate) has_proxy: bool,
     /// Whether a call of the host may keep the whole process waiting: inside the stage somebody else looks at the clock.
     pub(crate) may_block: bool,
-    pub(crate) stdin: Vec<u8>,
+    /// What it reads from standard input; none where it reads that of its process.
+    pub(crate) stdin: Option<Vec<u8>>,
     pub(crate) seed: Option<u64>,
     pub(crate) wall: Duration,
     pub(crate) memory: u64,
@@ -105,7 +106,10 @@ impl Job {
             folders,
             has_proxy: spec.network == Network::Proxy,
             may_block: false,
-            stdin: spec.stdin.clone(),
+            stdin: match &spec.stdin {
+                Stdin::Bytes(bytes) => Some(bytes.clone()),
+                Stdin::Inherited => None,
+            },
             seed: guest.seed,
             wall,
             memory,

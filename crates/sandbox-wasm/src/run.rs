@@ -148,7 +148,6 @@ fn wasi(
     let mut wasi = WasiCtxBuilder::new();
     wasi.args(&job.args)
         .envs(&job.env)
-        .stdin(MemoryInputPipe::new(job.stdin.clone()))
         .stdout(streams.stdout())
         .stderr(streams.stderr())
         .max_random_size(RANDOM)
@@ -167,6 +166,10 @@ fn wasi(
             };
             Box::pin(async move { is_let })
         });
+    match &job.stdin {
+        Some(bytes) => wasi.stdin(MemoryInputPipe::new(bytes.clone())),
+        None => wasi.inherit_stdin(),
+    };
     for folder in &job.folders {
         let may = if folder.may_write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         wasi.preopened_dir(&folder.host, &folder.guest, may).map_err(|error| {

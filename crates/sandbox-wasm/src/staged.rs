@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sandbox::{Captured, Ended, Limits, Network, Outcome, PROXY, Spec};
+use sandbox::{Captured, Ended, Limits, Network, Outcome, PROXY, Spec, Stdin};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
@@ -160,7 +160,10 @@ pub fn running(spec: &Spec, job: &Job, runner: &Path, code: &Artifact) -> Result
         cwd: PathBuf::from("/"),
         read,
         limits,
-        stdin: Vec::new(),
+        stdin: match spec.stdin {
+            Stdin::Bytes(_) => Stdin::Bytes(Vec::new()),
+            Stdin::Inherited => Stdin::Inherited,
+        },
         handed: Some(framed(&Task::Run(job.clone()), code.bytes())?),
         ..spec.clone()
     })

@@ -39,7 +39,7 @@ pub use layer::{Change, ChangeKind, CommitError, Layer};
 pub use names::{is_protected, protected};
 pub use outcome::{Captured, Ended, Outcome, Violation};
 pub use spec::{HANDED, PROXY};
-pub use spec::{Limits, Network, Spec, Tier, Workspace, Writes};
+pub use spec::{Limits, Network, Spec, Stdin, Tier, Workspace, Writes};
 
 /// Becomes the hidden stage if this process was started as one; otherwise lets the signals that end a program through. Call it first thing in
 /// `main`.

@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::capture::capture;
 pub(crate) use crate::no_layer::Layer;
 use crate::seatbelt::profile;
-use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Tier};
+use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Stdin, Tier};
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 /// How often the end is looked for.
@@ -89,7 +89,10 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
     let mut child = command.spawn().map_err(|source| setup("cannot start", source))?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = spec.stdin.clone();
-        std::thread::spawn(move || stdin.write_all(&input));
+        std::thread::spawn(move || match input {
+            Stdin::Bytes(bytes) => stdin.write_all(&bytes),
+            Stdin::Inherited => io::copy(&mut io::stdin().lock(), &mut stdin).map(drop),
+        });
     }
     let total = Arc::new(AtomicU64::new(0));
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

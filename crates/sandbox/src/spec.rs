@@ -27,13 +27,22 @@ pub struct Spec {
     /// How much of everything it may use.
     pub limits: Limits,
     /// What it reads from standard input.
-    pub stdin: Vec<u8>,
+    pub stdin: Stdin,
     /// What it finds in a memory that nobody can change, behind the descriptor [`HANDED`]. Only on Linux.
     pub handed: Option<Vec<u8>>,
     /// What must hold, or it does not start.
     pub required: BTreeSet<Guarantee>,
     /// The strongest kind of sandbox to try.
     pub strongest: Tier,
+}
+
+/// What a program reads from standard input. It never holds a descriptor of the caller's: what it reads is copied to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stdin {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What this process is given.
+    Inherited,
 }
 
 /// A folder that the program may change.
@@ -140,7 +149,7 @@ impl Spec {
             workspace: None,
             network: Network::None,
             limits: Limits::default(),
-            stdin: Vec::new(),
+            stdin: Stdin::Bytes(Vec::new()),
             handed: None,
             required: Guarantee::CORE.into_iter().collect(),
             strongest: Tier::A,

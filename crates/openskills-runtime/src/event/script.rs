@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::SkillSource;
 use crate::process::ProcessIdentity;
@@ -169,9 +168,9 @@ pub struct WasmExecution {
 pub struct Again {
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its input.
+    /// Its input: JSON, as it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Value>,
+    pub input: Option<String>,
     /// How long it may take, in milliseconds.
     pub timeout_ms: u64,
     /// How much memory it may use, in bytes.

@@ -30,6 +30,16 @@ pub(crate) enum Runs {
 pub(crate) struct Chosen {
     pub(crate) path: String,
     pub(crate) runs: Runs,
+    /// The module of Python that it is run as.
+    pub(crate) module: Option<Module>,
+}
+
+/// A module of Python, as in `python -m package.module`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Module {
+    pub(crate) name: String,
+    /// The folder of the skill that it is imported from; empty for the skill's own.
+    pub(crate) folder: &'static str,
 }
 
 /// Interpreters by the end of a name.
@@ -55,6 +65,9 @@ pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Ch
     let modules: Vec<&Candidate> = candidates.iter().filter(|file| is_module(file)).collect();
     let all = || modules.iter().chain(&scripts).map(|file| file.path.as_str());
     let list = || all().collect::<Vec<_>>().join(", ");
+    if let Some(chosen) = named.and_then(|name| module(candidates, name)) {
+        return Ok(chosen);
+    }
     let file = match named {
         Some(name) => candidates
             .iter()
@@ -87,7 +100,28 @@ pub(crate) fn choose(candidates: &[Candidate], named: Option<&str>) -> Result<Ch
         let path = &file.path;
         format!("`{path}` says by nothing how it is run: it has no `#!` line and no ending that is known; it could run: {}", list())
     })?;
-    Ok(Chosen { path: file.path.clone(), runs })
+    Ok(Chosen { path: file.path.clone(), runs, module: None })
+}
+
+/// Finds the module that `package.module` names, seen from the skill or its scripts/. A file of that name comes first.
+fn module(candidates: &[Candidate], name: &str) -> Option<Chosen> {
+    let is_word =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let find = |path: &str| candidates.iter().find(|file| file.path == path);
+    let is_file = find(name).is_some() || find(&format!("scripts/{name}")).is_some();
+    if is_file || !name.split('.').all(is_word) {
+        return None;
+    }
+    let path = name.replace('.', "/");
+    ["", "scripts"].into_iter().find_map(|folder| {
+        let base = if folder.is_empty() { path.clone() } else { format!("{folder}/{path}") };
+        // A script without a package around it is run as a file.
+        let plain = || find(&format!("{base}.py")).filter(|_| name.contains('.'));
+        let file = plain().or_else(|| find(&format!("{base}/__main__.py")))?;
+        let runs = Runs::By { interpreter: "python3".to_owned(), options: Vec::new() };
+        let module = Some(Module { name: name.to_owned(), folder });
+        Some(Chosen { path: file.path.clone(), runs, module })
+    })
 }
 
 /// Modules stand in `wasm/`, not deeper.
@@ -199,6 +233,28 @@ mod tests {
             ("wasm/a.wasm", "\u{7f}ELF", Some(Runs::Wasm)),
         ] {
             assert_eq!(how(&file(path, start)), expected, "{path} {start}");
+        }
+    }
+
+    #[test]
+    fn a_module_of_python_is_named_as_python_names_it() {
+        let files =
+            ["scripts/a.py", "scripts/pack/b.py", "tool/__main__.py", "deep/er/c.py", "x.y"];
+        let files = files.map(|path| file(path, ""));
+        for (named, path, folder) in [
+            ("scripts.a", "scripts/a.py", ""),
+            ("pack.b", "scripts/pack/b.py", "scripts"),
+            ("tool", "tool/__main__.py", ""),
+            ("deep.er.c", "deep/er/c.py", ""),
+        ] {
+            let chosen = choose(&files, Some(named)).unwrap();
+            let module = Some(Module { name: named.to_owned(), folder });
+            assert_eq!((chosen.path.as_str(), chosen.module), (path, module), "{named}");
+        }
+        assert_eq!(choose(&files, Some("a.py")).unwrap().module, None);
+        for named in ["a", "x.y", "deep.er", "..etc", "scripts/a"] {
+            let chosen = choose(&files, Some(named));
+            assert!(chosen.is_err(), "{named}: {chosen:?}");
         }
     }
 

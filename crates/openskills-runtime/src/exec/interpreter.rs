@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use skill_fs::AbsPath;
 
 use super::interpreter_answers::{Answers, key};
+use super::packages::Environment;
 
 /// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
 /// stands in is not among them: that may hold anything.
@@ -16,6 +17,10 @@ use super::interpreter_answers::{Answers, key};
 pub(crate) struct Interpreter {
     pub(crate) program: PathBuf,
     pub(crate) places: Vec<PathBuf>,
+    /// Where it looks for packages.
+    pub(crate) packages: Vec<PathBuf>,
+    /// Below which the user's own packages of Python are.
+    pub(crate) user_base: Option<PathBuf>,
     /// What node says of types in a script.
     pub(crate) types: Types,
 }
@@ -45,9 +50,11 @@ const ASK: [(&str, &[&str]); 4] = [
         &[
             "-I",
             "-c",
-            "import sys, sysconfig as c\nprint(sys.executable)\nprint(sys.prefix + '/pyvenv.cfg')\n\
+            "import sys, sysconfig as c, site\nprint(sys.executable)\nprint(sys.prefix + '/pyvenv.cfg')\n\
              for n in ('stdlib', 'platstdlib', 'purelib', 'platlib'): print(c.get_path(n))\n\
-             print((c.get_config_var('LIBDIR') or '') + '/' + (c.get_config_var('INSTSONAME') or '-'))",
+             print((c.get_config_var('LIBDIR') or '') + '/' + (c.get_config_var('INSTSONAME') or '-'))\n\
+             for p in site.getsitepackages(): print('packages:' + p)\n\
+             if sys.prefix == sys.base_prefix: print('packages:' + site.getusersitepackages()); print('user:' + site.getuserbase())",
         ],
     ),
     (
@@ -74,12 +81,20 @@ const NEVER: [&str; 5] = ["/etc", "/run", "/proc", "/sys", "/dev"];
 /// How many links may lead to a program.
 const MAX_LINKS: usize = 16;
 
-/// Finds an interpreter by its name. `avoid` are the skill, the workspace and what skills installed; `cache` is where answers are kept.
-pub(crate) fn interpreter(
-    name: &str,
-    avoid: &[&Path],
-    cache: Option<&AbsPath>,
-) -> Result<Interpreter, String> {
+/// Where interpreters are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search<'a> {
+    /// The skill, the workspace and what skills installed.
+    pub(crate) avoid: &'a [&'a Path],
+    /// The project's environment of Python.
+    pub(crate) environment: Option<&'a Environment>,
+    /// Where answers of interpreters are kept.
+    pub(crate) cache: Option<&'a AbsPath>,
+}
+
+/// Finds an interpreter by its name.
+pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
+    let avoid = search.avoid;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(usual);
@@ -88,6 +103,29 @@ pub(crate) fn interpreter(
         !avoid.iter().any(|avoid| path.starts_with(avoid))
             && !path.components().any(|part| part.as_os_str() == ".agents")
     };
+    let of_environment = search.environment.and_then(|environment| {
+        let program = environment.program(name);
+        let real = std::fs::canonicalize(&program).ok()?;
+        // Only an interpreter of the machine is asked about itself, and only Python is one here.
+        let is_python = |path: &Path| {
+            path.file_name().is_some_and(|name| base(&name.to_string_lossy()) == "python")
+        };
+        let is_meant =
+            is_python(&program) && is_python(&real) && is_program(&real) && is_foreign(&real);
+        is_meant.then_some((environment, program, real))
+    });
+    if let Some((environment, program, real)) = of_environment {
+        let told = Told::new(asked(name, &real, search.cache));
+        let own = environment.places().into_iter().chain(links(&program));
+        let of_system = told.packages.iter().filter(|_| environment.has_system_packages);
+        return Ok(Interpreter {
+            places: wanted(own.chain(told.paths.clone()), |_| true),
+            packages: environment.packages().into_iter().chain(of_system.cloned()).collect(),
+            user_base: told.user_base.filter(|_| environment.has_system_packages),
+            types: told.types,
+            program,
+        });
+    }
     let found = folders
         .map(|folder| folder.join(name))
         .filter_map(|program| {
@@ -98,7 +136,6 @@ pub(crate) fn interpreter(
     let Some(program) = found else {
         return Err(format!("there is no `{name}` on this machine's PATH"));
     };
-    let is_system = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
     if !KNOWN.contains(&base(name))
         && !std::fs::canonicalize(&program).is_ok_and(|real| is_system(&real))
     {
@@ -107,28 +144,72 @@ pub(crate) fn interpreter(
             program.display()
         ));
     }
-    let told = asked(name, &program, cache);
-    let types = match told.iter().find_map(|line| line.strip_prefix("types:")) {
-        None => Types::Fine,
-        Some("option") => Types::ByOption,
-        Some(_) => Types::Never,
-    };
+    let told = Told::new(asked(name, &program, search.cache));
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut told = told.into_iter().map(PathBuf::from).filter(|path| path.is_absolute());
-    let itself = told.next().filter(|program| is_program(program)).unwrap_or(program);
+    let mut paths = told.paths.into_iter();
+    let itself = paths.next().filter(|program| is_program(program)).unwrap_or(program);
     if !is_foreign(&real(&itself)) {
         return Err(format!("the `{name}` that is found stands in the skill or in the workspace"));
     }
-    let mut places: Vec<PathBuf> = Vec::new();
-    for place in told.chain(links(&itself)) {
+    let packages: Vec<PathBuf> = told.packages;
+    let places = wanted(paths.chain(packages.iter().cloned()).chain(links(&itself)), is_foreign);
+    Ok(Interpreter {
+        program: itself,
+        places,
+        packages,
+        user_base: told.user_base,
+        types: told.types,
+    })
+}
+
+/// What an interpreter said of itself.
+struct Told {
+    /// Itself, and its library.
+    paths: Vec<PathBuf>,
+    packages: Vec<PathBuf>,
+    user_base: Option<PathBuf>,
+    types: Types,
+}
+
+impl Told {
+    fn new(lines: Vec<String>) -> Self {
+        let named = |name: &'static str| {
+            let values = lines.iter().filter_map(move |line| line.strip_prefix(name));
+            values.map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        Self {
+            packages: named("packages:").collect(),
+            user_base: named("user:").next(),
+            types: match lines.iter().find_map(|line| line.strip_prefix("types:")) {
+                None => Types::Fine,
+                Some("option") => Types::ByOption,
+                Some(_) => Types::Never,
+            },
+            paths: lines.into_iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect(),
+        }
+    }
+}
+
+/// Returns those of the places that a script needs beside the system, each once.
+fn wanted(
+    places: impl Iterator<Item = PathBuf>,
+    is_foreign: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for place in places {
         let is_never = NEVER.iter().any(|never| place.starts_with(never));
         let is_small = place.components().count() > 2 && place.exists();
         let is_wanted = !is_system(&place) && !is_never && is_small && is_foreign(&place);
-        if is_wanted && !places.contains(&place) {
-            places.push(place);
+        if is_wanted && !all.contains(&place) {
+            all.push(place);
         }
     }
-    Ok(Interpreter { program: itself, places, types })
+    all
+}
+
+/// Returns true for what every script may read anyway.
+fn is_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
 /// Returns a program and every link on the way to the file that it really is.
@@ -191,6 +272,7 @@ fn ask(question: &[&str], program: &Path) -> Vec<String> {
         .current_dir("/")
         .env_remove("PYTHONPATH")
         .env_remove("PYTHONHOME")
+        .env_remove("PYTHONUSERBASE")
         .env_remove("NODE_OPTIONS")
         .env_remove("RUBYOPT")
         .env_remove("PERL5OPT")

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use sandbox::proxy::Granted;
-use sandbox::{Guarantee, Limits, Network, PROXY, Spec, Workspace, Writes};
+use sandbox::{Guarantee, Limits, Network, PROXY, Spec, Stdin, Workspace, Writes};
 use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
 
-use super::ExecutionOptions;
-use super::choose::Runs;
+use super::choose::{Module, Runs};
 use super::interpreter::Interpreter;
 use super::outside::path_of;
+use super::{ExecutionOptions, Input};
 use crate::SkillSource;
 use crate::permit::Permit;
 
@@ -22,12 +22,17 @@ pub(crate) struct Around<'a> {
     /// The script in it.
     pub(crate) script: &'a Path,
     pub(crate) runs: &'a Runs,
+    pub(crate) module: Option<&'a Module>,
     pub(crate) interpreter: Option<&'a Interpreter>,
     pub(crate) workspace: &'a Path,
     pub(crate) home: Option<&'a Path>,
     /// The environment of the caller, of which only what is named is given on.
     pub(crate) env: &'a [(OsString, OsString)],
 }
+
+/// Runs a module of Python as `-m` does, but for where it is looked for.
+const RUN_MODULE: &str = "import runpy, sys; sys.path[0] = sys.argv[1]; name = sys.argv[2]; \
+                          del sys.argv[1:3]; runpy.run_module(name, run_name='__main__', alter_sys=True)";
 
 /// The memory of a module, unless more is asked for.
 const WASM_MEMORY: u64 = 128 << 20;
@@ -91,7 +96,14 @@ pub(crate) fn spec(
         }
         (Runs::By { options, .. }, Some(interpreter)) => {
             let mut args: Vec<OsString> = options.iter().map(OsString::from).collect();
-            args.push(around.script.into());
+            match around.module {
+                // The folder that a module is imported from is the skill's, wherever it runs.
+                Some(module) => {
+                    let folder = around.skill.join(module.folder).into_os_string();
+                    args.extend(["-c".into(), RUN_MODULE.into(), folder, (&module.name).into()]);
+                }
+                None => args.push(around.script.into()),
+            }
             (interpreter.program.clone(), args)
         }
     };
@@ -130,11 +142,11 @@ pub(crate) fn spec(
         workspace: has_workspace.then(|| Workspace { path: around.workspace.to_owned(), writes }),
         network,
         limits,
-        stdin: options
-            .input
-            .as_ref()
-            .map(|input| input.to_string().into_bytes())
-            .unwrap_or_default(),
+        stdin: match &options.input {
+            Some(input) => Stdin::Bytes(input.as_str().as_bytes().to_vec()),
+            None if options.is_piped => Stdin::Inherited,
+            None => Stdin::Bytes(Vec::new()),
+        },
         handed: None,
         required: required(source, writes, &options.allow_degraded),
         strongest: sandbox::Tier::A,
@@ -188,7 +200,7 @@ fn environment(
 ) -> Result<Vec<(OsString, OsString)>, String> {
     let is_wasm = *around.runs == Runs::Wasm;
     let subject = &permit.plan().subject;
-    let input = options.input.as_ref().map(ToString::to_string).unwrap_or_default();
+    let input = options.input.as_ref().map_or("", Input::as_str);
     let wall = options.timeout.unwrap_or(Limits::default().wall).as_millis().to_string();
     let folder = around.interpreter.and_then(|interpreter| interpreter.program.parent());
     let path = match folder {
@@ -200,17 +212,23 @@ fn environment(
         ("HOME", "/tmp/home"),
         ("TMPDIR", "/tmp"),
         ("LANG", "C.UTF-8"),
-        ("PYTHONNOUSERSITE", "1"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
     ];
     let of_skill =
         [("SKILL_ID", &*subject.skill_id), ("SKILL_NAME", &subject.name), ("TIMEOUT_MS", &wall)];
+    // The user's own packages of Python are found below their real home, and no others.
+    let user_base = around.interpreter.and_then(|interpreter| interpreter.user_base.as_deref());
+    let of_user = match user_base {
+        Some(base) => ("PYTHONUSERBASE", base.as_os_str().to_owned()),
+        None => ("PYTHONNOUSERSITE", "1".into()),
+    };
     let mut env: Vec<(OsString, OsString)> = of_machine
         .into_iter()
         .filter(|_| !is_wasm)
         .chain(of_skill)
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
+    env.extend((!is_wasm).then(|| (of_user.0.into(), of_user.1)));
     env.push(("SKILL_DIR".into(), if is_wasm { "/skill".into() } else { around.skill.into() }));
     if let Some(seed) = options.seed {
         env.push(("RANDOM_SEED".into(), seed.to_string().into()));

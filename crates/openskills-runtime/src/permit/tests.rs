@@ -35,6 +35,7 @@ fn plan(source: SkillSource) -> Plan {
         version: String::new(),
         declared: Declared::default(),
         side_effects: None,
+        arguments: None,
         asked: Asked::default(),
         outside: OutsidePlaces::default(),
         inspected: Inspected { reports: Vec::new(), clearance: Clearance::Clear },

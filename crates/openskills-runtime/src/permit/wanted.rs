@@ -125,6 +125,32 @@ pub(super) fn is_covered(named: &Grant, granted: &Grant) -> bool {
         && (granted.deletions || !named.deletions)
 }
 
+/// Returns a grant with what was approved before, as far as the skill may still have it.
+pub(super) fn with_earlier(plan: &Plan, grant: &Grant, earlier: &Grant) -> Grant {
+    let declared = &plan.declared;
+    let mut network = earlier.network.clone();
+    if let Some(declared) = &declared.network {
+        network = network.meet(declared);
+    }
+    let network = match (network, &grant.network) {
+        (Reach::Only(mut hosts), Reach::Only(more)) => {
+            hosts.extend(more.iter().cloned());
+            Reach::only(hosts)
+        }
+        (Reach::Everything, _) | (_, Reach::Everything) => Reach::Everything,
+    };
+    let is_declared = |name: &&String| declared.env.as_ref().is_none_or(|env| env.has(name));
+    let may_have = |place: &&Place| plan.outside.may_have(place);
+    Grant {
+        read: grant.read.iter().chain(earlier.read.iter().filter(may_have)).cloned().collect(),
+        named: grant.named.clone(),
+        network,
+        env: grant.env.iter().chain(earlier.env.iter().filter(is_declared)).cloned().collect(),
+        direct_writes: grant.direct_writes || earlier.direct_writes,
+        deletions: grant.deletions || earlier.deletions,
+    }
+}
+
 /// Returns what of a grant holds for a plan: never more than is declared, where anything is. What the user named for a skill that
 /// declares nothing holds without being asked for again.
 pub(super) fn narrowed(plan: &Plan, wanted: &Grant, granted: &Grant) -> Grant {

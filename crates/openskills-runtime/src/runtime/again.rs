@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use sandbox::{Ended, Spec};
+use sandbox::{Ended, Spec, Stdin};
+use serde_json::Value;
 use skill::capabilities::Capabilities;
 
 use super::OpenSkillRuntime;
-use crate::exec::{ExecutionOptions, WasmRun};
+use crate::exec::{ExecutionOptions, Input, WasmRun};
 use crate::log::{Key, Source, redact, redact_all};
 use crate::permit::Permit;
 use crate::replay::{Executed, Fate, Repeated, Repetition, Replayed};
@@ -49,6 +50,9 @@ fn again(
     if options.workspace.is_some() {
         return because("it had a workspace");
     }
+    if spec.stdin == Stdin::Inherited {
+        return because("it read standard input");
+    }
     if spec.read.len() > 1 {
         return because("it had folders beside its own");
     }
@@ -64,7 +68,7 @@ fn again(
     };
     let again = Again {
         args,
-        input: options.input.clone(),
+        input: options.input.as_ref().map(|input| input.as_str().to_owned()),
         timeout_ms: u64::try_from(spec.limits.wall.as_millis()).unwrap_or(u64::MAX),
         memory_bytes: spec.limits.memory,
     };
@@ -74,11 +78,15 @@ fn again(
     if text.len() > MAX_AGAIN {
         return because("its arguments and its input are too large");
     }
-    let mut clean = given.clone();
-    redact_all(&mut clean);
+    let is_clean = |given: &Value| {
+        let mut clean = given.clone();
+        redact_all(&mut clean);
+        clean == *given
+    };
     // A name may tell that what stands behind it is one.
     let line = again.args.join(" ");
-    if clean != given || redact(&text) != text || redact(&line) != line {
+    let all_clean = is_clean(&given) && options.input.iter().all(|input| is_clean(input.value()));
+    if !all_clean || redact(&text) != text || redact(&line) != line {
         return because("its arguments or its input look like secrets");
     }
     Ok(again)
@@ -125,7 +133,7 @@ impl OpenSkillRuntime {
         let seed = wasm.seed.ok_or("it had no seed")?;
         let again = wasm.again.ok_or("the log does not tell what it was given")?;
         let arguments = again.args.iter().map(String::as_bytes);
-        if super::run_record::input_hash(arguments, again.input.as_ref()) != input_hash {
+        if super::run_record::input_hash(arguments, again.input.as_deref()) != input_hash {
             let what = "the arguments and the input in the log are not those that it had";
             return Err(what.to_owned());
         }
@@ -134,10 +142,12 @@ impl OpenSkillRuntime {
             Fate::Drifted => return Err("the skill is not what it was".to_owned()),
             Fate::Gone => return Err("the skill is gone".to_owned()),
         }
+        let input = again.input.as_deref().map(Input::parse).transpose();
+        let input = input.map_err(|error| format!("the input in the log is not JSON: {error}"))?;
         let options = ExecutionOptions {
             script: Some(script),
             args: again.args.into_iter().map(Into::into).collect(),
-            input: again.input,
+            input,
             timeout: Some(Duration::from_millis(again.timeout_ms)),
             memory: Some(again.memory_bytes),
             seed: Some(seed),

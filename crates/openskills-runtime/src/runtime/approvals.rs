@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use skill::capabilities::{Declared, PowerChange};
 use skill::{
-    DeclaredCapabilities, Digest, Frontmatter, MANIFEST_FILE, Manifest, RelPath, TreeEntry, Trust,
+    Arguments, DeclaredCapabilities, Digest, Frontmatter, MANIFEST_FILE, Manifest, RelPath,
+    TreeEntry, Trust,
 };
 use skill_fs::{Digests, FsError, Root, WalkLimits, digests, walk};
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
@@ -45,7 +46,21 @@ impl OpenSkillRuntime {
         let version = loaded.document.frontmatter.metadata_text("version");
         let side_effects = side_effects(&loaded.document.frontmatter);
         let script = script.map(str::to_owned);
-        Ok(Plan { subject, script, version, declared, asked, outside, inspected, side_effects })
+        let arguments = match &loaded.document.frontmatter.arguments {
+            Some(Arguments::Schema(schema)) => Some(schema.to_json()),
+            Some(_) | None => None,
+        };
+        Ok(Plan {
+            subject,
+            script,
+            version,
+            declared,
+            asked,
+            outside,
+            inspected,
+            side_effects,
+            arguments,
+        })
     }
 
     /// Decides whether a plan may be carried out. The decision is in the log before it is returned.

@@ -5,18 +5,20 @@
     reason = "the edge: the clock, and sandbox::start behind a permit"
 )]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use sandbox::proxy::Reached;
-use sandbox::{Change, ChangeKind, CommitError, Ended, Outcome, SandboxError, Spec};
+use sandbox::{Change, ChangeKind, CommitError, Ended, Network, Outcome, SandboxError, Spec};
 
 use super::OpenSkillRuntime;
+use super::execute::given;
 use super::guarded::Guarded;
 use super::run_record::Run;
 use crate::event::Writing;
-use crate::exec::{Execution, ExecutionOptions, WasmRun, diff, granted};
+use crate::exec::{Execution, ExecutionOptions, Failed, WasmRun, diff, granted};
 use crate::log::OpenRun;
 use crate::permit::Permit;
 use crate::{Event, ExecutionRecord, Logging, RuntimeError};
@@ -29,6 +31,8 @@ impl OpenSkillRuntime {
         options: &ExecutionOptions,
     ) -> Result<Execution, RuntimeError> {
         let start = Instant::now();
+        let options =
+            &ExecutionOptions { input: given(permit.plan(), options)?, ..options.clone() };
         let prepared = self.prepare(permit, options)?;
         let copied = start.elapsed();
         // From here until its end is recorded, a signal ends the run before it ends this process.
@@ -156,7 +160,9 @@ impl OpenSkillRuntime {
                 done.note = Some(done.note.map_or(told.clone(), |note| format!("{note}; {told}")));
             }
         }
-        committed.map(|_| done)
+        // What it wrote and what is recorded of it is the caller's, whatever became of its changes.
+        done.not_committed = committed.err().map(Box::new);
+        Ok(done)
     }
 }
 
@@ -239,6 +245,7 @@ pub(super) fn program(
 impl Execution {
     fn new(run: &Run<'_>, ran: Ran, changes: Vec<Change>) -> Self {
         let record: ExecutionRecord = run.record(&ran, &changes);
+        let causes = causes(run, &ran);
         let Ran { outcome, reached, wasm, timings, .. } = ran;
         let output = String::from_utf8_lossy(&outcome.stdout.bytes).into_owned();
         Self {
@@ -255,6 +262,9 @@ impl Execution {
             diff: None,
             note: None,
             committed: false,
+            not_committed: None,
+            causes,
+            interpreter: run.prepared.interpreter.clone(),
             held_back: Vec::new(),
             enforced: outcome.enforced,
             tier: outcome.tier,
@@ -267,6 +277,24 @@ impl Execution {
             secrets: run.secrets.clone(),
         }
     }
+}
+
+/// Returns why a run most likely failed.
+fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
+    let denied: BTreeSet<String> =
+        ran.reached.iter().filter(|one| !one.allowed).map(|one| one.host.clone()).collect();
+    Failed {
+        approve: &run.permit.approve_command(&run.options.look),
+        stderr: &String::from_utf8_lossy(&ran.outcome.stderr.bytes),
+        ended: ran.outcome.ended,
+        interpreter: run.prepared.interpreter.as_deref(),
+        memory: run.prepared.spec.limits.memory,
+        is_dry: run.options.dry_run,
+        has_network: run.prepared.spec.network != Network::None,
+        denied: &denied.into_iter().collect::<Vec<_>>(),
+        is_workspace_empty: run.options.workspace.is_none(),
+    }
+    .causes()
 }
 
 /// What became of what a run wrote.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::OpenSkillRuntime;
-use crate::exec::{Answer, Execution, ExecutionOptions};
-use crate::permit::{Authorization, Permit, Request};
+use crate::exec::{Answer, Execution, ExecutionOptions, Input};
+use crate::permit::{Authorization, Permit, Plan, Request};
 use crate::{RuntimeError, Skill};
 
 impl OpenSkillRuntime {
@@ -48,6 +48,8 @@ impl OpenSkillRuntime {
     ) -> Result<Permit, RuntimeError> {
         let (name, script) = self.by_command(name, options.script.as_deref());
         let plan = self.plan_run(&name, script.as_deref(), options.asked.clone())?;
+        // What does not fit is told before anybody is asked for anything.
+        given(&plan, options)?;
         let once = if options.once {
             // A flag confirms what the user named, and nothing that the skill only declares.
             Some(self.request(&plan)?.map_err(|refusal| refusal.error())?.named)
@@ -62,10 +64,10 @@ impl OpenSkillRuntime {
         // A slip in a name is told before anybody is asked for anything.
         self.check_script(&plan.subject, plan.script.as_deref())?;
         let Some(approver) = self.config.approver.clone() else {
-            return Err(needs_approval(&request));
+            return Err(needs_approval(&request, &options.look));
         };
         let once = match approver.ask(&request) {
-            Answer::No => return Err(needs_approval(&request)),
+            Answer::No => return Err(needs_approval(&request, &options.look)),
             Answer::Once(grant) => Some(grant),
             Answer::Always => {
                 self.approve(&request, None)?;
@@ -75,18 +77,28 @@ impl OpenSkillRuntime {
         match self.authorize(plan, once)? {
             Authorization::Permit(permit) => Ok(*permit),
             Authorization::Refusal(refusal) => Err(refusal.error()),
-            Authorization::Ask(request) => Err(needs_approval(&request)),
+            Authorization::Ask(request) => Err(needs_approval(&request, &options.look)),
         }
     }
 }
 
-fn needs_approval(request: &Request) -> RuntimeError {
+/// Returns what a script is given: the input, held to the skill's `arguments.schema` and with its defaults.
+pub(super) fn given(
+    plan: &Plan,
+    options: &ExecutionOptions,
+) -> Result<Option<Input>, RuntimeError> {
+    let Some(schema) = &plan.arguments else { return Ok(options.input.clone()) };
+    Input::fitting(options.input.as_ref(), schema)
+        .map_err(|message| RuntimeError::arguments(&plan.subject.skill_id, message, schema))
+}
+
+fn needs_approval(request: &Request, look: &str) -> RuntimeError {
     RuntimeError::NeedsApproval {
         message: format!(
             "`{}` does not run yet: {}",
             request.subject.skill_id,
             request.reasons.join("; ")
         ),
-        hint: Some(format!("approve it: {}", request.command(""))),
+        hint: Some(format!("approve it: {}", request.command(look))),
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the environment and files")]
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sandbox::Spec;
@@ -11,15 +12,16 @@ use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
 use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
+use crate::exec::packages::{Environment, node_modules};
 use crate::exec::{
-    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, RunFolder, Runs, choose,
+    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, RunFolder, Runs, Search, choose,
     interpreter, own_places, real_home, run_folder, spec, touches, with_types,
 };
 use crate::index::Place;
 use crate::permit::{Permit, Subject};
 use crate::quote::shell_word;
 use crate::state::nowhere;
-use crate::{RuntimeError, Skill};
+use crate::{Places, RuntimeError, Skill};
 
 /// How much of a file is read to know how it is run.
 const START: u64 = 256;
@@ -29,6 +31,8 @@ pub(super) struct Prepared {
     pub(super) spec: Spec,
     /// What runs, seen from the skill.
     pub(super) script: String,
+    /// What runs it, where that is an interpreter.
+    pub(super) interpreter: Option<PathBuf>,
     /// The same, if it is WebAssembly.
     pub(super) module: Option<Vec<u8>>,
     /// The copy of the skill.
@@ -85,7 +89,10 @@ impl OpenSkillRuntime {
         avoid.extend(own.iter().map(PathBuf::as_path));
         let mut found = match &chosen.runs {
             Runs::By { interpreter: name, .. } => {
-                Some(interpreter(name, &avoid, places.cache.as_ref()).map_err(wrong)?)
+                let environment = Environment::find(places);
+                let cache = places.cache.as_ref();
+                let search = Search { avoid: &avoid, environment: environment.as_ref(), cache };
+                Some(interpreter(name, &search).map_err(wrong)?)
             }
             Runs::Itself | Runs::Wasm => None,
         };
@@ -106,6 +113,7 @@ impl OpenSkillRuntime {
             skill: copy.root.as_path(),
             script: script.as_path(),
             runs: &chosen.runs,
+            module: chosen.module.as_ref(),
             interpreter: found.as_ref(),
             workspace: &workspace,
             home,
@@ -113,6 +121,9 @@ impl OpenSkillRuntime {
         };
         let mut spec = spec(permit, options, &around).map_err(wrong)?;
         spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
+        if matches!(&chosen.runs, Runs::By { interpreter, .. } if interpreter == "node") {
+            spec.read.extend(link_modules(&copy, places).map_err(failed)?);
+        }
         let module = match &chosen.runs {
             Runs::Wasm => {
                 let path = RelPath::new(&chosen.path).map_err(|error| wrong(error.to_string()))?;
@@ -127,7 +138,9 @@ impl OpenSkillRuntime {
             Runs::Itself | Runs::By { .. } => None,
         };
         let skill = copy.root.as_path().to_owned();
-        Ok(Prepared { spec, script: chosen.path, module, skill, _held: (copy, scratch) })
+        let interpreter = found.map(|found| found.program);
+        let script = chosen.path;
+        Ok(Prepared { spec, script, interpreter, module, skill, _held: (copy, scratch) })
     }
 
     /// Makes sure that there is something to run. Of a skill that is not here yet nothing is known.
@@ -169,6 +182,27 @@ impl OpenSkillRuntime {
         let root = crate::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
         Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
     }
+}
+
+/// Lets a script of node find the packages of the project: node looks for them in the folders above the script. Returns what it reads then.
+fn link_modules(copy: &PrivateCopy, places: &Places) -> io::Result<Vec<PathBuf>> {
+    let mut modules = node_modules(places);
+    if let Some((nearest, above)) = modules.first().zip(copy.root.parent()) {
+        let link = above.join("node_modules");
+        symlink(nearest, link.as_path())?;
+        modules.push(link.as_path().to_owned());
+    }
+    Ok(modules)
+}
+
+#[cfg(unix)]
+fn symlink(to: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, link)
+}
+
+#[cfg(not(unix))]
+fn symlink(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn not_run(subject: &Subject, message: String, hint: Option<String>) -> RuntimeError {

@@ -20,7 +20,7 @@ use crate::event::{
     CommitFailure, Committed, ExecutionEnd, ExecutionRecord, ExitStatus, ScriptExecution,
     ScriptFailure, ScriptStart, Writing,
 };
-use crate::exec::{Execution, ExecutionOptions};
+use crate::exec::{Execution, ExecutionOptions, Input};
 use crate::log::{REDACTED, Redactor, is_secret_name, redact};
 use crate::permit::Permit;
 use crate::process::ProcessIdentity;
@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
         let mut secrets: Vec<String> =
             given.iter().filter(is_secret).map(|(_, value)| (*value).to_owned()).collect();
         secrets.extend(secret_arguments(&options.args));
-        options.input.iter().for_each(|input| secret_fields(input, &mut secrets));
+        options.input.iter().for_each(|input| secret_fields(input.value(), &mut secrets));
         let values = given.iter().map(|(_, value)| *value);
         let all = Redactor::new(values.chain(secrets.iter().map(String::as_str)));
         Ok(Self {
@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
 
     fn input_hash(&self) -> String {
         let arguments = self.options.args.iter().map(|arg| arg.as_encoded_bytes());
-        input_hash(arguments, self.options.input.as_ref())
+        input_hash(arguments, self.options.input.as_ref().map(Input::as_str))
     }
 
     fn allow_degraded(&self) -> Vec<String> {
@@ -366,10 +366,10 @@ fn secret_fields(input: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Returns the digest of arguments and input: each argument with its length before it, then the input as JSON.
+/// Returns the digest of arguments and input: each argument with its length before it, then the input as it was written.
 pub(super) fn input_hash<'a>(
     arguments: impl Iterator<Item = &'a [u8]>,
-    input: Option<&Value>,
+    input: Option<&str>,
 ) -> String {
     let mut sha = Sha256::new();
     for argument in arguments {
@@ -379,7 +379,7 @@ pub(super) fn input_hash<'a>(
     }
     sha.update(b"input\n");
     if let Some(input) = input {
-        sha.update(input.to_string());
+        sha.update(input);
     }
     let digest: [u8; 32] = sha.finalize().into();
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -9,11 +9,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use openskills_runtime::sandbox::{Ended, Guarantee, Tier};
 use openskills_runtime::{
-    Answer, Approver, Cancel, Execution, ExecutionOptions, RuntimeConfig, RuntimeError, Stage,
+    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, RuntimeConfig, RuntimeError,
+    Stage, shell_word,
 };
-use serde_json::Value;
 use term::{Ui, safe_line, safe_text, table};
 
 use crate::ask::{ask_for_run, is_somebody_there};
@@ -30,10 +31,13 @@ The script runs from a private copy of exactly what was approved, in a sandbox: 
 skill, the system and the workspace, and writes to a layer above the workspace. What it wrote
 is committed after it ended well: never through a link, never over what somebody else changed
 meanwhile, never to names such as .git or .envrc. Its standard output is ours; so is its exit
-code.
+code. It reads --input; without it what is piped in.
 
 Without a script wasm/skill.wasm runs, else the only module in wasm/, else the only script in
-scripts/. The interpreter of a script follows from its `#!` line or its ending. A module is
+scripts/. The interpreter of a script follows from its `#!` line or its ending. `package.module`
+runs a module of Python as `python -m` does. Python has the packages of the project's
+environment (VIRTUAL_ENV, else .venv) or the user's own, node those of the project's
+node_modules; folders that the repository itself brings do not count. A WebAssembly module is
 WASI: it is given the skill as /skill, the workspace as /workspace and as `.`, and nothing
 else. With --seed it writes the same bytes for the same input; `openskills replay --execute`
 then runs it again from the log. A command that csk installed from a skill runs by its own
@@ -63,6 +67,8 @@ Exit codes:
 Examples:
   openskills run pdf
   openskills run pdf extract.py -- report.pdf --pages 3
+  openskills run skill-creator scripts.package -- my-skill
+  cat report.txt | openskills run summary
   openskills run reviews
   openskills run pdf --workspace . --dry-run
   openskills run pdf --input '{\"query\": \"hello\"}' --json
@@ -150,6 +156,58 @@ fn guarantee(text: &str) -> Result<Guarantee, String> {
     Guarantee::parse(text).ok_or_else(|| format!("`{text}` is no guarantee; there are: {all}"))
 }
 
+/// Returns what is meant by a call with arguments of the script that do not follow `--`.
+pub(crate) fn wrong_call(args: &[OsString], error: &clap::Error) -> Option<String> {
+    let is_run = args.get(1).is_some_and(|word| word == "run" || word == "execute");
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    if !is_run || !is_unknown || args.iter().any(|word| word == "--") {
+        return None;
+    }
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    // `--pages=3` is told as `--pages`.
+    let at = args.iter().position(|word| {
+        let word = word.to_string_lossy();
+        word == *unknown || word.split_once('=').is_some_and(|(name, _)| name == *unknown)
+    })?;
+    let word = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let name = word.trim_start_matches('-');
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:@".contains(c));
+        if is_plain && !name.is_empty() {
+            word.into_owned()
+        } else {
+            shell_word(&word).into_owned()
+        }
+    };
+    let words = |words: &[OsString]| words.iter().map(word).collect::<Vec<_>>().join(" ");
+    let (ours, its) = args[1..].split_at(at - 1);
+    Some(format!(
+        "arguments of the script follow `--`: openskills {} -- {}",
+        words(ours),
+        words(its)
+    ))
+}
+
+/// Returns true if standard input holds something for the script: a pipe, a file or a socket, not a terminal and not /dev/null.
+#[cfg(unix)]
+fn is_piped() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+
+    let stdin = std::io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    stdin.and_then(|stdin| stdin.metadata()).is_ok_and(|found| {
+        let kind = found.file_type();
+        kind.is_fifo() || kind.is_file() || kind.is_socket()
+    })
+}
+
+#[cfg(not(unix))]
+fn is_piped() -> bool {
+    !std::io::IsTerminal::is_terminal(&std::io::stdin())
+}
+
 /// Returns the code of a run that did not start.
 pub(crate) fn exit_code(error: &RuntimeError) -> u8 {
     match error {
@@ -184,9 +242,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let options = options(args)?;
     signals::watch(&options.cancel, AfterRuns::GoOn)?;
     let runtime = discover(config)?;
-    let permit = runtime
-        .permit(&args.skill, &options)
-        .map_err(|error| with_look(error, &args.look.words()))?;
+    let permit = runtime.permit(&args.skill, &options)?;
     // Whoever approved by a flag has not seen it yet.
     if let Some(review) = permit.review().filter(|_| !args.json) {
         context.ui.error(&format!("warning: {}\n", safe_line(review)))?;
@@ -210,21 +266,12 @@ fn tell_all(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::
     tell(context, args, done)
 }
 
-/// The command that approves looks where this one did.
-pub(crate) fn with_look(error: RuntimeError, words: &str) -> RuntimeError {
-    match error {
-        RuntimeError::NeedsApproval { message, hint } => {
-            RuntimeError::NeedsApproval { message, hint: hint.map(|hint| hint + words) }
-        }
-        other => other,
-    }
-}
-
 fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
     Ok(ExecutionOptions {
         script: args.script.clone(),
         args: args.args.clone(),
         input: args.input.as_deref().map(input).transpose()?,
+        is_piped: is_piped(),
         workspace: args.workspace.clone(),
         timeout: args.timeout.and_then(|time| Duration::try_from(time).ok()),
         memory: args.memory.map(|mib| mib.saturating_mul(1 << 20)),
@@ -241,11 +288,13 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         task_id: None,
         repeats: None,
         cancel: Cancel::default(),
+        // The command that approves looks where this one did.
+        look: args.look.words(),
     })
 }
 
 /// Reads JSON as it is given: itself, from a file, or from standard input.
-fn input(text: &str) -> Result<Value, RuntimeError> {
+fn input(text: &str) -> Result<Input, RuntimeError> {
     let wrong = |message: String| RuntimeError::Setup {
         message,
         hint: Some("--input takes JSON, @FILE, or - for standard input".to_owned()),
@@ -264,11 +313,11 @@ fn input(text: &str) -> Result<Value, RuntimeError> {
         }
         None => text.to_owned(),
     };
-    serde_json::from_str(&text).map_err(|error| wrong(format!("--input is not JSON: {error}")))
+    Input::parse(&text).map_err(|error| wrong(format!("--input is not JSON: {error}")))
 }
 
 /// Returns the code that a run ends with.
-pub(crate) fn exit_code_of(ended: Ended) -> u8 {
+fn exit_code_of(ended: Ended) -> u8 {
     match ended {
         Ended::Exited(code) => u8::try_from(code).unwrap_or(1),
         Ended::Timeout => TIMEOUT,
@@ -280,8 +329,12 @@ pub(crate) fn exit_code_of(ended: Ended) -> u8 {
 }
 
 /// Returns the code that the command ends with.
-fn code_of(done: &Execution) -> u8 {
-    done.interrupted.map_or_else(|| exit_code_of(done.ended), signals::exit_code)
+pub(crate) fn code_of(done: &Execution) -> u8 {
+    match (done.interrupted, &done.not_committed) {
+        (Some(signal), _) => signals::exit_code(signal),
+        (None, Some(_)) => REFUSED,
+        (None, None) => exit_code_of(done.ended),
+    }
 }
 
 /// Says what a dry run kept from happening.
@@ -363,6 +416,7 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     if !denied.is_empty() {
         notes.push(format!("it asked for hosts that were not granted: {}", denied.join(", ")));
     }
+    notes.extend(done.causes.iter().cloned());
     if !done.left_out.is_empty() {
         let left_out = done.left_out.join(", ");
         let note = format!(
@@ -394,8 +448,16 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         }
     }
     if !done.changes.is_empty() && args.workspace.is_some() {
-        let what = if done.committed { "changed" } else { "would change" };
-        context.ui.error(&format!("it {what} in the workspace:\n"))?;
+        let what = if done.committed {
+            "it changed in the workspace"
+        } else if args.dry_run {
+            "it would change in the workspace"
+        } else if done.is_dropped() {
+            "it failed, so nothing that it wrote to the workspace was kept"
+        } else {
+            "nothing of this was kept"
+        };
+        context.ui.error(&format!("{what}:\n"))?;
         const MOST: usize = 1000;
         for change in done.changes.iter().take(MOST) {
             let refused = change
@@ -412,6 +474,9 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
     }
     if let Some(diff) = done.diff.as_ref().filter(|_| args.workspace.is_some()) {
         context.ui.error(&safe_text(diff))?;
+    }
+    if let Some(error) = &done.not_committed {
+        context.ui.error(&format!("error: {}\n", safe_line(&error.to_string())))?;
     }
     Ok(())
 }
@@ -445,6 +510,9 @@ impl RunJson {
                 .collect(),
             held_back: done.held_back.iter().map(ToString::to_string).collect(),
             committed: done.committed,
+            not_committed: done.not_committed.as_ref().map(ToString::to_string),
+            causes: done.causes.clone(),
+            interpreter: done.interpreter.as_ref().map(|path| path.display().to_string()),
             enforced: done.enforced.iter().map(ToString::to_string).collect(),
             reached: done.reached.iter().map(|one| (one.host.clone(), one.allowed)).collect(),
             not_granted: done.left_out.clone(),

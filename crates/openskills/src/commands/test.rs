@@ -7,7 +7,7 @@ use openskills_runtime::{
 };
 use term::safe_line;
 
-use crate::commands::run::{exit_code_of, with_look};
+use crate::commands::run::code_of;
 use crate::context::Context;
 use crate::look::{Look, discover};
 use crate::output::{TestJson, TestedJson, VERSION};
@@ -72,6 +72,7 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
         let options = ExecutionOptions {
             script: Some(test.clone()),
             cancel: cancel.clone(),
+            look: args.look.words(),
             ..ExecutionOptions::default()
         };
         let done = match runtime.execute_skill(&args.skill, options) {
@@ -81,12 +82,12 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
                 left_out.push(test);
                 continue;
             }
-            Err(error) => return Err(with_look(error, &args.look.words()).into()),
+            Err(error) => return Err(error.into()),
         };
         if let Some(signal) = done.interrupted {
             return Ok(ExitCode::from(signals::exit_code(signal)));
         }
-        let code = exit_code_of(done.ended);
+        let code = code_of(&done);
         if !args.json {
             let word = if code == 0 { "ok" } else { "FAILED" };
             context.ui.out(&format!("{word:6} {}\n", safe_line(&test)))?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use openskills_runtime::permit::Asked;
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
-    ActivateOptions, Cancel, Depth, Execution, ExecutionOptions, Invoker, OpenSkillRuntime,
+    ActivateOptions, Cancel, Depth, Execution, ExecutionOptions, Input, Invoker, OpenSkillRuntime,
     ReadOptions, RuntimeError, Skill, Stage, one_line,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -18,7 +18,7 @@ use super::catalogue::{
     MAX_BYTES, base64, own_path, page, page_for_model, served_path, tagged, told,
 };
 use super::server::{Served, ToolNames};
-use crate::commands::run::{exit_code_of, with_look};
+use crate::commands::run::code_of;
 
 /// How many skills one call lists.
 const PAGE: usize = 100;
@@ -291,7 +291,7 @@ pub(super) fn run_script(
     let name = arguments.required("name")?;
     let script = arguments.text("script")?;
     let args = arguments.texts("args")?.into_iter().map(OsString::from).collect();
-    let input = arguments.0.remove("input").filter(|input| !input.is_null());
+    let input = arguments.0.remove("input").filter(|input| !input.is_null()).map(Input::from);
     let timeout = arguments.number("timeout_seconds")?;
     let seed = arguments.number("seed")?;
     let (use_workspace, dry_run) = (arguments.flag("use_workspace")?, arguments.flag("dry_run")?);
@@ -319,15 +319,16 @@ pub(super) fn run_script(
         // Where it ends with its client: a process can be ended, a thread cannot.
         stage: Stage::Always,
         cancel,
+        look: served.look.clone(),
         ..ExecutionOptions::default()
     };
     runtime.check_model_starts(runtime.skill_for_model(&name)?)?;
     let done = runtime.execute_skill(&name, options);
-    Ok(executed(&done.map_err(|error| with_look(error, &served.look))?))
+    Ok(executed(&done?))
 }
 
 fn executed(done: &Execution) -> CallToolResult {
-    let code = exit_code_of(done.ended);
+    let code = code_of(done);
     // A model needs no secret that a script was given, and what it reads may be kept elsewhere.
     let clean = |text: &str| done.for_model(text).into_owned();
     let [stdout, stderr] = done.streams_for_model();
@@ -365,6 +366,7 @@ fn executed(done: &Execution) -> CallToolResult {
         ("output", output),
         ("note", done.note.as_deref().map(clean).map(Value::from)),
         ("diff", done.diff.as_deref().map(clean).map(Value::from)),
+        ("notCommitted", done.not_committed.as_ref().map(|error| clean(&error.to_string()).into())),
         ("review", done.review.as_deref().map(clean).map(Value::from)),
     ] {
         if let Some(value) = value {
@@ -388,8 +390,16 @@ fn executed(done: &Execution) -> CallToolResult {
             written[1]
         );
     }
-    if code != 0 {
+    if let Some(error) = &done.not_committed {
+        text += &format!("\n[{}]", clean(&error.to_string()));
+    } else if code != 0 {
         text += &format!("\n[it ended with code {code}]");
+    }
+    if done.is_dropped() {
+        text += "\n[it failed, so nothing that it wrote to the workspace was kept]";
+    }
+    for cause in &done.causes {
+        text += &format!("\n[{}]", clean(cause));
     }
     let mut result = answered(data, text);
     result.is_error = Some(code != 0);

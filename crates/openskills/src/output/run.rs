@@ -33,6 +33,14 @@ pub struct RunJson {
     pub held_back: Vec<String>,
     /// Whether those changes were made.
     pub committed: bool,
+    /// Why they were not, where the run ended well and they should have been.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_committed: Option<String>,
+    /// Why it most likely failed, and what to do about it.
+    pub causes: Vec<String>,
+    /// The interpreter that ran it, where it is a script.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<String>,
     /// What held while it ran.
     pub enforced: Vec<String>,
     /// Hosts that it asked for, and whether it was let.

@@ -30,6 +30,7 @@ mod repository;
 mod run;
 mod runtime;
 mod schemas;
+mod scripts;
 mod show;
 mod skillify;
 mod validate;

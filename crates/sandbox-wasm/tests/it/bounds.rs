@@ -18,7 +18,7 @@ fn a_program_gets_its_arguments_variables_and_input_and_its_output_is_kept() {
     assert_eq!(report.memory, 128 << 10);
     world.spec.args = vec!["one".into(), "zwei ä".into()];
     world.spec.env = vec![("SKILL_ID".into(), "x".into())];
-    world.spec.stdin = b"what is read".to_vec();
+    world.spec.stdin = sandbox::Stdin::Bytes(b"what is read".to_vec());
     let imports = r#"
       (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
       (import "wasi_snapshot_preview1" "environ_get" (func $environ (param i32 i32) (result i32)))"#;

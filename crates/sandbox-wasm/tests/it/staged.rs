@@ -31,7 +31,7 @@ fn run_staged(world: &World, wasm: &[u8]) -> Report {
 #[test]
 fn a_module_is_compiled_and_run_in_there() {
     let mut world = World { seed: Some(1), ..World::new() };
-    world.spec.stdin = b"in".to_vec();
+    world.spec.stdin = sandbox::Stdin::Bytes(b"in".to_vec());
     let code = compile_staged(&world, &hello()).unwrap();
     // What is compiled in there runs out here: it is the same engine.
     assert_eq!(text(&world.run_code(&code).stdout.bytes), "{\"hello\": 1}\n");

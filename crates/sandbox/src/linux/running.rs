@@ -23,7 +23,7 @@ use super::wire::{Report, receive, seal, seal_bytes};
 use crate::capture::capture;
 use crate::error::{Failure, SandboxError};
 use crate::outcome::{Captured, Ended, Outcome, Violation};
-use crate::{Guarantee, Spec, Tier};
+use crate::{Guarantee, Spec, Stdin, Tier};
 
 /// How long after its time a stage may take to end everything.
 const GRACE: Duration = Duration::from_secs(5);
@@ -141,13 +141,24 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
         wall: spec.limits.wall,
         left: Vec::new(),
     };
+    running.hear_of_start(spec)?;
     let input = spec.stdin.clone();
     std::thread::spawn(move || {
         // A program that reads no more has its reasons.
-        let _ = File::from(stdin).write_all(&input);
+        let _ = feed(File::from(stdin), &input);
     });
-    running.hear_of_start(spec)?;
     Ok(running)
+}
+
+/// Writes what a program reads.
+fn feed(mut program: File, input: &Stdin) -> io::Result<()> {
+    match input {
+        Stdin::Bytes(bytes) => program.write_all(bytes),
+        Stdin::Inherited => {
+            let mut ours = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+            io::copy(&mut ours, &mut program).map(drop)
+        }
+    }
 }
 
 impl Running {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::outcome::{Ended, Violation};
-use crate::{Guarantee, Limits, Network, Spec, Tier, Workspace, Writes};
+use crate::{Guarantee, Limits, Network, Spec, Stdin, Tier, Workspace, Writes};
 
 /// Nothing of a sealed memory can be changed any more.
 const SEALS: SealFlags = SealFlags::from_bits_truncate(
@@ -152,7 +152,7 @@ pub(super) fn unseal(memory: OwnedFd) -> io::Result<Spec> {
             output_most,
             temporary,
         },
-        stdin: Vec::new(),
+        stdin: Stdin::Bytes(Vec::new()),
         handed: sent.has_handed.then(Vec::new),
         required: sent.required,
         strongest: if sent.is_tier_a { Tier::A } else { Tier::B },

@@ -330,7 +330,7 @@ fn with_user(
 ) -> (Layer, Vec<sandbox::Change>) {
     let script = format!("{script}; echo ready; read -r _");
     let mut spec = world.spec("/bin/bash", &["-c", &script]);
-    spec.stdin = b"go\n".to_vec();
+    spec.stdin = sandbox::Stdin::Bytes(b"go\n".to_vec());
     let mut running = sandbox::start(&spec).unwrap();
     let layer = running.take_layer().unwrap();
     let outcome = running.wait().unwrap();

@@ -90,7 +90,7 @@ fn codes_input_and_odd_output_come_through() {
         assert_eq!(outcome.stderr.bytes, b"err");
     }
     let mut spec = world.spec("/bin/cat", &[]);
-    spec.stdin = vec![b'x'; 1 << 20];
+    spec.stdin = sandbox::Stdin::Bytes(vec![b'x'; 1 << 20]);
     let outcome = run(&spec);
     assert_eq!(outcome.stdout.total, 1 << 20, "{}", output(&outcome).len());
 }

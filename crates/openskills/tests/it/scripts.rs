@@ -1,0 +1,293 @@
+//! Scripts as real skills bring them: with packages, modules, input and failures.
+
+use std::fs;
+
+use serde_json::Value;
+use testkit::{Run, TestEnv};
+
+use crate::openskills;
+
+const SKILLS: &str = "\
+//- /s/many/SKILL.md
+---
+name: many
+description: d
+---
+Body.
+//- /s/many/scripts/import.py
+import sys, given
+print(given.NAME, sys.prefix != sys.base_prefix)
+//- /s/many/scripts/require.cjs
+console.log(require('given').name)
+//- /s/many/scripts/import.mjs
+import given from 'given'
+console.log(given.name)
+//- /s/many/scripts/__init__.py
+//- /s/many/scripts/tool.py
+import sys
+from scripts import other
+print(other.WORD, sys.argv[1:], __name__)
+//- /s/many/scripts/other.py
+WORD = 'word'
+//- /s/many/scripts/stdin.py
+import os, sys
+print(repr(sys.stdin.read()), os.environ['SKILL_INPUT'])
+//- /s/many/scripts/fetch.py
+import urllib.request
+urllib.request.urlopen('https://files.example.com/a')
+//- /s/many/scripts/open.py
+open('report.pdf')
+//- /s/many/scripts/hook.sh
+echo out; echo err >&2; mkdir .git; echo x > .git/config
+//- /s/many/scripts/fail.sh
+echo x > made; exit 3
+";
+
+fn run(env: &TestEnv, script: &str, more: &str) -> Run {
+    openskills(env, &format!("run many {script} --dir s --approve-once {more}"))
+}
+
+fn piped(env: &TestEnv, line: &str) -> Run {
+    let line = line.replace("openskills", env!("CARGO_BIN_EXE_openskills"));
+    env.run_args("sh", &["-c", &line])
+}
+
+/// Makes an environment of Python with a package in it.
+fn environment(env: &TestEnv, folder: &str) {
+    let made = env.run_args("python3", &["-m", "venv", "--without-pip", folder]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let line = format!(
+        "for lib in {folder}/lib/python3.*/site-packages; do echo 'NAME = \"of {folder}\"' > $lib/given.py; done"
+    );
+    assert_eq!(env.run_args("sh", &["-c", &line]).code, Some(0));
+}
+
+#[test]
+fn a_script_of_python_finds_the_packages_of_the_projects_environment() {
+    let env = TestEnv::with(SKILLS);
+    let missing = run(&env, "import.py", "");
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.stderr.contains("Python found no package `given`"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("it ran with /"), "{}", missing.stderr);
+    environment(&env, ".venv");
+    for more in ["", "--workspace ."] {
+        let found = run(&env, "import.py", more);
+        assert_eq!(found.stdout, "of .venv True\n", "{}", found.stderr);
+    }
+    let told: Value = serde_json::from_str(&run(&env, "import.py", "--json").stdout).unwrap();
+    let interpreter = told["interpreter"].as_str().unwrap();
+    assert!(interpreter.ends_with(".venv/bin/python3"), "{interpreter}");
+    // The active environment comes first.
+    environment(&env, "other");
+    let other = env.path("other").display().to_string();
+    let call = format!("VIRTUAL_ENV={other} openskills run many import.py --dir s --approve-once");
+    assert_eq!(piped(&env, &call).stdout, "of other True\n");
+    // What a repository brings was installed by whoever wrote it.
+    for line in ["git init -q .", "git add -f .venv/pyvenv.cfg"] {
+        assert_eq!(env.run_args("sh", &["-c", line]).code, Some(0));
+    }
+    assert_eq!(run(&env, "import.py", "").code, Some(1));
+    assert_eq!(env.run_args("git", &["rm", "-rq", "--cached", ".venv"]).code, Some(0));
+    assert_eq!(run(&env, "import.py", "").stdout, "of .venv True\n");
+    // Another program is not asked what it is.
+    fs::remove_file(env.path(".venv/bin/python3")).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", env.path(".venv/bin/python3")).unwrap();
+    assert_eq!(run(&env, "import.py", "").code, Some(1));
+}
+
+#[test]
+fn a_script_of_python_finds_the_users_own_packages() {
+    let env = TestEnv::with(SKILLS);
+    let version =
+        env.run_args("python3", &["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
+    let folder = format!("../home/.local/lib/python{}/site-packages", version.stdout.trim());
+    env.write(&format!("{folder}/given.py"), b"NAME = 'of the user'\n");
+    let found = run(&env, "import.py", "");
+    assert_eq!(found.stdout, "of the user False\n", "{}", found.stderr);
+}
+
+/// What `activate` accepts `run` finds, and nothing else.
+#[test]
+fn libraries_that_a_skill_needs_are_looked_for_where_its_scripts_find_them() {
+    let env = TestEnv::with(SKILLS);
+    env.write(
+        "s/many/SKILL.md",
+        b"---\nname: many\ndescription: d\nlibrary_depends: ['python:given', 'node:given']\n---\nBody.\n",
+    );
+    let activate = |env: &TestEnv| openskills(env, "activate many --dir s");
+    let missing = activate(&env);
+    assert!(missing.stderr.contains("python:given, node:given"), "{}", missing.stderr);
+    // A variable that no script is given does not count.
+    env.write("named/given.py", b"NAME = 1\n");
+    env.write("named/given/package.json", b"{}");
+    let named = env.path("named").display().to_string();
+    let line = format!("PYTHONPATH={named} NODE_PATH={named} openskills activate many --dir s");
+    assert_eq!(piped(&env, &line).code, Some(1));
+    environment(&env, ".venv");
+    env.write("node_modules/given/package.json", br#"{"version": "1.0.0", "main": "a.js"}"#);
+    let found = activate(&env);
+    assert_eq!(found.code, Some(0), "{}", found.stderr);
+}
+
+#[test]
+fn a_script_of_node_finds_the_packages_of_the_project() {
+    let env = TestEnv::with(SKILLS);
+    if env.run_args("sh", &["-c", "command -v node"]).code != Some(0) {
+        testkit::skip("a_script_of_node_finds_the_packages_of_the_project", "node");
+        return;
+    }
+    let missing = run(&env, "require.cjs", "");
+    assert!(missing.stderr.contains("npm install given"), "{}", missing.stderr);
+    env.write("node_modules/given/package.json", br#"{"version": "1.0.0", "main": "a.js"}"#);
+    env.write("node_modules/given/a.js", b"exports.name = 'of the project'\n");
+    for script in ["require.cjs", "import.mjs"] {
+        for more in ["", "--workspace ."] {
+            let found = run(&env, script, more);
+            assert_eq!(found.stdout, "of the project\n", "{script} {more}: {}", found.stderr);
+        }
+    }
+    for line in ["git init -q .", "git add -f node_modules"] {
+        assert_eq!(env.run_args("sh", &["-c", line]).code, Some(0));
+    }
+    assert_eq!(run(&env, "require.cjs", "").code, Some(1));
+}
+
+#[test]
+fn a_module_of_a_skill_runs_as_python_runs_it() {
+    let env = TestEnv::with(SKILLS);
+    // What the workspace calls so is not what runs.
+    env.write("w/scripts/__init__.py", b"");
+    env.write("w/scripts/tool.py", b"print('evil')\n");
+    let done = run(&env, "scripts.tool", "--workspace w -- a --b");
+    assert_eq!(done.stdout, "word ['a', '--b'] __main__\n", "{}", done.stderr);
+}
+
+#[test]
+fn input_reaches_a_script_as_it_was_written() {
+    let env = TestEnv::with(SKILLS);
+    let input = r#"{"id": 12345678901234567890123, "x": 1.50}"#;
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let args = ["run", "many", "stdin.py", "--dir", "s", "--approve-once", "--input", input];
+    assert_eq!(env.run_args(program, &args).stdout, format!("'{input}' {input}\n"));
+    let call = "openskills run many stdin.py --dir s --approve-once";
+    assert_eq!(piped(&env, &format!("echo piped | {call}")).stdout, "'piped\\n' \n");
+    assert_eq!(
+        piped(&env, &format!("{call} < s/many/scripts/other.py")).stdout,
+        "\"WORD = 'word'\\n\" \n"
+    );
+    assert_eq!(piped(&env, &format!("{call} < /dev/null")).stdout, "'' \n");
+    // A pipe that nobody closes keeps only those waiting who read it.
+    let call = call.replace("stdin.py", "scripts.tool");
+    let done = piped(&env, &format!("sleep 5 | {call} --json"));
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(told["exitCode"], 0, "{told}");
+    assert!(told["record"]["duration_ms"].as_u64().unwrap() < 4000, "{told}");
+}
+
+#[test]
+fn input_is_held_to_the_schema_of_the_skill() {
+    let env = TestEnv::with(SKILLS);
+    env.write(
+        "s/many/SKILL.md",
+        b"---\nname: many\ndescription: d\narguments:\n  schema:\n    type: object\n    properties:\n      n: { type: integer }\n      unit: { type: string, default: cm }\n    required: [n]\n---\nMeasure $n $unit $3.\n",
+    );
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let given = |input: &str| {
+        let args = ["run", "many", "stdin.py", "--dir", "s", "--approve-once", "--input", input];
+        env.run_args(program, &args)
+    };
+    assert!(given(r#"{"n": 3}"#).stdout.starts_with(r#"'{"n": 3, "unit": "cm"}'"#));
+    let wrong = given(r#"{"n": "three"}"#);
+    assert_eq!(wrong.code, Some(125));
+    assert!(wrong.stderr.contains("n: \"three\" is not of type \"integer\""), "{}", wrong.stderr);
+    // The same holds for the instructions; what has no value stays as it is.
+    let text = openskills(&env, "activate many --dir s -- 3").stdout;
+    assert!(text.contains("Measure 3 cm $3."), "{text}");
+}
+
+#[test]
+fn a_failed_run_names_the_likely_cause() {
+    let env = TestEnv::with(SKILLS);
+    let fetch = run(&env, "fetch.py", "");
+    assert!(
+        fetch.stderr.contains(
+            "it has no network; to let it reach that: openskills approve s/many --dir s --net files.example.com"
+        ),
+        "{}",
+        fetch.stderr
+    );
+    let opened = run(&env, "open.py", "");
+    assert!(
+        opened.stderr.contains("`--workspace .` lets it work in this one"),
+        "{}",
+        opened.stderr
+    );
+    assert!(!run(&env, "open.py", "--workspace .").stderr.contains("--workspace ."));
+    let small = run(&env, "scripts.tool", "--memory 1");
+    assert_eq!(small.code, Some(137));
+    assert!(small.stderr.contains("more memory than the 1 MiB"), "{}", small.stderr);
+    // What fails keeps nothing, and says so.
+    env.write("w/kept", b"");
+    let failed = run(&env, "fail.sh", "--workspace w");
+    assert!(
+        failed.stderr.contains(
+            "it failed, so nothing that it wrote to the workspace was kept:\n  added made"
+        ),
+        "{}",
+        failed.stderr
+    );
+    assert!(!env.path("w/made").exists());
+}
+
+#[test]
+fn a_commit_that_fails_loses_no_output() {
+    let env = TestEnv::with(SKILLS);
+    env.write("w/kept", b"");
+    let done = run(&env, "hook.sh", "--workspace w");
+    assert_eq!((done.code, done.stdout.as_str()), (Some(125), "out\n"), "{}", done.stderr);
+    assert!(done.stderr.starts_with("err\n"), "{}", done.stderr);
+    assert!(done.stderr.contains("error: ") && done.stderr.contains(".git"), "{}", done.stderr);
+    let done = run(&env, "hook.sh", "--workspace w --json");
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!((done.code, told["exitCode"].as_u64()), (Some(125), Some(125)));
+    assert_eq!(told["record"]["stdout"], "out\n");
+    assert_eq!(told["committed"], false);
+    assert!(told["notCommitted"].as_str().unwrap().contains(".git"), "{told}");
+}
+
+#[test]
+fn a_changed_skill_is_told_as_changed_and_a_hint_keeps_what_was_approved() {
+    let env = TestEnv::with(SKILLS);
+    openskills(&env, "approve many --dir s --yes --net a.example.com --env LANGUAGE");
+    let more = openskills(&env, "run many fail.sh --dir s --net b.example.com");
+    assert!(
+        more.stderr.contains(
+            "openskills approve s/many --dir s --net a.example.com --net b.example.com --env LANGUAGE"
+        ),
+        "{}",
+        more.stderr
+    );
+    env.write("s/many/scripts/other.py", b"WORD = 'other'\n");
+    let changed = openskills(&env, "run many fail.sh --dir s");
+    assert!(
+        changed.stderr.contains("it has changed since you approved it on 20"),
+        "{}",
+        changed.stderr
+    );
+    assert!(changed.stderr.contains("--net a.example.com --env LANGUAGE"), "{}", changed.stderr);
+    // What can never be given cannot be approved.
+    let never = openskills(&env, "approve many --dir s --yes --env PYTHONPATH");
+    assert_eq!(never.code, Some(4), "{}", never.stderr);
+}
+
+#[test]
+fn arguments_without_dashes_before_them_are_told_how() {
+    let env = TestEnv::with(SKILLS);
+    let done = openskills(&env, "run many scripts.tool --dir s --approve-once in.pdf --pages=3");
+    assert_eq!(done.code, Some(2));
+    let hint = "openskills run many scripts.tool --dir s --approve-once -- in.pdf --pages=3";
+    assert!(done.stderr.contains(hint), "{}", done.stderr);
+    assert_eq!(piped(&env, hint).stdout, "word ['in.pdf', '--pages=3'] __main__\n");
+    let one = openskills(&env, "run many --dir s --approve-once --pages=3 --json");
+    assert!(one.stdout.contains("arguments of the script follow `--`"), "{}", one.stdout);
+}
