@@ -110,6 +110,14 @@ pub enum RuntimeError {
         /// The label that was probably meant.
         nearest: Option<String>,
     },
+    /// What a run committed is not taken back.
+    #[error("what a run of `{skill}` committed is not taken back: {message}")]
+    Undo {
+        /// The skill.
+        skill: String,
+        /// Why.
+        message: String,
+    },
     /// The arguments are not what the skill describes.
     #[error("the arguments of `{skill}` do not fit: {message}")]
     Arguments {
@@ -256,6 +264,7 @@ impl RuntimeError {
             Self::Script { .. } => "script",
             Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
             Self::Arguments { .. } => "arguments",
+            Self::Undo { .. } => "undo",
             Self::MissingLibraries { .. } => "missing-libraries",
             Self::LibraryNotFound { .. } => "library-not-found",
             Self::Unusable { .. } => "unusable",
@@ -323,7 +332,8 @@ impl RuntimeError {
             Self::SandboxUnavailable { fix, .. } => Some(fix.clone()),
             Self::Unusable { .. }
             | Self::Commit { .. }
-            | Self::PartlyCommitted { .. } => None,
+            | Self::PartlyCommitted { .. }
+            | Self::Undo { .. } => None,
             Self::Files(error) => file_hint(error),
         }
     }

@@ -53,6 +53,18 @@ pub enum Event {
     /// A skill was activated.
     #[serde(rename = "skill.activated")]
     Activated(SkillActivation),
+    /// The user ended what was active of a skill; it restricts tools no more.
+    #[serde(rename = "skill.deactivated")]
+    Deactivated {
+        /// Its id.
+        skill_id: String,
+        /// The session.
+        session_id: String,
+        /// When.
+        #[serde(serialize_with = "time")]
+        #[schemars(with = "String")]
+        deactivated_at: Timestamp,
+    },
     /// A skill was not activated.
     #[serde(rename = "skill.activation_failed")]
     ActivationFailed(ActivationFailure),
@@ -77,6 +89,18 @@ pub enum Event {
     /// What a script wrote was applied to the workspace, all of it.
     #[serde(rename = "skill.committed")]
     Committed(Committed),
+    /// What a script committed is about to be taken back.
+    #[serde(rename = "skill.undone")]
+    Undone {
+        /// Its id.
+        skill_id: String,
+        /// The run.
+        execution_id: String,
+        /// The session.
+        session_id: String,
+        /// How many paths.
+        paths: usize,
+    },
     /// The process that applied what a script wrote was killed; the next process that writes the log records it.
     #[serde(rename = "skill.commit_interrupted")]
     CommitInterrupted(CommitInterruption),
@@ -329,6 +353,8 @@ impl Event {
         match self {
             Self::Discovered { skill_id, .. }
             | Self::Removed { skill_id, .. }
+            | Self::Deactivated { skill_id, .. }
+            | Self::Undone { skill_id, .. }
             | Self::BeyondLimits { skill_id, .. } => Some(skill_id),
             Self::Activated(activation) => Some(&activation.skill_id),
             Self::Installed(_) | Self::Uninstalled(_) | Self::Called { .. } => None,

@@ -152,6 +152,8 @@ pub struct Execution {
     pub held_back: Vec<&'static str>,
     /// Whether those changes were made.
     pub committed: bool,
+    /// Whether `openskills undo` can take them back.
+    pub can_undo: bool,
     /// Why they were not, where they should have been.
     pub not_committed: Option<Box<RuntimeError>>,
     /// Why it most likely failed.
@@ -179,6 +181,12 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// Adds to the note.
+    pub(crate) fn add_note(&mut self, text: String) {
+        let before = self.note.take();
+        self.note = Some(before.map_or(text.clone(), |note| format!("{note}; {text}")));
+    }
+
     /// Returns true if it wrote to its workspace and nothing of that was kept, since it failed.
     pub fn is_dropped(&self) -> bool {
         let is_good = self.ended == Ended::Exited(0) && self.interrupted.is_none();

@@ -7,6 +7,7 @@ mod approvals;
 mod audited;
 mod carry_out;
 mod contents;
+mod deactivate;
 mod decisions;
 mod execute;
 mod for_model;
@@ -18,6 +19,7 @@ mod recorded;
 mod run_record;
 mod served;
 mod tools;
+mod undone;
 mod unpacked;
 mod watched;
 
@@ -317,11 +319,16 @@ impl OpenSkillRuntime {
         options: &ActivateOptions,
     ) -> Result<LoadedSkill, RuntimeError> {
         match self.activate_unrecorded(name, options) {
-            Ok(loaded) => {
+            Ok(mut loaded) => {
                 let event = Event::Activated(loaded.activation.clone());
                 if let Err(error) = self.record(&event) {
                     self.forget_activation(&loaded, options.arguments.as_deref());
                     return Err(error);
+                }
+                // What the skill was before it was edited holds no more. What took its place is not forgotten, or nothing would hold.
+                let now = loaded.activation.hash.as_str();
+                if self.session.end(&loaded.id, Some(now))? {
+                    loaded.is_noted = false;
                 }
                 Ok(loaded)
             }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use skill::Digest;
@@ -77,13 +77,18 @@ impl Session {
             return Err(FsError::Io { path: self.id.clone(), source });
         }
         let mut active: BTreeSet<(String, String)> = self.seen.values().cloned().collect();
-        let Some(folder) = &self.folder else { return Ok(active.into_iter().collect()) };
+        active.extend(self.kept()?.into_iter().map(|(_, one)| one));
+        Ok(active.into_iter().collect())
+    }
+
+    /// Returns what a session that has a name keeps: files, each with an id and a digest.
+    fn kept(&self) -> Result<Vec<(PathBuf, (String, String))>, FsError> {
+        let mut all = Vec::new();
+        let Some(folder) = &self.folder else { return Ok(all) };
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
         let entries = match fs::read_dir(folder.as_path()) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(active.into_iter().collect());
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(all),
             Err(error) => return Err(failed(folder.as_path(), error)),
         };
         for entry in entries {
@@ -91,15 +96,20 @@ impl Session {
             if path.extension().is_none_or(|extension| extension != "json") {
                 continue;
             }
-            let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+            let text = match fs::read_to_string(&path) {
+                Ok(text) => text,
+                // Another process ended it just now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(&path, error)),
+            };
             let value: serde_json::Value =
                 serde_json::from_str(&text).map_err(|error| failed(&path, error.into()))?;
             let field = |key: &str| value[key].as_str().map(str::to_owned);
             let broken = || failed(&path, io::Error::other("it is no activation"));
-            active
-                .insert((field("skillId").ok_or_else(broken)?, field("hash").ok_or_else(broken)?));
+            let one = (field("skillId").ok_or_else(broken)?, field("hash").ok_or_else(broken)?);
+            all.push((path, one));
         }
-        Ok(active.into_iter().collect())
+        Ok(all)
     }
 
     /// Forgets an activation.
@@ -109,6 +119,27 @@ impl Session {
             // If it is gone already there is nothing to forget.
             let _ = fs::remove_file(file.as_path());
         }
+    }
+
+    /// Ends what is active of a skill, but for the content that `keep` names; returns true if anything was. What cannot be read or removed is an
+    /// error: it may be a restriction.
+    pub(crate) fn end(&mut self, skill_id: &str, keep: Option<&str>) -> Result<bool, FsError> {
+        let is_meant = |id: &str, hash: &str| id == skill_id && keep != Some(hash);
+        let before = self.seen.len();
+        self.seen.retain(|_, (id, hash)| !is_meant(id, hash));
+        let mut is_ended = self.seen.len() < before;
+        for (path, (id, hash)) in self.kept()? {
+            if is_meant(&id, &hash) {
+                match fs::remove_file(&path) {
+                    Ok(()) => is_ended = true,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(source) => {
+                        return Err(FsError::Io { path: path.display().to_string(), source });
+                    }
+                }
+            }
+        }
+        Ok(is_ended)
     }
 
     fn file(&self, key: &Digest) -> Option<AbsPath> {

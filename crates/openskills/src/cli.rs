@@ -15,9 +15,9 @@ use term::{
 };
 
 use crate::commands::{
-    activate, approvals, approve, cache, check_tool, discover, files, install, list, log, man, mcp,
-    migrate, new, pack, prompt, read, replay, run, sandbox_, search, show, skillify, switch, test,
-    trust, validate, where_,
+    activate, approvals, approve, cache, check_tool, deactivate, discover, files, install, list,
+    log, man, mcp, migrate, new, pack, prompt, read, replay, run, sandbox_, search, show, skillify,
+    switch, test, trust, undo, validate, where_,
 };
 use crate::context::Context;
 use crate::failure::{Form, tell, tell_wrong_call};
@@ -145,10 +145,12 @@ enum Command {
     Where(where_::WhereArgs),
     Prompt(prompt::PromptArgs),
     Activate(activate::ActivateArgs),
+    Deactivate(deactivate::DeactivateArgs),
     Read(read::ReadArgs),
     Files(files::FilesArgs),
     CheckTool(check_tool::CheckToolArgs),
     Run(Box<run::RunArgs>),
+    Undo(undo::UndoArgs),
     Sandbox(sandbox_::SandboxArgs),
     Approve(approve::ApproveArgs),
     Approvals(approvals::ApprovalsArgs),
@@ -187,6 +189,8 @@ impl Command {
             Self::Where(args) => args.json,
             Self::Prompt(args) => args.is_json(),
             Self::Activate(args) => args.json,
+            Self::Deactivate(args) => args.json,
+            Self::Undo(args) => args.json,
             Self::Read(args) => args.json,
             Self::Files(args) => args.json,
             Self::CheckTool(args) => args.json,
@@ -275,6 +279,8 @@ fn dispatch(command: &Command, ui: Ui) -> anyhow::Result<ExitCode> {
         Command::Search(args) => search::search(&mut context, args)?,
         Command::Where(args) => where_::where_(&mut context, args)?,
         Command::Activate(args) => activate::activate(&mut context, args)?,
+        Command::Deactivate(args) => deactivate::deactivate(&mut context, args)?,
+        Command::Undo(args) => undo::undo(&mut context, args)?,
         Command::Read(args) => read::read(&mut context, args)?,
         Command::Files(args) => files::files(&mut context, args)?,
         Command::CheckTool(args) => check_tool::check_tool(&mut context, args)?,

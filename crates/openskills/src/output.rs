@@ -27,7 +27,8 @@ pub use packages::{
     SkillifyJson, TestJson, TestedJson,
 };
 pub use run::{
-    CacheJson, CacheKindJson, ChangeJson, NewJson, RunJson, SandboxJson, ViolationJson, WasmJson,
+    CacheJson, CacheKindJson, ChangeJson, DeactivateJson, NewJson, RunJson, SandboxJson, UndoJson,
+    UndonePathJson, ViolationJson, WasmJson,
 };
 
 /// The version of all outputs here; it grows when something is removed or changes its meaning.
@@ -421,6 +422,8 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("openskills-approvals", schema_for!(ApprovalsJson)),
         ("openskills-run", schema_for!(RunJson)),
         ("openskills-cache", schema_for!(CacheJson)),
+        ("openskills-deactivate", schema_for!(DeactivateJson)),
+        ("openskills-undo", schema_for!(UndoJson)),
         ("openskills-mcp-install", schema_for!(McpInstallJson)),
         ("openskills-mcp-list", schema_for!(McpServersJson)),
         ("openskills-mcp-sync", schema_for!(McpSyncedJson)),

@@ -19,6 +19,7 @@ mod outcome;
 pub mod proxy;
 pub mod seatbelt;
 mod spec;
+pub mod undo;
 
 #[cfg(target_os = "linux")]
 mod linux;

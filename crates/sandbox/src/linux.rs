@@ -18,6 +18,7 @@ mod spawn;
 mod stage;
 mod sys;
 mod tier_b;
+pub(crate) mod undo;
 mod view;
 mod wire;
 

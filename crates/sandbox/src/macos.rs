@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::capture::capture;
-pub(crate) use crate::no_layer::Layer;
+pub(crate) use crate::no_layer::{Layer, undo};
 use crate::seatbelt::profile;
 use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Stdin, Tier};
 

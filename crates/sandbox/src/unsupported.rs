@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-pub(crate) use crate::no_layer::Layer;
+pub(crate) use crate::no_layer::{Layer, undo};
 use crate::{Guarantee, Outcome, SandboxError, Spec};
 
 /// No program ever runs here.

@@ -19,6 +19,8 @@ pub(crate) struct Failed<'a> {
     pub(crate) has_network: bool,
     /// Hosts that it asked for and was denied.
     pub(crate) denied: &'a [String],
+    /// Whether it may write to its workspace.
+    pub(crate) may_write: bool,
     /// Whether it ran in an empty folder, since none was named.
     pub(crate) is_workspace_empty: bool,
 }
@@ -61,8 +63,9 @@ impl Failed<'_> {
             Ended::Exited(0) | Ended::Timeout | Ended::Output | Ended::Cancelled => Vec::new(),
             Ended::Memory | Ended::Trapped => Vec::new(),
             Ended::Exited(_) | Ended::Signalled(_) => {
-                let causes = [self.memory(), self.network(), self.package(), self.workspace()];
-                let mut causes: Vec<String> = causes.into_iter().flatten().collect();
+                let causes = [self.memory(), self.network(), self.package(), self.writing()];
+                let causes = causes.into_iter().chain([self.workspace()]);
+                let mut causes: Vec<String> = causes.flatten().collect();
                 causes
                     .extend(self.interpreter.map(|path| format!("it ran with {}", path.display())));
                 causes
@@ -127,6 +130,14 @@ impl Failed<'_> {
         }
     }
 
+    fn writing(&self) -> Option<String> {
+        let is_tried = self.says(&["Read-only file system", "EROFS"]);
+        (is_tried && !self.may_write).then(|| {
+            "it may not write to its workspace: the skill declares no such tool or capability"
+                .to_owned()
+        })
+    }
+
     fn workspace(&self) -> Option<String> {
         (self.is_workspace_empty && self.says(&NO_FILE)).then(|| {
             "it ran in an empty folder; `--workspace .` lets it work in this one".to_owned()
@@ -176,6 +187,7 @@ mod tests {
             is_dry: false,
             has_network: false,
             denied: &[],
+            may_write: true,
             is_workspace_empty: true,
         }
     }
@@ -225,6 +237,8 @@ mod tests {
         assert_eq!(other.causes(), ["it ran with /usr/bin/python3"]);
         let fine = Failed { ended: Ended::Exited(0), ..failed("MemoryError") };
         assert_eq!(fine.causes(), [""; 0]);
+        let closed = Failed { may_write: false, ..failed("touch: a: Read-only file system") };
+        assert!(closed.causes()[0].contains("may not write"), "{:?}", closed.causes());
         // What a script writes does not become a command line.
         assert_eq!(host_in("https://a;rm.test/"), None);
         assert_eq!(quoted_after("No module named 'a; rm'", "No module named "), None);

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use sandbox::proxy::Reached;
-use sandbox::{Change, ChangeKind, CommitError, Ended, Network, Outcome, SandboxError, Spec};
+use sandbox::{
+    Change, ChangeKind, CommitError, Ended, Network, Outcome, SandboxError, Spec, Writes,
+};
 
 use super::OpenSkillRuntime;
 use super::execute::given;
@@ -21,6 +23,7 @@ use crate::event::Writing;
 use crate::exec::{Execution, ExecutionOptions, Failed, WasmRun, diff, granted};
 use crate::log::OpenRun;
 use crate::permit::Permit;
+use crate::undo::Kept;
 use crate::{Event, ExecutionRecord, Logging, RuntimeError};
 
 impl OpenSkillRuntime {
@@ -124,10 +127,36 @@ impl OpenSkillRuntime {
             .map_err(not_committed)
             .and_then(|()| match layer.filter(|_| fate == Writing::Commit) {
                 // A kill from here on may leave a part of it in the workspace.
-                Some(layer) => commit(run, &layer, &mut done),
+                Some(layer) => self.commit(run, &layer, &mut done),
                 None => Ok(Commit::Nothing),
             });
         self.applied(run, committed, done, open)
+    }
+
+    /// Commits what a run wrote, with what it replaces kept to be put back.
+    fn commit(
+        &self,
+        run: &Run<'_>,
+        layer: &sandbox::Layer,
+        done: &mut Execution,
+    ) -> Result<Commit, RuntimeError> {
+        let workspace = run.prepared.spec.workspace.as_ref();
+        let place = self.places()?.state.as_ref().zip(workspace);
+        let is_worth =
+            !done.changes.is_empty() && done.changes.iter().all(|one| one.refused.is_none());
+        let kept = match place.filter(|_| is_worth) {
+            Some((state, workspace)) => Kept::new(state, &workspace.path, &done.changes, &run.id)?,
+            None => None,
+        };
+        let committed = commit(run, layer, done)?;
+        if let (Commit::All, Some(kept)) = (&committed, kept) {
+            // It is committed; that it cannot be taken back changes nothing of that.
+            match kept.note(&run.permit.plan().subject.skill_id) {
+                Ok(()) => done.can_undo = true,
+                Err(error) => done.add_note(format!("it cannot be undone: {error}")),
+            }
+        }
+        Ok(committed)
     }
 
     /// Records what became of the changes. They are in the workspace already, or not, so a log that cannot be written is told and
@@ -156,8 +185,7 @@ impl OpenSkillRuntime {
         match self.record(&event) {
             Ok(()) => close(open),
             Err(error) => {
-                let told = format!("what became of the changes is not in the log: {error}");
-                done.note = Some(done.note.map_or(told.clone(), |note| format!("{note}; {told}")));
+                done.add_note(format!("what became of the changes is not in the log: {error}"));
             }
         }
         // What it wrote and what is recorded of it is the caller's, whatever became of its changes.
@@ -262,6 +290,7 @@ impl Execution {
             diff: None,
             note: None,
             committed: false,
+            can_undo: false,
             not_committed: None,
             causes,
             interpreter: run.prepared.interpreter.clone(),
@@ -292,6 +321,12 @@ fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
         is_dry: run.options.dry_run,
         has_network: run.prepared.spec.network != Network::None,
         denied: &denied.into_iter().collect::<Vec<_>>(),
+        may_write: run
+            .prepared
+            .spec
+            .workspace
+            .as_ref()
+            .is_some_and(|one| one.writes != Writes::Never),
         is_workspace_empty: run.options.workspace.is_none(),
     }
     .causes()

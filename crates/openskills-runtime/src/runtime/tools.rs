@@ -24,6 +24,7 @@ use crate::policy::{
     strictest,
 };
 use crate::project::find_project;
+use crate::quote::shell_word;
 use crate::settings::Settings;
 use crate::{Event, Places, PolicyDecision, RuntimeError, Skill};
 
@@ -137,7 +138,10 @@ impl OpenSkillRuntime {
                 is_same.then(|| self.judge(skill, call, lists, around)).transpose()
             });
             let gone = || {
-                let because = format!("{id}: it is active, and gone or changed since");
+                let because = format!(
+                    "{id}: it is active, and gone or changed since; activate it again, or the user ends it: openskills deactivate {}",
+                    shell_word(&id)
+                );
                 Verdict::new(Decision::Deny, because)
             };
             verdicts.push(same.ok().flatten().unwrap_or_else(gone));

@@ -448,7 +448,15 @@ fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Resu
         }
     }
     if !done.changes.is_empty() && args.workspace.is_some() {
-        let what = if done.committed {
+        let undo = args.workspace.as_ref().map(|path| match path.to_str() {
+            Some(".") | None => "openskills undo".to_owned(),
+            Some(path) => format!("openskills undo --workspace {}", shell_word(path)),
+        });
+        let undo = undo.filter(|_| done.can_undo).unwrap_or_default();
+        let committed = format!("it changed in the workspace, which `{undo}` takes back");
+        let what = if done.can_undo {
+            committed.as_str()
+        } else if done.committed {
             "it changed in the workspace"
         } else if args.dry_run {
             "it would change in the workspace"
@@ -510,6 +518,7 @@ impl RunJson {
                 .collect(),
             held_back: done.held_back.iter().map(ToString::to_string).collect(),
             committed: done.committed,
+            can_undo: done.can_undo,
             not_committed: done.not_committed.as_ref().map(ToString::to_string),
             causes: done.causes.clone(),
             interpreter: done.interpreter.as_ref().map(|path| path.display().to_string()),

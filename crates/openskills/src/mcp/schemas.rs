@@ -131,7 +131,7 @@ fn output_schema(which: Which) -> Value {
             json!({
                 "exitCode": {"type": "integer"}, "exitStatus": text(), "stdout": text(), "stderr": text(), "output": {},
                 "changes": {"type": "array", "items": text()}, "committed": {"type": "boolean"},
-                "tried": {"type": "array", "items": text()}, "note": text(), "diff": text(),
+                "tried": {"type": "array", "items": text()}, "note": text(), "diff": text(), "notCommitted": text(),
                 "notGranted": {"type": "array", "items": text()}, "review": text(),
                 "cut": {"type": "array", "items": text()},
             }),

@@ -33,6 +33,8 @@ pub struct RunJson {
     pub held_back: Vec<String>,
     /// Whether those changes were made.
     pub committed: bool,
+    /// Whether `openskills undo` can take them back.
+    pub can_undo: bool,
     /// Why they were not, where the run ended well and they should have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_committed: Option<String>,
@@ -158,4 +160,46 @@ pub struct SandboxJson {
     /// What would help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+}
+
+/// `openskills undo --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UndoJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The workspace.
+    pub workspace: String,
+    /// The skill.
+    pub skill_id: String,
+    /// The run that committed it.
+    pub execution_id: String,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What is taken back.
+    pub paths: Vec<UndonePathJson>,
+    /// Folders that the run made and that stay, since something else is in them.
+    pub stay: Vec<String>,
+}
+
+/// A path that is taken back.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UndonePathJson {
+    /// Where, seen from the workspace.
+    pub path: String,
+    /// `removed`, `restored` or `reverted`.
+    pub done: String,
+}
+
+/// `openskills deactivate --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeactivateJson {
+    /// The version of this format.
+    pub version: u32,
+    /// The skill that is not active any more.
+    pub skill_id: String,
+    /// The session.
+    pub session_id: String,
 }

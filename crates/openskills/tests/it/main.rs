@@ -33,6 +33,7 @@ mod schemas;
 mod scripts;
 mod show;
 mod skillify;
+mod undo;
 mod validate;
 mod wasm;
 

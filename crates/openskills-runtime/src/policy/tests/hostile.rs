@@ -551,6 +551,8 @@ const HOSTILE: &[(&str, &[&str])] = &[
         &[
             "open''skills approve x",
             "openskills approve x --yes",
+            "openskills deactivate x --yes",
+            "openskills undo",
             "openskills \"approve\" x",
             "openskills appro{ve,ve} x",
             "/usr/local/bin/openskills trust .",

@@ -36,6 +36,11 @@ pub(super) fn detail(entry: &Entry) -> String {
             format!("{}{again} in {}", short(field("hash")), field("sessionId"))
         }
         "skill.activation_failed" => field("reason").to_owned(),
+        "skill.deactivated" => format!("in {}", field("sessionId")),
+        "skill.undone" => {
+            let count = entry.fields.get("paths").and_then(Value::as_u64).unwrap_or_default();
+            format!("{count} taken back from the workspace")
+        }
         "skill.script_started" => {
             let arguments = list("arguments");
             let given =
