@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use skill::{
     AGENT_MANIFEST_FILE, CommandKind, FileNameError, MANIFEST_FILE, Manifest, RelPath, SKILL_FILE,
+    SKILL_FILE_FALLBACK,
 };
 
 use self::mentions::mentions;
@@ -102,19 +103,29 @@ pub fn context(
     manifest: Option<&Manifest>,
     shape: Shape,
 ) -> Result<Context, ContextError> {
-    if snapshot.file(SKILL_FILE).is_none_or(|file| file.kind == FileKind::Link) {
+    let is_plain =
+        |name: &&&str| snapshot.file(name).is_some_and(|file| file.kind != FileKind::Link);
+    let Some(skill_file) = [SKILL_FILE, SKILL_FILE_FALLBACK].iter().find(is_plain) else {
         return Err(ContextError::NoSkillFile);
-    }
-    let rules = Rules { manifest, shape };
+    };
+    let rules = Rules { manifest, shape, skill_file };
     let mut wanted: BTreeSet<&str> = snapshot
         .files()
         .iter()
         .filter(|file| rules.includes(file))
         .map(|file| file.path.as_str())
         .collect();
-    let warnings = follow_mentions(snapshot, &rules, &mut wanted);
+    let mut warnings = follow_mentions(snapshot, &rules, &mut wanted);
     let is_wanted = |file: &&File| wanted.contains(file.path.as_str());
-    let files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
+    let mut files: Vec<File> = snapshot.files().iter().filter(is_wanted).cloned().collect();
+    if *skill_file == SKILL_FILE_FALLBACK {
+        // Every agent looks for the name of the standard.
+        for file in files.iter_mut().filter(|file| file.path.as_str() == SKILL_FILE_FALLBACK) {
+            file.path = RelPath::new(SKILL_FILE).expect("it is a plain name");
+        }
+        files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        warnings.push(format!("{SKILL_FILE_FALLBACK} is installed as {SKILL_FILE}"));
+    }
     check_names(&files)?;
     if let Some(link) = stray_link(&files) {
         let target = link.text().unwrap_or_default();
@@ -140,6 +151,8 @@ pub(crate) fn first_context(snapshot: &Snapshot, manifest: Option<&Manifest>) ->
 struct Rules<'a> {
     manifest: Option<&'a Manifest>,
     shape: Shape,
+    /// The name of the skill's file.
+    skill_file: &'static str,
 }
 
 impl Rules<'_> {
@@ -153,7 +166,7 @@ impl Rules<'_> {
                 let has_scripts = self.manifest.is_some_and(|manifest| {
                     manifest.commands.iter().any(skill::Command::is_script)
                 });
-                path.as_str() == SKILL_FILE
+                path.as_str() == self.skill_file
                     || (is_folder
                         && (INCLUDED.contains(&first) || (!has_scripts && first == SCRIPTS)))
             }

@@ -12,7 +12,7 @@ use skill_state::{Approvals, OrgPolicy, Pattern, StateError, Used};
 use crate::builtin::BUILTINS;
 use crate::cache::{CacheFile, tidy};
 use crate::hash::{HashRecord, Hashes, hash};
-use crate::index::{FoundIn, Index, Place, ServedBy};
+use crate::index::{FoundIn, GoneSkill, Index, Place, ServedBy};
 use crate::naming::key;
 use crate::org::is_administered_all_the_way;
 use crate::problem::problem_of;
@@ -39,6 +39,8 @@ pub(crate) struct Discovery {
     pub(crate) policy: OrgPolicy,
     /// Skills and folders of skills that links led to.
     pub(crate) linked: Vec<AbsPath>,
+    /// Skills that were known before, and are not there any more.
+    pub(crate) gone: Vec<GoneSkill>,
     /// Why nothing could be kept, if so. Nothing but time is lost.
     pub(crate) not_kept: Option<FsError>,
 }
@@ -69,6 +71,9 @@ pub(crate) fn discover(
         found.linked.extend(scan.skills.iter().filter_map(|skill| skill.linked.clone()));
         found.linked.extend(scan.groups);
         let real = scan.real.unwrap_or_else(|| root.path.clone());
+        found
+            .gone
+            .extend(scan.gone.iter().filter_map(|record| GoneSkill::new(root, &real, record)));
         scanned.push(FoundIn { root, real, skills: scan.skills });
     }
     let served = if config.use_standard_locations {
@@ -83,6 +88,8 @@ pub(crate) fn discover(
         || stale.iter().filter_map(|(at, file)| save(&scanned[*at], file).err()).next_back(),
     );
     (found.index, found.not_kept) = (index, not_kept);
+    // One that only moved is still there.
+    found.gone.retain(|gone| found.index.with_id(&gone.id).is_none());
     if let Some(cache) = cache.filter(|_| !stale.is_empty()) {
         INDEX.into_iter().chain([HASHES]).for_each(|kind| tidy(cache, kind));
     }

@@ -40,22 +40,6 @@ pub enum RuntimeError {
         /// What would allow it.
         hint: Option<String>,
     },
-    /// Execution took longer than allowed.
-    #[error("`{skill}` was ended after {limit_ms} ms")]
-    Timeout {
-        /// The skill.
-        skill: String,
-        /// The limit.
-        limit_ms: u64,
-    },
-    /// A tool is not in `allowed-tools`.
-    #[error("`{skill}` may not use the tool `{tool}`")]
-    ToolNotAllowed {
-        /// The skill.
-        skill: String,
-        /// The tool.
-        tool: String,
-    },
     /// A WASM module cannot be loaded or failed.
     #[error("the module {module} cannot be run: {message}")]
     WasmError {
@@ -254,8 +238,6 @@ impl RuntimeError {
             Self::SkillNotFound { .. } => "skill-not-found",
             Self::InvalidManifest { .. } => "invalid-manifest",
             Self::PermissionDenied { .. } => "permission-denied",
-            Self::Timeout { .. } => "timeout",
-            Self::ToolNotAllowed { .. } => "tool-not-allowed",
             Self::WasmError { .. } => "wasm-error",
             Self::SkillChanged { .. } => "skill-changed",
             Self::ResourceNotFound { .. } => "resource-not-found",
@@ -304,10 +286,6 @@ impl RuntimeError {
             | Self::Server { hint, .. }
             | Self::Script { hint, .. }
             | Self::WasmError { hint, .. } => hint.clone(),
-            Self::Timeout { .. } => Some("allow more time, or do less".to_owned()),
-            Self::ToolNotAllowed { .. } => {
-                Some("the skill's `allowed-tools` names what it may use".to_owned())
-            }
             Self::Arguments { names, .. } if names.is_empty() => None,
             Self::Arguments { names, .. } => Some(format!(
                 "it takes: {names}; as words in this order, as name=value, or as an object of JSON"

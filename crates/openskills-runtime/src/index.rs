@@ -556,6 +556,25 @@ fn refused(root: &SkillRoot, folder: &AbsPath, record: &Record) -> RefusedSkill 
     }
 }
 
+/// A skill that was known, and is not there any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GoneSkill {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) path: String,
+}
+
+impl GoneSkill {
+    /// Returns the skill of a record. One that could not be loaded was none.
+    pub(crate) fn new(root: &SkillRoot, real: &AbsPath, record: &Record) -> Option<Self> {
+        let name = record.said.as_ref()?.name.to_string();
+        let folder =
+            if record.folder.is_empty() { real.clone() } else { real.join(&record.folder) };
+        let id = format!("{}/{}", root.label, id_part(&key_of(&name, &folder)));
+        Some(Self { id, name, path: folder.to_string() })
+    }
+}
+
 fn file_of(folder: &AbsPath, record: &Record) -> String {
     folder.join(record.file.as_deref().unwrap_or(SKILL_FILE)).to_string()
 }

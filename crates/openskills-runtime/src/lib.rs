@@ -18,7 +18,7 @@
 //! let loaded = runtime.activate_skill("my-skill")?;
 //! println!("{}", loaded.instructions);
 //!
-//! // Run its script in the sandbox; `sandbox::init()` stands first thing in `main`
+//! // Run its script in the sandbox; `openskills_runtime::init()` is the first call of `main`
 //! let result = runtime.execute_skill("my-skill", ExecutionOptions::default())?;
 //! println!("{}", result.output);
 //! # Ok(())
@@ -150,6 +150,7 @@ pub use roots::SkillRoot;
 pub use runtime::{
     Audited, Contents, Disclosure, FileDigest, InstallDone, InstallOrigin, InstallPlace,
     InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, change_lines,
+    manifest_problems,
 };
 pub use sandbox;
 pub use scan::file_name;

@@ -219,6 +219,8 @@ pub struct Request {
     pub changes: Vec<PowerChange>,
     /// The grant, with what was approved before and may still be: what the command of [`command`](Self::command) names.
     suggested: Grant,
+    /// All that the skill declares.
+    ceiling: Declared,
 }
 
 /// Why something may not be done.
@@ -257,6 +259,51 @@ impl Request {
     #[must_use]
     pub fn by_flags(self) -> Self {
         Self { grant: self.named.clone(), ..self }
+    }
+
+    /// Returns what its scripts get if the user agrees, one line for each kind of power.
+    pub fn gets(&self) -> Vec<(&'static str, String)> {
+        let powers = powers(&self.ceiling, &self.grant, self.grant.network.clone());
+        let listed = |reach: &Reach<Place>| match reach {
+            Reach::Everything => vec!["everything".to_owned()],
+            Reach::Only(places) => {
+                let name = |place: &Place| match place.anchor() {
+                    Anchor::Skill if *place == Place::at(Anchor::Skill) => "the skill".to_owned(),
+                    Anchor::Workspace if *place == Place::at(Anchor::Workspace) => {
+                        "the workspace".to_owned()
+                    }
+                    _ => place.to_string(),
+                };
+                places.iter().map(name).collect()
+            }
+        };
+        let line = |items: Vec<String>| {
+            if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+        };
+        let may_write = powers.write.has(&Place::at(Anchor::Workspace));
+        let writing = match (may_write, self.grant.direct_writes, self.grant.deletions) {
+            (false, _, _) => "nothing",
+            (true, false, false) => "the workspace, after they end well; they delete nothing",
+            (true, false, true) => "the workspace, after they end well, deletions included",
+            (true, true, false) => "the workspace, while they run; they delete nothing",
+            (true, true, true) => "the workspace, while they run, deletions included",
+        };
+        let network = match &powers.network {
+            Reach::Everything => vec!["any host".to_owned()],
+            Reach::Only(hosts) => hosts.iter().map(ToString::to_string).collect(),
+        };
+        let env = match &powers.env {
+            Reach::Everything => Vec::new(),
+            Reach::Only(names) => names.iter().cloned().collect(),
+        };
+        let mut read = listed(&powers.read);
+        read.push("the programs of the system".to_owned());
+        vec![
+            ("read", line(read)),
+            ("write", writing.to_owned()),
+            ("network", line(network)),
+            ("variables", line(env)),
+        ]
     }
 
     /// Returns what the skill declares and `granted` does not have, one line each.
@@ -364,6 +411,7 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
     Ok(Request {
         reasons: reasons(plan, &grant, before.as_ref()),
         suggested,
+        ceiling: plan.declared.clone(),
         subject: subject.clone(),
         side_effects: plan.side_effects.clone(),
         grant,

@@ -54,7 +54,7 @@ use crate::{
     is_showable_path, resource, search,
 };
 
-pub use approvals::change_lines;
+pub use approvals::{change_lines, manifest_problems};
 pub(crate) use approvals::{claimed, names, origin, trust};
 pub use audited::Audited;
 pub use contents::{Contents, FileDigest, beyond_mcp_limits};
@@ -550,7 +550,13 @@ fn events(before: &Discovery, now: &Discovery, at: Timestamp) -> Vec<Event> {
     let mut events = Vec::new();
     if before.index.skills.is_empty() {
         let event = |skill: &Arc<Skill>| Some(Event::discovered(skill, skill.news?, at));
-        return now.index.skills.iter().filter_map(event).collect();
+        let gone = now.gone.iter().map(|gone| Event::Removed {
+            skill_id: gone.id.clone(),
+            name: gone.name.clone(),
+            path: gone.path.clone(),
+            removed_at: at,
+        });
+        return now.index.skills.iter().filter_map(event).chain(gone).collect();
     }
     let was: HashMap<&str, &Arc<Skill>> =
         before.index.skills.iter().map(|skill| (skill.id.as_str(), skill)).collect();

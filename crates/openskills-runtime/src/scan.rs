@@ -48,6 +48,8 @@ pub(crate) struct Scan {
     pub(crate) problems: Vec<Diagnostic>,
     /// Whether what was known before is out of date.
     pub(crate) is_stale: bool,
+    /// Skills that were known and are not there any more.
+    pub(crate) gone: Vec<Record>,
     /// The root by its real path, if it is there.
     pub(crate) real: Option<AbsPath>,
     /// Folders of skills that links led to, by their real path.
@@ -64,7 +66,10 @@ pub(crate) fn scan(
     let file = file.filter(|file| file.is_there());
     let opened = match open(root) {
         Ok(Some(opened)) => opened,
-        Ok(None) => return Scan { is_stale: file.is_some(), ..Scan::default() },
+        Ok(None) => {
+            let known = file.and_then(CacheFile::load::<Record>).unwrap_or_default();
+            return Scan { is_stale: file.is_some(), gone: gone(known), ..Scan::default() };
+        }
         Err(problem) => return Scan { problems: vec![*problem], ..Scan::default() },
     };
     // What is known is read while the files are looked at.
@@ -135,7 +140,13 @@ fn settle(items: Vec<Item>, known: Known, root: &Root) -> Scan {
     let mut found = Scan { skills, real: Some(root.path().clone()), ..Scan::default() };
     let kept = take(items, &mut records, &mut found);
     found.is_stale |= kept != records.len();
+    found.gone = gone(records.into_iter().flatten());
     found
+}
+
+/// Returns those of the records that are of skills.
+fn gone(records: impl IntoIterator<Item = Record>) -> Vec<Record> {
+    records.into_iter().filter(|record| record.said.is_some()).collect()
 }
 
 /// Adds items to what was found; returns how many of the records were of use.

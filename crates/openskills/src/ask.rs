@@ -171,6 +171,25 @@ fn any_code(powers: &Powers) -> String {
     text
 }
 
+/// Returns what a skill declares; what it does not is said once.
+fn declares(powers: &Powers) -> String {
+    let (declared, rest): (Vec<_>, Vec<_>) =
+        powers.iter().partition(|(_, extent)| **extent != Extent::Undeclared);
+    if declared.is_empty() {
+        return "It declares no capabilities.\n".to_owned();
+    }
+    let row =
+        |(kind, extent): &(Kind, &Extent)| vec![format!("  {}", kind.as_str()), extent.to_string()];
+    let mut text =
+        format!("It declares:\n{}", table(&declared.iter().map(row).collect::<Vec<_>>(), None));
+    if !rest.is_empty() {
+        let kinds: Vec<&str> = rest.iter().map(|(kind, _)| kind.as_str()).collect();
+        writeln!(text, "It does not declare: {}", kinds.join(", "))
+            .expect("writing to text cannot fail");
+    }
+    text
+}
+
 /// Returns a request as people read it.
 pub(crate) fn shown(request: &Request) -> String {
     let subject = &request.subject;
@@ -187,12 +206,7 @@ pub(crate) fn shown(request: &Request) -> String {
         rows.push(vec!["  warning".to_owned(), "it is not what csk installed".to_owned()]);
     }
     text += &table(&rows, None);
-    text += "It declares:\n";
-    let powers = request.powers.iter();
-    let rows: Vec<Vec<String>> = powers
-        .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
-        .collect();
-    text += &table(&rows, None);
+    text += &declares(&request.powers);
     text += &effects(request.side_effects.as_deref());
     text += &any_code(&request.powers);
     for report in &request.inspected.reports {
@@ -202,10 +216,10 @@ pub(crate) fn shown(request: &Request) -> String {
     if subject.is_served {
         text += "  to show its text and its files to a model, as the server listed them; they are fetched later\n";
     }
-    text += "  to run its scripts in the sandbox: they read the skill and work in the workspace\n";
-    for line in request.grant.lines() {
-        writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
-    }
+    text += "  to run its scripts in the sandbox, where they get this and nothing else:\n";
+    let rows: Vec<Vec<String>> =
+        request.gets().into_iter().map(|(kind, what)| vec![format!("    {kind}"), what]).collect();
+    text += &table(&rows, None);
     let left_out = request.left_out(&request.grant);
     if !left_out.is_empty() {
         text +=

@@ -84,7 +84,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
         | RuntimeError::NotInstalled { .. }
         | RuntimeError::LibraryNotFound { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
-        RuntimeError::PermissionDenied { .. } | RuntimeError::ToolNotAllowed { .. } => REFUSED,
+        RuntimeError::PermissionDenied { .. } => REFUSED,
         RuntimeError::NeedsApproval { .. } => ASK,
         RuntimeError::SandboxUnavailable { .. } => 78,
         RuntimeError::Log(_) => LOG,

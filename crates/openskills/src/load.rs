@@ -1,7 +1,7 @@
 //! Reads one skill folder: its document, and every problem of its files.
 
 use openskills_runtime::{
-    argument_schema_problem, beyond_mcp_limits, codex, file_name, file_problem,
+    argument_schema_problem, beyond_mcp_limits, codex, file_name, file_problem, manifest_problems,
 };
 use serde_json::{Map, Value};
 use skill::{
@@ -9,7 +9,7 @@ use skill::{
     MAX_SKILL_FILE_BYTES, RelPath, SKILL_FILE, Severity, Source, Strictness, check_argument_schema,
     check_references, parse, raw_frontmatter,
 };
-use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
+use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, walk};
 use term::Palette;
 
 use crate::target::{SKILL_HINT, Target, shown_in};
@@ -108,7 +108,9 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
     let shown = shown_in(&target.shown, &RelPath::new(CODEX_FILE).expect("it is a relative path"));
     let (codex, problems) = codex(&target.root, strictness, &shown);
     diagnostics.extend(problems);
-    diagnostics.extend(beyond_limits(&target.root, strictness, &file));
+    if strictness == Strictness::Strict {
+        diagnostics.extend(of_files(target, &file));
+    }
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     Loaded {
         folder: folder.to_owned(),
@@ -126,13 +128,40 @@ fn has_argument_schema(document: Option<&Document>) -> bool {
     matches!(arguments, Some(Arguments::Schema(_)))
 }
 
-/// Warns of a skill that some MCP hosts refuse to load, where somebody wants to know.
-fn beyond_limits(root: &Root, strictness: Strictness, file: &str) -> Option<Diagnostic> {
-    if strictness == Strictness::Lenient {
-        return None;
+/// Returns what keeps a skill from being approved and run, whatever its SKILL.md says: files that no digest can be made of, and a manifest that is not
+/// valid. Some MCP hosts refuse a large one.
+fn of_files(target: &Target, file: &str) -> Vec<Diagnostic> {
+    let root = &target.root;
+    let problem = |error: &FsError| file_problem(error, &target.shown_path(error.path()));
+    let entries = match walk(root, &WalkLimits::SKILL) {
+        Ok(entries) => entries,
+        Err(error) => return vec![problem(&error)],
+    };
+    let mut found = Vec::new();
+    for entry in &entries {
+        let shown = || root.path().join(entry.path.as_str()).to_string();
+        let error = match entry.kind {
+            Kind::Link(_) => match root.has(&entry.path) {
+                Ok(true) => continue,
+                Ok(false) => FsError::Escapes { path: shown() },
+                Err(error) => error,
+            },
+            Kind::Other(kind) => FsError::NotRegular { path: shown(), kind },
+            Kind::Folder | Kind::File { .. } => continue,
+        };
+        found.push(problem(&error));
     }
-    // One that has even more, or cannot be listed, has problems of its own.
-    let entries = walk(root, &WalkLimits::SKILL).ok()?;
+    let show = |name: &'static str| target.shown_path(root.path().join(name).as_str());
+    match manifest_problems(root, show) {
+        Ok(problems) => found.extend(problems),
+        Err(error) => found.push(problem(&error)),
+    }
+    found.extend(beyond_limits(&entries, file));
+    found
+}
+
+fn beyond_limits(entries: &[Entry], file: &str) -> Option<Diagnostic> {
+    let strictness = Strictness::Strict;
     let sizes = entries.iter().filter_map(|entry| match entry.kind {
         Kind::File { size, .. } => Some(size),
         _ => None,

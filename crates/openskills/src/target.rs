@@ -9,6 +9,9 @@ use openskills_runtime::{RuntimeError, file_problem, problem_of};
 use skill::{Code, Diagnostic, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
 
+use crate::context::Context;
+use crate::look::Look;
+
 /// What to do where no skill is.
 pub(crate) const SKILL_HINT: &str = "name the folder of a skill";
 
@@ -76,6 +79,17 @@ pub(crate) fn not_taken(problems: Vec<Diagnostic>) -> RuntimeError {
             diagnostics: problems,
         },
     }
+}
+
+/// Returns the folder of the skill that a name means, where no such path is there. What is neither stays as it is.
+pub(crate) fn named(context: &Context, path: &Path) -> PathBuf {
+    let is_there = fs::symlink_metadata(context.cwd.as_path().join(path)).is_ok();
+    let folder = || {
+        let runtime = Look::default().discover(context).ok()?;
+        let skill = runtime.skill(path.to_str()?).ok()?;
+        skill.location().map(|_| PathBuf::from(skill.path()))
+    };
+    if is_there { path.to_owned() } else { folder().unwrap_or_else(|| path.to_owned()) }
 }
 
 /// Calls `visit` for every skill that `paths` mean.
@@ -175,7 +189,8 @@ fn display(path: &str) -> String {
 fn not_found(full: &AbsPath, shown: &str) -> Box<Diagnostic> {
     let message = "the path does not exist".to_owned();
     let mut diagnostic = Box::new(problem_of(Code::PathNotFound, shown, message));
-    diagnostic.hint = meant(full);
+    let known = "it is no name of a skill either; `openskills list` shows those".to_owned();
+    diagnostic.hint = meant(full).or(Some(known));
     diagnostic
 }
 

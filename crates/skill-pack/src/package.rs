@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use skill::{MARKER_FILE, RelPath, SKILL_FILE};
+use skill::{MARKER_FILE, RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 use skill_fs::{AbsPath, FsError, Kind, Root, SkillFile, WalkLimits, walk};
 
 use crate::PackError;
@@ -39,7 +39,7 @@ impl Package {
         let root = Root::open(folder)?.as_skill();
         let name = root.path().file_name().unwrap_or("skill").to_owned();
         // What is no skill at all is told before what else is wrong with it.
-        if !matches!(root.skill_file()?, SkillFile::Standard) {
+        if !matches!(root.skill_file()?, SkillFile::Standard | SkillFile::Fallback) {
             return Err(PackError::NoSkillFile(name));
         }
         let mut tree = Tree::default();
@@ -61,9 +61,16 @@ impl Package {
         tree.package()
     }
 
-    pub(crate) fn checked(self) -> Result<Self, PackError> {
-        let has_skill_file = self.file(SKILL_FILE).is_some();
-        if has_skill_file { Ok(self) } else { Err(PackError::NoSkillFile(self.name)) }
+    pub(crate) fn checked(mut self) -> Result<Self, PackError> {
+        if self.file(SKILL_FILE).is_none() {
+            let fallback =
+                self.files.iter_mut().find(|file| file.path.as_str() == SKILL_FILE_FALLBACK);
+            let Some(file) = fallback else { return Err(PackError::NoSkillFile(self.name)) };
+            // A package has the name of the standard.
+            file.path = RelPath::new(SKILL_FILE).expect("it is a plain name");
+            self.files.sort_by(|one, other| one.path.as_str().cmp(other.path.as_str()));
+        }
+        Ok(self)
     }
 
     /// Returns a file of it.

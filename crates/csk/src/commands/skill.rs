@@ -7,8 +7,8 @@ use std::fs;
 use csk_core::output::{SkillCheckJson, VERSION};
 use csk_core::{AbsPath, read_text};
 use skill::{
-    AGENT_MANIFEST_FILE, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest,
-    SKILL_FILE, Severity, Strictness, TreeEntry, parse,
+    AGENT_MANIFEST_FILE, Code, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest,
+    SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
 };
 use term::safe_line;
 
@@ -71,7 +71,9 @@ enum SkillCommand {
 pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failure> {
     let SkillCommand::Check { dir, json } = &args.command;
     let folder = clean(&context.cwd.join(dir));
-    let path = folder.join(SKILL_FILE);
+    let has = |name: &str| folder.join(name).as_path().exists();
+    let is_fallback = !has(SKILL_FILE) && has(SKILL_FILE_FALLBACK);
+    let path = folder.join(if is_fallback { SKILL_FILE_FALLBACK } else { SKILL_FILE });
     let metadata = fs::symlink_metadata(path.as_path())
         .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
@@ -82,7 +84,16 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failu
     let bytes = fs::read(path.as_path())
         .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
     let input = Input { file: path.as_str(), directory: folder.file_name(), bytes: &bytes };
-    let parsed = parse(&input, Strictness::Strict);
+    let mut parsed = parse(&input, Strictness::Strict);
+    if is_fallback {
+        let message = format!(
+            "the file is called `{SKILL_FILE_FALLBACK}`; the standard asks for `{SKILL_FILE}`"
+        );
+        let problem =
+            Diagnostic::of_file(Code::FileName, Strictness::Strict, path.as_str(), message);
+        let hint = format!("rename it to `{SKILL_FILE}`");
+        parsed.diagnostics.extend(problem.map(|problem| problem.with_hint(hint)));
+    }
     let words = rendered(&String::from_utf8_lossy(&bytes), &parsed.diagnostics, &context.ui);
     if !json {
         context.ui.error(&words)?;

@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use skill::capabilities::{Declared, PowerChange};
 use skill::{
-    Arguments, DeclaredCapabilities, Digest, Frontmatter, MANIFEST_FILE, Manifest, RelPath,
-    TreeEntry, Trust,
+    Arguments, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE, Manifest,
+    ParsedManifest, RelPath, TreeEntry, Trust,
 };
 use skill_fs::{Digests, FsError, Root, WalkLimits, digests, walk};
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
@@ -347,24 +347,8 @@ pub(crate) fn declared(skill: &Skill, loaded: &Loaded) -> Result<Declared, Runti
 
 /// Reads what the manifest in a skill's folder declares. One that cannot be understood may be a limit.
 pub(super) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, RuntimeError> {
-    let read = |name: &'static str| {
-        let path = RelPath::new(name).expect("it is a plain name");
-        match root.read(&path, MAX_MANIFEST) {
-            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(FsError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(RuntimeError::from(error)),
-        }
-    };
     let show = |name: &'static str| root.path().join(name).to_string();
-    let tree = |path: &str| {
-        let path = RelPath::new(path).ok()?;
-        match root.file(&path) {
-            Ok(_) => Some(TreeEntry::File),
-            Err(FsError::NotRegular { .. }) => Some(TreeEntry::Folder),
-            Err(_) => None,
-        }
-    };
-    let Some((manifest, diagnostics)) = Manifest::read(read, show, &tree)? else { return Ok(None) };
+    let Some((manifest, diagnostics)) = read_manifest(root, show)? else { return Ok(None) };
     match manifest {
         Some(manifest) => Ok(manifest.capabilities),
         None => {
@@ -373,6 +357,37 @@ pub(super) fn manifest(root: &Root) -> Result<Option<DeclaredCapabilities>, Runt
             Err(RuntimeError::InvalidManifest { file, diagnostics })
         }
     }
+}
+
+/// Returns every problem of the manifest in a skill's folder; `show` names a file of it.
+pub fn manifest_problems(
+    root: &Root,
+    show: impl Fn(&'static str) -> String,
+) -> Result<Vec<Diagnostic>, FsError> {
+    Ok(read_manifest(root, show)?.map_or_else(Vec::new, |(_, diagnostics)| diagnostics))
+}
+
+fn read_manifest(
+    root: &Root,
+    show: impl Fn(&'static str) -> String,
+) -> Result<Option<ParsedManifest>, FsError> {
+    let read = |name: &'static str| {
+        let path = RelPath::new(name).expect("it is a plain name");
+        match root.read(&path, MAX_MANIFEST) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(FsError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    let tree = |path: &str| {
+        let path = RelPath::new(path).ok()?;
+        match root.file(&path) {
+            Ok(_) => Some(TreeEntry::File),
+            Err(FsError::NotRegular { .. }) => Some(TreeEntry::Folder),
+            Err(_) => None,
+        }
+    };
+    Manifest::read(read, show, &tree)
 }
 
 /// Returns a change of powers in words.

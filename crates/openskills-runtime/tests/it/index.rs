@@ -105,6 +105,17 @@ fn news_are_told_once() {
     .unwrap();
     assert_eq!(news(&world), [("personal/y".to_owned(), Change::Changed)]);
     fs::remove_dir_all(world.path("home/.claude/skills/x")).unwrap();
+    let gone = |world: &World| {
+        let events = OpenSkillRuntime::with_config(world.config()).rediscover().unwrap();
+        let gone = events.into_iter().map(|event| match event {
+            Event::Removed { skill_id, path, .. } => (skill_id, path),
+            other => panic!("{other:?}"),
+        });
+        gone.collect::<Vec<_>>()
+    };
+    // What went is told by whoever looks first, once.
+    let path = world.path("home/.claude/skills/x").display().to_string();
+    assert_eq!(gone(&world), [("personal/x".to_owned(), path)]);
     assert_eq!(news(&world), []);
     assert_eq!(ids(&world.discover()), "personal/y user\npersonal/z user\n");
     // A skill that comes back is new again.

@@ -99,7 +99,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<jiff::SignedDuration>,
     /// How much memory it may use, in MiB; 512 by default, and 128 for WebAssembly
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "MIB", value_parser = mebibytes)]
     memory: Option<u64>,
     /// Fix random numbers and clocks of a module, so that the same input gives the same bytes
     #[arg(long, value_name = "NUMBER")]
@@ -150,6 +150,17 @@ const REFUSED: u8 = 125;
 const KILLED: u8 = 137;
 /// What a shell reports for a program that gave up.
 const TRAPPED: u8 = 134;
+
+/// Less memory than this starts no program.
+const LEAST_MEMORY: u64 = 8;
+
+fn mebibytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(mib) if mib >= LEAST_MEMORY => Ok(mib),
+        Ok(_) => Err(format!("no program starts with less than {LEAST_MEMORY} MiB")),
+        Err(_) => Err("expected a whole number of MiB".to_owned()),
+    }
+}
 
 fn guarantee(text: &str) -> Result<Guarantee, String> {
     let all = Guarantee::ALL.map(Guarantee::as_str).join(", ");

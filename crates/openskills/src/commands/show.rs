@@ -13,7 +13,7 @@ use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
 use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION, file_json};
-use crate::target::{Search, Target, is_wrong_call, not_taken, visit};
+use crate::target::{Search, Target, is_wrong_call, named, not_taken, visit};
 
 const AFTER: &str = "\
 Reads every file of the skill, for its digests. Problems go to standard error.
@@ -25,13 +25,14 @@ Exit codes:
 
 Examples:
   openskills show .
+  openskills show pdf
   openskills show skills/pdf --json";
 
 /// Show all properties of a skill, its digests and its files
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ShowArgs {
-    /// The folder of a skill, or its SKILL.md
+    /// The folder of a skill, its SKILL.md, or the name of a skill
     #[arg(default_value = ".", value_name = "PATH")]
     path: PathBuf,
     /// Write it as JSON
@@ -41,8 +42,8 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let palette = context.ui.error_palette;
-    let paths = std::slice::from_ref(&args.path);
-    let visited = visit(&context.cwd, paths, Search::Exact, |target| {
+    let path = named(context, &args.path);
+    let visited = visit(&context.cwd, &[path], Search::Exact, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
         let files = read_files(&target);
         if let Some(error) = &files.error {

@@ -10,10 +10,11 @@ use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
 use crate::output::{VERSION, ValidateJson, ValidatedJson};
-use crate::target::{Search, Visited, is_wrong_call, visit};
+use crate::target::{Search, Visited, is_wrong_call, named, visit};
 
 const AFTER: &str = "\
-Reads the SKILL.md of each skill, its agents/openai.yaml and the names of the files it links to.
+Reads the SKILL.md of each skill, its agents/openai.yaml, its csk-skill.json, and the names of its
+files: what `approve` refuses is a problem here, too.
 Writes nothing but its report: verdicts and data to standard output, problems to standard error.
 
 Exit codes:
@@ -23,6 +24,7 @@ Exit codes:
 
 Examples:
   openskills validate .
+  openskills validate pdf
   openskills validate skills/pdf skills/csv/SKILL.md
   openskills validate --recursive skills --strict-warnings
   openskills validate --recursive . --sarif > skills.sarif
@@ -35,7 +37,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ValidateArgs {
-    /// Folders of skills, or their SKILL.md files
+    /// Folders of skills, their SKILL.md files, or names of skills
     #[arg(default_value = ".", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Check every skill at or below the paths
@@ -70,10 +72,9 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
     // Words are made on the worker that read the file, and only if they are going to be read.
     let palette = (!args.json && !args.sarif).then_some(context.ui.error_palette);
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
+    let paths: Vec<PathBuf> = args.paths.iter().map(|path| named(context, path)).collect();
     let Visited { skills: checked, problems } =
-        visit(&context.cwd, &args.paths, search, |target| {
-            check(&load(&target, strictness), palette)
-        });
+        visit(&context.cwd, &paths, search, |target| check(&load(&target, strictness), palette));
     let fails = |skill: &Checked| skill.errors > 0 || (args.strict_warnings && skill.warnings > 0);
     let valid = problems.is_empty() && !checked.iter().any(fails);
     if args.json {

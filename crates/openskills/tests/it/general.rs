@@ -30,10 +30,12 @@ fn help_lists_every_command() {
         stdout:   where        Show which skill a name means, why, and what it shadows
         stdout:   prompt       Write the block that tells a model which skills there are
         stdout:   activate     Print the instructions of a skill
+        stdout:   deactivate   End what is active of a skill in a session
         stdout:   read         Print a file of a skill
         stdout:   files        List the files of a skill
         stdout:   check-tool   Decide whether a tool may be called
         stdout:   run          Run a script or module of a skill in the sandbox; `execute` is the same
+        stdout:   undo         Take back what the last run committed to a workspace
         stdout:   sandbox      Look at the sandbox of this machine
         stdout:   approve      Let scripts of a skill run, as it is now
         stdout:   approvals    Show what was approved, and take it back

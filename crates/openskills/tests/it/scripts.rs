@@ -35,6 +35,8 @@ print(repr(sys.stdin.read()), os.environ['SKILL_INPUT'])
 //- /s/many/scripts/fetch.py
 import urllib.request
 urllib.request.urlopen('https://files.example.com/a')
+//- /s/many/scripts/hungry.py
+x = [b'y' * (1 << 20) for _ in range(1000)]
 //- /s/many/scripts/open.py
 open('report.pdf')
 //- /s/many/scripts/hook.sh
@@ -224,8 +226,11 @@ fn a_failed_run_names_the_likely_cause() {
     );
     assert!(!run(&env, "open.py", "--workspace .").stderr.contains("--workspace ."));
     let small = run(&env, "scripts.tool", "--memory 1");
-    assert_eq!(small.code, Some(137));
-    assert!(small.stderr.contains("more memory than the 1 MiB"), "{}", small.stderr);
+    assert_eq!(small.code, Some(2));
+    assert!(small.stderr.contains("no program starts with less than 8 MiB"), "{}", small.stderr);
+    let hungry = run(&env, "hungry.py", "--memory 64");
+    assert_ne!(hungry.code, Some(0));
+    assert!(hungry.stderr.contains("64 MiB"), "{}", hungry.stderr);
     // What fails keeps nothing, and says so.
     env.write("w/kept", b"");
     let failed = run(&env, "fail.sh", "--workspace w");

@@ -226,3 +226,59 @@ fn the_codex_file_is_read_as_well() {
     assert!(run.stderr.contains("warning[agents-file]"), "{}", run.stderr);
     assert!(run.stderr.contains("--> skills/pdf/agents/openai.yaml:"), "{}", run.stderr);
 }
+
+/// What `approve` refuses is a problem here, too.
+#[test]
+fn files_and_manifests_that_cannot_be_approved_are_problems() {
+    let env = TestEnv::with("");
+    let names = ["link", "fifo", "manifest", "deep"];
+    for name in names {
+        let text = format!("---\nname: {name}\ndescription: Does it when asked.\n---\nBody.\n");
+        env.write(&format!("s/{name}/SKILL.md"), text.as_bytes());
+    }
+    let deep = format!("s/deep/{}", "d/".repeat(40));
+    let make =
+        format!("ln -s /etc/passwd s/link/x; mkfifo s/fifo/x; mkdir -p {deep}; touch {deep}/f");
+    assert_eq!(env.run_args("sh", &["-c", &make]).code, Some(0));
+    env.write("s/manifest/csk-skill.json", b"{\"schema_version\": 9}");
+    for (name, told) in [
+        ("link", "s/link/x"),
+        ("fifo", "it is a FIFO"),
+        ("manifest", "s/manifest/csk-skill.json:1:20"),
+        ("deep", "holds more than 32 folders"),
+    ] {
+        let run = openskills(&env, &format!("validate s/{name}"));
+        assert_eq!(run.code, Some(1), "{name}: {}", run.stdout);
+        assert!(run.stderr.contains(told), "{name}: {}", run.stderr);
+        assert_eq!(openskills(&env, &format!("approve {name} --dir s --yes")).code, Some(1));
+    }
+}
+
+#[test]
+fn a_skill_is_named_instead_of_its_folder() {
+    let env = TestEnv::with(
+        "//- /.agents/skills/pdf/SKILL.md\n---\nname: pdf\ndescription: Reads PDFs when asked.\n---\nBody.\n",
+    );
+    assert_eq!(openskills(&env, "validate pdf").code, Some(0));
+    assert!(openskills(&env, "show pdf").stdout.contains("Reads PDFs"));
+    let none = openskills(&env, "show pfd");
+    assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("`openskills list` shows those"), "{}", none.stderr);
+}
+
+/// `skill.md` counts everywhere; what is made of it has the name of the standard.
+#[test]
+fn a_small_skill_md_counts_everywhere() {
+    let env = TestEnv::with(
+        "//- /s/low/skill.md\n---\nname: low\ndescription: Does it when asked.\n---\nBody.\n",
+    );
+    assert!(openskills(&env, "list --dir s").stdout.contains("low"));
+    let checked = openskills(&env, "validate s/low");
+    assert!(checked.code == Some(0) && checked.stderr.contains("file-name"), "{}", checked.stderr);
+    let packed = openskills(&env, "pack s/low --output low.zip");
+    assert_eq!(packed.code, Some(0), "{}", packed.stderr);
+    let installed = openskills(&env, "install low.zip --yes");
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    let named = openskills(&env, "validate low");
+    assert_eq!((named.code, named.stderr.as_str()), (Some(0), ""), "{}", named.stdout);
+}
