@@ -9,7 +9,7 @@ use skill::Identifier;
 use skill_fs::AbsPath;
 
 use crate::checkout::branch;
-use crate::{DEFAULT_PATTERN, SKILLFILE};
+use crate::{DEFAULT_PATTERN, ProjectEntry, SKILLFILE};
 
 /// Branches that a whole team shares.
 const SHARED: [&str; 6] = ["main", "master", "develop", "development", "dev", "trunk"];
@@ -43,26 +43,36 @@ pub fn find_root(folder: &AbsPath) -> Option<AbsPath> {
     None
 }
 
-/// Names the working copy at `root`. `declared` is the alias of its Skillfile.
-pub fn checkout(root: &AbsPath, declared: Option<&Identifier>, pattern: Option<&str>) -> Checkout {
+/// Names the working copy at `root`. `declared` is the alias of its Skillfile, `entry` what the config says of it. The Skillfile names the project, else
+/// the config, else the folder. On a shared branch the working copy has the name that the config gives it, else that of the project.
+pub fn checkout(
+    root: &AbsPath,
+    declared: Option<&Identifier>,
+    entry: Option<&ProjectEntry>,
+    pattern: Option<&str>,
+) -> Checkout {
     let folder = root.file_name().unwrap_or("project");
-    let project_alias = declared.map_or_else(|| clean(folder), |alias| alias.as_str().to_owned());
+    let named = declared.or_else(|| entry.map(|entry| &entry.project_alias));
+    let project_alias = named.map_or_else(|| clean(folder), |alias| alias.as_str().to_owned());
     let branch = branch(root);
     let path_hash = path_hash(root);
     let task_id =
         branch.as_deref().and_then(|branch| task_id(branch, pattern.unwrap_or(DEFAULT_PATTERN)));
-    let checkout_alias = alias(&project_alias, branch.as_deref(), task_id.as_deref(), &path_hash);
+    let own = entry.map_or(project_alias.as_str(), |entry| entry.checkout_alias.as_str());
+    let is_shared = branch.as_deref().is_none_or(|branch| SHARED.contains(&branch));
+    let checkout_alias = if is_shared {
+        own.to_owned()
+    } else {
+        alias(&project_alias, task_id.as_deref(), &path_hash)
+    };
     Checkout { project_alias, checkout_alias, root: root.clone(), branch, task_id, path_hash }
 }
 
-/// Returns the alias of a working copy: the project's own on a shared branch, else one with the task or
-/// the path in it.
-fn alias(project: &str, branch: Option<&str>, task: Option<&str>, path_hash: &str) -> String {
-    match (branch, task) {
-        (None, _) => project.to_owned(),
-        (Some(branch), _) if SHARED.contains(&branch) => project.to_owned(),
-        (Some(_), Some(task)) => format!("{project}-{}-{path_hash}", clean(task)),
-        (Some(_), None) => format!("{project}-worktree-{path_hash}"),
+/// Returns the alias of a working copy on a branch of its own: with the task and the path in it.
+fn alias(project: &str, task: Option<&str>, path_hash: &str) -> String {
+    match task {
+        Some(task) => format!("{project}-{}-{path_hash}", clean(task)),
+        None => format!("{project}-worktree-{path_hash}"),
     }
 }
 
@@ -96,15 +106,12 @@ mod tests {
     #[test]
     fn a_working_copy_is_named_after_branch_task_and_path() {
         for (branch, expected) in [
-            (None, "demo"),
-            (Some("main"), "demo"),
-            (Some("trunk"), "demo"),
-            (Some("feature/TASK-4242-x"), "demo-task-4242-a3f1"),
-            (Some("task-7"), "demo-task-7-a3f1"),
-            (Some("experiment"), "demo-worktree-a3f1"),
+            ("feature/TASK-4242-x", "demo-task-4242-a3f1"),
+            ("task-7", "demo-task-7-a3f1"),
+            ("experiment", "demo-worktree-a3f1"),
         ] {
-            let task = branch.and_then(|branch| task_id(branch, DEFAULT_PATTERN));
-            assert_eq!(alias("demo", branch, task.as_deref(), "a3f1"), expected, "{branch:?}");
+            let task = task_id(branch, DEFAULT_PATTERN);
+            assert_eq!(alias("demo", task.as_deref(), "a3f1"), expected, "{branch:?}");
         }
         assert_eq!(task_id("x/ABC_12", "([a-z]+)_[0-9]+").as_deref(), Some("abc"));
         assert_eq!(clean("Мой Проект"), "project");

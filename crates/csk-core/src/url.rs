@@ -15,6 +15,17 @@ pub enum LocalSources {
     Forbidden,
 }
 
+impl LocalSources {
+    /// Returns what holds for the origin of a repository that is here: whoever put it under `skills_root` chose where it comes from. What is forbidden for
+    /// everybody stays so.
+    pub(crate) fn of_clone(self) -> Self {
+        match self {
+            Self::Allowed | Self::Refused => Self::Allowed,
+            Self::Forbidden => Self::Forbidden,
+        }
+    }
+}
+
 /// Checks that a URL is of a kind that git may be given: https, ssh, or this machine where that is allowed.
 pub(crate) fn check_url(url: &str, local: LocalSources) -> Result<(), GitError> {
     let refuse = |why| Err(GitError::Url { url: redacted(url), why });

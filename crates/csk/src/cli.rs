@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use csk_core::Lock;
 use csk_core::audit::state::AuditMode;
 use term::{
     ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_hint,
@@ -170,6 +171,12 @@ pub(crate) fn main() -> ExitCode {
         ui
     };
     let mut ui = opened();
+    if !cli.quiet {
+        Lock::on_wait(|path, pid| {
+            let whose = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            eprintln!("waiting for another csk{whose} that holds {path}");
+        });
+    }
     match run(&cli.command, opened()) {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_json => ExitCode::from(failure.tell_json(&mut ui)),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use csk_core::install::Target;
-use csk_core::project::{checkout, find_root};
+use csk_core::project::{Checkout, checkout, find_root};
 use csk_core::{AbsPath, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, read_text};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 
@@ -34,8 +34,8 @@ pub(crate) struct Selected {
     pub(crate) targets: Vec<Target>,
     /// Whether a project could not be read; the others go on.
     pub(crate) failed: bool,
-    /// Whether a project has no Skillfile.json, which was told.
-    pub(crate) is_skipped: bool,
+    /// Projects that have no Skillfile.json, which was told.
+    pub(crate) skipped: Vec<String>,
     /// What cannot be read, by project.
     pub(crate) unreadable: Vec<Unreadable>,
 }
@@ -94,7 +94,7 @@ pub(crate) fn select(
     selection: &Selection,
 ) -> Result<Selected, Failure> {
     let selected = select_any(context, config, selection)?;
-    if !selected.targets.is_empty() || selected.failed || selected.is_skipped {
+    if !selected.targets.is_empty() || selected.failed || !selected.skipped.is_empty() {
         return Ok(selected);
     }
     let no_project = if selection.all {
@@ -136,8 +136,8 @@ pub(crate) fn select_any(
                 selected.targets.push(Target { lock, ..target(&place, file, config) });
             }
             Read::Missing => {
-                selected.is_skipped = true;
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
+                selected.skipped.push(name);
             }
             Read::Bad { text, problems } if is_one => return Err(Failure::File { text, problems }),
             Read::Bad { text, problems } => {
@@ -265,10 +265,14 @@ fn unreadable(path: &AbsPath, why: &str) -> Read {
     Read::Bad { text: String::new(), problems: problem.into_iter().collect() }
 }
 
+/// Names the working copy of a project: by its Skillfile, the config and its branch.
+pub(crate) fn named(place: &Place, declared: Option<&Identifier>, config: &Config) -> Checkout {
+    let entry = place.alias.as_ref().and_then(|alias| config.projects.get(alias));
+    checkout(&place.root, declared, entry, config.worktree_alias_pattern.as_deref())
+}
+
 pub(crate) fn target(place: &Place, file: Skillfile, config: &Config) -> Target {
-    let pattern = config.worktree_alias_pattern.as_deref();
-    let named = || checkout(&place.root, file.project_alias.as_ref(), pattern).checkout_alias;
-    let alias = place.alias.as_ref().map_or_else(named, Identifier::to_string);
+    let alias = named(place, file.project_alias.as_ref(), config).checkout_alias;
     // What is locked for everybody, or said in the environment, is not the project's to choose.
     let own = [&file.agents, &place.agents];
     let own = own.into_iter().filter(|_| !config.is_before_projects("default_agents"));

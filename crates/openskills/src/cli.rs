@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use skill_fs::AbsPath;
+use skill_fs::{AbsPath, Lock};
 use term::{
     ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, version_if_asked,
     with_environment,
@@ -261,6 +261,12 @@ pub fn main() -> ExitCode {
     let color = cli.color;
     let mut ui = Ui::new(color);
     ui.is_quiet = cli.quiet;
+    if !cli.quiet {
+        Lock::on_wait(|path, pid| {
+            let whose = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            eprintln!("waiting for another openskills{whose} that holds {path}");
+        });
+    }
     let done = dispatch(&cli.command, ui);
     crate::checkpoints::flush(&mut Ui::new(color));
     match done {

@@ -8,6 +8,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -19,6 +20,11 @@ const FOREIGN_AGE: Duration = Duration::from_secs(600);
 /// How long an empty file counts as held: another implementation may be about to write its body. One of
 /// ours that was killed before it wrote leaves the same, so this must be short.
 const EMPTY_AGE: Duration = Duration::from_secs(1);
+/// So long nobody is told: most locks are held for a moment.
+const UNTOLD: Duration = Duration::from_millis(500);
+/// Who wants to know of a wait.
+static ON_WAIT: OnceLock<fn(&AbsPath, Option<u32>)> = OnceLock::new();
+
 /// How often a held lock is looked at again.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The most that is read of a body.
@@ -71,9 +77,16 @@ impl Lock {
     /// How long a command waits for the lock unless the user says otherwise.
     pub const TIMEOUT: Duration = Duration::from_secs(30);
 
+    /// Has `tell` called once whenever a lock is waited for, with its path and the process that holds it. For the program, at its start.
+    pub fn on_wait(tell: fn(&AbsPath, Option<u32>)) {
+        // Whoever says it first has said it.
+        let _ = ON_WAIT.set(tell);
+    }
+
     /// Takes the lock at `path`, waiting up to `timeout` for it.
     pub fn acquire(path: &AbsPath, timeout: Duration) -> Result<Self, LockError> {
         let start = Instant::now();
+        let mut is_told = false;
         loop {
             let holder = match attempt(path)? {
                 Attempt::Taken(lock) => return Ok(lock),
@@ -82,6 +95,12 @@ impl Lock {
             if start.elapsed() >= timeout {
                 let Holder { pid, created_at, .. } = holder;
                 return Err(LockError::Held { path: path.to_string(), pid, created_at });
+            }
+            if !is_told && start.elapsed() >= UNTOLD {
+                is_told = true;
+                if let Some(tell) = ON_WAIT.get() {
+                    tell(path, holder.pid);
+                }
             }
             std::thread::sleep(PAUSE);
         }

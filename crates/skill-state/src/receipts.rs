@@ -29,9 +29,14 @@ pub struct Receipts {
 }
 
 impl Receipts {
+    /// Returns the folder of the receipts of every project.
+    pub fn folder(home: &AbsPath) -> AbsPath {
+        home.join(FOLDER)
+    }
+
     /// Reads the receipts of the project at `root`. What cannot be understood is no receipt.
     pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
-        let place = home.join(FOLDER).join(format!("{}.json", key_of(root)));
+        let place = Self::folder(home).join(format!("{}.json", key_of(root)));
         let text = read_text(&place).ok().flatten();
         let value: Value =
             text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);

@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
+use serde_json::Value;
 use skill::{Identifier, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Root, write_file};
 
 use super::hook::{commands_folder, sync};
 use super::journal::remove_tree;
 use super::observe::read_marker;
+use super::seen;
 use super::{BIN, Consumers, Mode, Receipts, SKILLS};
 
 /// What was thrown away, or would be.
@@ -24,6 +26,8 @@ pub struct Garbage {
     pub runtimes: Vec<String>,
     /// Folders that have nothing installed any more.
     pub consumers: Vec<AbsPath>,
+    /// Projects that are gone, of which only csk's own notes were left.
+    pub forgotten: Vec<AbsPath>,
     /// Why projects could not be read: then nothing was removed.
     pub unreadable: Vec<String>,
 }
@@ -104,6 +108,13 @@ pub fn collect(
             let _ = fs::remove_dir(folder.as_path());
         }
     }
+    if caller == Caller::User {
+        for folder in [Receipts::folder(home), seen::folder(home)] {
+            garbage.forgotten.extend(forget(&folder, mode)?);
+        }
+        garbage.forgotten.sort();
+        garbage.forgotten.dedup();
+    }
     if mode == Mode::Apply {
         if !garbage.consumers.is_empty() {
             kept.write(home)?;
@@ -113,6 +124,35 @@ pub fn collect(
         let _ = fs::remove_file(home.join(PENDING).as_path());
     }
     Ok(garbage)
+}
+
+/// Removes notes about projects that are gone; returns their folders. A file that is not ours to read stays.
+fn forget(folder: &AbsPath, mode: Mode) -> Result<Vec<AbsPath>, FsError> {
+    let failed = |source| FsError::Io { path: folder.to_string(), source };
+    let entries = match fs::read_dir(folder.as_path()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut gone = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        let value: Option<Value> =
+            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let project = value.as_ref().and_then(|value| value["project"].as_str());
+        let Some(project) = project.and_then(|project| AbsPath::new(project).ok()) else {
+            continue;
+        };
+        let is_gone = fs::symlink_metadata(project.as_path())
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if is_gone {
+            if mode == Mode::Apply {
+                fs::remove_file(&path).map_err(failed)?;
+            }
+            gone.push(project);
+        }
+    }
+    Ok(gone)
 }
 
 /// The runtimes that are in use.

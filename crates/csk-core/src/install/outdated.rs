@@ -129,7 +129,7 @@ fn look(
     let asked = origin(&path).and_then(|url| {
         let Some(url) = url else { return Ok(None) };
         let running = progress.begin(Work::Ask { source: source.as_str() });
-        remote_refs(&path, &url, environment.local, running.as_ref()).map(Some)
+        remote_refs(&path, &url, environment.local.of_clone(), running.as_ref()).map(Some)
     });
     match asked {
         Ok(Some(refs)) => Known { refs, is_remote: true, error: None },

@@ -151,6 +151,11 @@ impl Seen {
     }
 }
 
+/// Returns the folder of what is known of every project.
+pub(super) fn folder(home: &AbsPath) -> AbsPath {
+    home.join(FOLDER)
+}
+
 fn place(home: &AbsPath, root: &AbsPath) -> AbsPath {
-    home.join(FOLDER).join(format!("{}.json", key_of(root)))
+    folder(home).join(format!("{}.json", key_of(root)))
 }

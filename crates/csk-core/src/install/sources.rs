@@ -61,7 +61,8 @@ pub fn update(
             let Some(url) = url else { return Ok(Fetched::NoRemote) };
             let _lock = lock(environment, &name)?;
             let running = progress.begin(Work::Fetch { source: &name });
-            fetch(&repository, &url, environment.local, running.as_ref()).map(|()| Fetched::Done)
+            let local = environment.local.of_clone();
+            fetch(&repository, &url, local, running.as_ref()).map(|()| Fetched::Done)
         });
         (name, fetched)
     };

@@ -8,11 +8,11 @@ use crate::failure::Failure;
 
 const AFTER: &str = "\
 Purpose: removes the runtimes of commands that no installed skill uses any more. Installs do it by themselves; this \
-is for projects that were deleted. In use is what a marker says in a configured project, in any other folder that \
+is for projects that were deleted, whose receipts and stamps go as well. In use is what a marker says in a configured project, in any other folder that \
 skills were installed into, or in the global scope. Where a marker cannot be read, nothing of its skill is removed.
 
 Reads:  config.json, consumers.json, the markers of installed skills
-Writes: runtime/ and consumers.json in csk's home
+Writes: runtime/, receipts/, cache/ and consumers.json in csk's home
 
 Exit codes:
   0  done
@@ -47,7 +47,9 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
     if !garbage.unreadable.is_empty() {
         return Ok(1);
     }
-    if garbage.runtimes.is_empty() && garbage.consumers.is_empty() {
+    let is_nothing =
+        garbage.runtimes.is_empty() && garbage.consumers.is_empty() && garbage.forgotten.is_empty();
+    if is_nothing {
         context.ui.done("nothing to remove\n")?;
     }
     for runtime in &garbage.runtimes {
@@ -55,6 +57,10 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
     }
     for root in &garbage.consumers {
         context.ui.done(&format!("{}: has no skills any more\n", safe_line(root.as_str())))?;
+    }
+    for root in &garbage.forgotten {
+        let root = safe_line(root.as_str());
+        context.ui.done(&format!("{root}: is gone; what csk noted of it {word}\n"))?;
     }
     Ok(0)
 }

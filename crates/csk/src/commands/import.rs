@@ -157,8 +157,11 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Fai
                     "is in the way of `csk install`; --adopt moves it"
                 };
                 told.notes.push(format!("{folder} {would} to .agents/backups"));
-            } else if let Err(why) = put_away(&root, &name, &folder) {
-                told.left.push(LeftJson { name: name.to_string(), why });
+            } else {
+                match put_away(&root, &name, &folder) {
+                    Ok(place) => told.notes.push(format!("moved {folder} to {place}")),
+                    Err(why) => told.left.push(LeftJson { name: name.to_string(), why }),
+                }
             }
         }
     }

@@ -3,7 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
 
 use csk_core::{
-    AbsPath, ExcludeFile, SKILLFILE, Skillfile, exclude_file, read_text, with_block, write_file,
+    AbsPath, ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, read_text,
+    with_block, write_file,
 };
 use term::safe_line;
 
@@ -12,12 +13,13 @@ use crate::failure::Failure;
 use crate::projects::clean;
 
 const AFTER: &str = "\
-Purpose: makes a folder of a git repository ready for skills: an empty Skillfile.json, if there is none, and entries that \
-keep git from seeing what csk installs. They go into .git/info/exclude, which is yours alone; with --gitignore into \
-.gitignore, which others get as well. What is there already stays as it is.
+Purpose: makes a folder of a git repository ready for skills: an empty Skillfile.json with its lock, if there is none, and \
+entries that keep git from seeing what csk installs. They go into .gitignore: commit it with both files, and every clone can \
+`csk install --frozen`. With --private they go into .git/info/exclude, which is yours alone. What is there already stays as \
+it is.
 
 Reads:  config.json
-Writes: Skillfile.json, .git/info/exclude or .gitignore
+Writes: Skillfile.json, Skillfile.lock, .gitignore or .git/info/exclude
 
 Exit codes:
   0  done
@@ -25,7 +27,7 @@ Exit codes:
 
 Examples:
   csk init
-  csk init ../demo-app --gitignore";
+  csk init ../demo-app --private";
 
 /// Make a folder ready for skills
 #[derive(Debug, clap::Args)]
@@ -34,9 +36,9 @@ pub(crate) struct InitArgs {
     /// The folder
     #[arg(default_value = ".")]
     path: String,
-    /// Write the ignore entries to .gitignore
+    /// Write the ignore entries to .git/info/exclude, which no other clone gets
     #[arg(long)]
-    gitignore: bool,
+    private: bool,
 }
 
 pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure> {
@@ -53,19 +55,26 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
             .with_hint("run `git init` there; what csk writes must be ignored by git"));
     }
     let file = match exclude {
-        _ if args.gitignore => root.join(".gitignore"),
+        _ if !args.private => root.join(".gitignore"),
         ExcludeFile::File(file) => file,
         ExcludeFile::NoRepository | ExcludeFile::Elsewhere(_) => {
             return Err(Failure::usage(format!(
                 "csk does not write ignore rules through `.git`: it leads out of {root}"
             ))
-            .with_hint("run `csk init --gitignore`"));
+            .with_hint("run `csk init` without --private"));
         }
     };
     let path = root.join(SKILLFILE);
     if read_text(&path).map_err(|error| failed(&error))?.is_none() {
         write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
         context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
+        // Without skills there is nothing to be locked, and that is what the lock says.
+        let lock = root.join(LOCKFILE);
+        if read_text(&lock).map_err(|error| failed(&error))?.is_none() {
+            let text = Lockfile::default().to_json();
+            write_file(&lock, text.as_bytes()).map_err(|error| failed(&error))?;
+            context.ui.done(&format!("made {}\n", safe_line(lock.as_str())))?;
+        }
     }
     let agents = config.default_agents.iter().filter_map(|id| config.agents.find(id));
     let folders = agents.filter_map(|agent| agent.adapter).map(|folder| format!("{folder}/"));

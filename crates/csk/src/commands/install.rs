@@ -1,6 +1,5 @@
 //! `csk install`: applies Skillfiles with what is on this machine.
 
-use csk_core::Config;
 use csk_core::audit::state::AuditMode;
 use csk_core::install::{
     Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, SkillReport,
@@ -9,11 +8,12 @@ use csk_core::install::{
 use csk_core::output::{
     InstallErrorJson, InstallJson, InstallProjectJson, InstallSkillJson, VERSION,
 };
+use csk_core::{Config, SKILLFILE};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selected, Selection, select};
+use crate::projects::{Selected, Selection, located, select};
 
 const AFTER: &str = "\
 Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository \
@@ -124,7 +124,7 @@ pub(crate) fn install_into(
         }
     }
     if flags.json {
-        let projects = reports.iter().map(as_json).collect();
+        let projects = reports.iter().map(as_json).chain(not_installed(selected)).collect();
         context.ui.json(&InstallJson { version: VERSION, dry_run: flags.dry_run, projects })?;
     }
     let brings_commands = reports.iter().any(ProjectReport::makes_commands);
@@ -135,6 +135,31 @@ pub(crate) fn install_into(
         )?;
     }
     Ok(u8::from(failed))
+}
+
+/// Returns the projects in which nothing could be done, since their Skillfile.json cannot be read or is not there.
+fn not_installed(selected: &Selected) -> impl Iterator<Item = InstallProjectJson> {
+    let empty = |alias: &str| InstallProjectJson {
+        alias: alias.to_owned(),
+        ignored: Vec::new(),
+        warnings: Vec::new(),
+        changes: Vec::new(),
+        skills: Vec::new(),
+        error: None,
+    };
+    let unreadable = selected.unreadable.iter().map(move |one| {
+        let problem = one.problems.first();
+        let error = problem.map(|problem| InstallErrorJson {
+            message: located(problem),
+            hint: problem.hint.clone(),
+        });
+        InstallProjectJson { error, ..empty(&one.alias) }
+    });
+    let skipped = selected.skipped.iter().map(move |alias| InstallProjectJson {
+        warnings: vec![format!("{SKILLFILE} not found, skipped")],
+        ..empty(alias)
+    });
+    unreadable.chain(skipped)
 }
 
 fn as_json(report: &ProjectReport) -> InstallProjectJson {

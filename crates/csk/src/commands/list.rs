@@ -1,12 +1,13 @@
 //! `csk list`: the configured projects and what they declare.
 
+use csk_core::project::Checkout;
 use serde_json::{Value, json};
 use skill::Identifier;
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::{Failure, rendered};
-use crate::projects::{Read, read_skillfile};
+use crate::projects::{Place, Read, named, read_skillfile};
 
 const AFTER: &str = "\
 Purpose: shows the configured projects and the skills they declare. Works without skills_root.
@@ -42,9 +43,10 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
     let mut projects: Vec<Value> = Vec::new();
     for (alias, entry) in &config.projects {
         let mut skills = Vec::new();
+        let mut declared = None;
         let mut state = "ok";
         match read_skillfile(&entry.path, &config) {
-            Read::Good { file, .. } => skills = file.skills,
+            Read::Good { file, .. } => (skills, declared) = (file.skills, file.project_alias),
             Read::Missing => state = "no Skillfile.json",
             Read::Bad { text, problems } => {
                 failed = true;
@@ -53,6 +55,12 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
                 context.ui.error(&words)?;
             }
         }
+        let place = Place {
+            alias: Some(alias.clone()),
+            root: entry.path.clone(),
+            agents: entry.agents.clone(),
+        };
+        let found = named(&place, declared.as_ref(), &config);
         let declared: Vec<String> = skills
             .iter()
             .map(|skill| {
@@ -61,13 +69,13 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
             .collect();
         if args.json {
             projects.push(json!({
-                "alias": alias.as_str(), "projectAlias": entry.project_alias.as_str(),
-                "checkoutAlias": entry.checkout_alias.as_str(), "path": entry.path.as_str(),
+                "alias": alias.as_str(), "projectAlias": found.project_alias,
+                "checkoutAlias": found.checkout_alias, "path": entry.path.as_str(),
                 "state": state, "skills": declared,
             }));
             continue;
         }
-        context.ui.out(&heading(alias, entry, args, state))?;
+        context.ui.out(&heading(alias, &found, args, state))?;
         for skill in declared {
             context.ui.out(&format!("  {}\n", safe_line(&skill)))?;
         }
@@ -78,18 +86,13 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
     Ok(u8::from(failed))
 }
 
-fn heading(
-    alias: &Identifier,
-    entry: &csk_core::ProjectEntry,
-    args: &ListArgs,
-    state: &str,
-) -> String {
+fn heading(alias: &Identifier, found: &Checkout, args: &ListArgs, state: &str) -> String {
     if args.paths {
-        let missing = if entry.path.as_path().is_dir() { "" } else { " (missing)" };
-        let path = safe_line(entry.path.as_str()).into_owned();
+        let missing = if found.root.as_path().is_dir() { "" } else { " (missing)" };
+        let path = safe_line(found.root.as_str()).into_owned();
         return format!(
             "project_alias={} checkout_alias={} path={path}{missing}\n",
-            entry.project_alias, entry.checkout_alias
+            found.project_alias, found.checkout_alias
         );
     }
     let note = if state == "ok" { String::new() } else { format!(" ({state})") };

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use csk_core::output::{ResolveJson, VERSION};
-use csk_core::project::checkout;
 use csk_core::{ProjectEntry, SKILLFILE, Skillfile, write_file};
 use skill::{Identifier, nearest};
 use term::safe_line;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Place, Read, Selection, clean, places, read_skillfile};
+use crate::projects::{Read, Selection, clean, named, places, read_skillfile};
 
 const ADD: &str = "\
 Purpose: adds a project to the config, and makes an empty Skillfile.json in it if there is none. The folder \
@@ -193,22 +192,20 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
 fn resolved(context: &mut Context, target: &str) -> Result<ResolveJson, Failure> {
     let config = context.config()?;
     let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
-    let Some(Place { alias, root, .. }) = places(context, &config, &selection)?.pop() else {
+    let Some(place) = places(context, &config, &selection)?.pop() else {
         return Err(Failure::usage(format!("there is no project `{target}`")));
     };
-    let declared = match read_skillfile(&root, &config) {
+    let root = &place.root;
+    let declared = match read_skillfile(root, &config) {
         Read::Good { file, .. } => file.project_alias,
         Read::Missing => None,
         Read::Bad { text, problems } => return Err(Failure::File { text, problems }),
     };
-    let found = checkout(&root, declared.as_ref(), config.worktree_alias_pattern.as_deref());
-    // What the config says of a project that is in it is what every command uses.
-    let entry = alias.as_ref().and_then(|alias| config.projects.get(alias));
-    let project_alias = entry.map(|entry| entry.project_alias.to_string());
+    let found = named(&place, declared.as_ref(), &config);
     Ok(ResolveJson {
         version: VERSION,
-        project_alias: project_alias.unwrap_or(found.project_alias),
-        checkout_alias: alias.map_or(found.checkout_alias, |alias| alias.to_string()),
+        project_alias: found.project_alias,
+        checkout_alias: found.checkout_alias,
         path: root.to_string(),
         skillfile: root.join(SKILLFILE).to_string(),
         branch: found.branch,

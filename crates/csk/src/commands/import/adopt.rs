@@ -128,7 +128,11 @@ pub(super) fn in_the_way(target: &Target, name: &Identifier) -> Vec<AbsPath> {
 }
 
 /// Moves a folder to the backups, so that csk's entry can take its place.
-pub(super) fn put_away(root: &AbsPath, name: &Identifier, folder: &AbsPath) -> Result<(), String> {
+pub(super) fn put_away(
+    root: &AbsPath,
+    name: &Identifier,
+    folder: &AbsPath,
+) -> Result<AbsPath, String> {
     let failed = |why: &dyn std::fmt::Display| {
         format!(
             "it is declared, but {folder} cannot be moved to .agents/backups: {why}; move it away yourself, then run `csk install`"
@@ -140,5 +144,6 @@ pub(super) fn put_away(root: &AbsPath, name: &Identifier, folder: &AbsPath) -> R
         .map(|number| backups.join(format!("{name}-imported-{number}")))
         .find(|place| fs::symlink_metadata(place.as_path()).is_err())
         .ok_or_else(|| failed(&"there are too many"))?;
-    fs::rename(folder.as_path(), place.as_path()).map_err(|error| failed(&error))
+    fs::rename(folder.as_path(), place.as_path()).map_err(|error| failed(&error))?;
+    Ok(place)
 }
