@@ -10,13 +10,15 @@ mod ignored;
 mod index;
 mod work_tree;
 
+pub use ignored::Unignored;
+
 use skill_fs::AbsPath;
 use work_tree::WorkTree;
 
 use crate::GitError;
 
 /// Returns those of `paths`, seen from `root`, that git would not ignore; none outside a work tree.
-pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<String>, GitError> {
+pub fn not_ignored(root: &AbsPath, paths: &[String]) -> Result<Vec<Unignored>, GitError> {
     match WorkTree::around(root)? {
         None => Ok(Vec::new()),
         Some(tree) => ignored::not_ignored(&tree, paths),

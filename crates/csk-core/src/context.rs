@@ -60,8 +60,8 @@ const NEVER: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
     /// There is no SKILL.md.
-    #[error("there is no SKILL.md in the snapshot")]
-    NoSkillFile,
+    #[error("there is no SKILL.md in the snapshot{}", others(.0))]
+    NoSkillFile(Vec<String>),
     /// A name is one that no skill may have.
     #[error(transparent)]
     Name(#[from] FileNameError),
@@ -73,6 +73,30 @@ pub enum ContextError {
         /// Where it points.
         target: String,
     },
+}
+
+/// Returns the folders of a snapshot that are skills.
+fn skills_below(snapshot: &Snapshot) -> Vec<String> {
+    let folder = |file: &File| {
+        let (folder, name) = file.path.as_str().rsplit_once('/')?;
+        let is_skill = name == SKILL_FILE || name == SKILL_FILE_FALLBACK;
+        let is_kept = !folder.split('/').any(is_excluded);
+        (is_skill && is_kept).then(|| folder.to_owned())
+    };
+    let found: BTreeSet<String> = snapshot.files().iter().filter_map(folder).collect();
+    found.into_iter().collect()
+}
+
+/// Says which folders are skills.
+fn others(folders: &[String]) -> String {
+    const SHOWN: usize = 12;
+    if folders.is_empty() {
+        return String::new();
+    }
+    let more = folders.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown: Vec<&str> = folders.iter().take(SHOWN).map(String::as_str).collect();
+    format!("; these folders of it are skills: {}{more}", shown.join(", "))
 }
 
 /// What a snapshot is.
@@ -106,7 +130,7 @@ pub fn context(
     let is_plain =
         |name: &&&str| snapshot.file(name).is_some_and(|file| file.kind != FileKind::Link);
     let Some(skill_file) = [SKILL_FILE, SKILL_FILE_FALLBACK].iter().find(is_plain) else {
-        return Err(ContextError::NoSkillFile);
+        return Err(ContextError::NoSkillFile(skills_below(snapshot)));
     };
     let rules = Rules { manifest, shape, skill_file };
     let mut wanted: BTreeSet<&str> = snapshot

@@ -87,6 +87,8 @@ pub enum SourceError {
         path: String,
         /// A name near to it.
         nearest: Option<String>,
+        /// Some of the names there are.
+        known: Vec<String>,
     },
     /// Several commits start with the given digits.
     #[error("revision `{name}` is ambiguous in {path}")]
@@ -154,12 +156,16 @@ impl SourceError {
                 "clone it there, or give its URL: `git` in Skillfile.json, `--git` of `csk add`"
                     .to_owned(),
             ),
-            Self::UnknownReference { nearest: Some(near), .. } => {
-                Some(format!("did you mean `{near}`? (install does not fetch; `csk update` does)"))
+            Self::UnknownReference { nearest: Some(near), .. } => Some(format!(
+                "did you mean `{near}`? `csk update` fetches what its origin has by now"
+            )),
+            Self::UnknownReference { nearest: None, known, .. } if known.is_empty() => {
+                Some("`csk update` fetches what its origin has by now".to_owned())
             }
-            Self::UnknownReference { nearest: None, .. } => {
-                Some("install does not fetch; `csk update` does".to_owned())
-            }
+            Self::UnknownReference { nearest: None, known, .. } => Some(format!(
+                "it has: {}; `csk update` fetches what its origin has by now",
+                known.join(", ")
+            )),
             Self::NoFolder { nearest, .. } => {
                 nearest.as_ref().map(|near| format!("did you mean `{near}`?"))
             }
@@ -335,7 +341,15 @@ impl Repository {
         }
         let nearest = nearest(&reference.name, names.iter().map(String::as_str)).map(str::to_owned);
         let (kind, name) = (reference.kind.as_str(), reference.name.clone());
-        SourceError::UnknownReference { kind, name, path: self.path().to_string(), nearest }
+        const SHOWN: usize = 8;
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| name != "HEAD");
+        let more = names.len().saturating_sub(SHOWN);
+        names.truncate(SHOWN);
+        names.extend((more > 0).then(|| format!("and {more} more")));
+        let (path, known) = (self.path().to_string(), names);
+        SourceError::UnknownReference { kind, name, path, nearest, known }
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> SourceError {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::BStr;
 use gix::glob::pattern::Case;
 use gix_ignore::Search;
-use gix_ignore::search::Ignore;
+use gix_ignore::search::{Ignore, Match};
 
 use super::files::{Links, read};
 use super::work_tree::WorkTree;
@@ -20,8 +20,17 @@ const MAX_RULES: u64 = 16 << 20;
 /// The most wildcards that one rule may have: matching takes longer with each.
 const MAX_WILDCARDS: usize = 32;
 
+/// A path that git does not ignore.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unignored {
+    /// The path.
+    pub path: String,
+    /// The rule below the root of the repository that says so, with its file and line. One in the root's `.gitignore` gives way to a later one.
+    pub rule: Option<String>,
+}
+
 /// Returns those of `paths`, seen from the folder inside the work tree, that are not ignored.
-pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<String>, GitError> {
+pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unignored>, GitError> {
     let case = if tree.facts()?.ignores_case { Case::Fold } else { Case::Sensitive };
     let mut rules = Search::default();
     for file in user_rules(&tree.git_dir)?.into_iter().chain([tree.common.join("info/exclude")]) {
@@ -30,20 +39,28 @@ pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Strin
     let mut open = Vec::new();
     for path in paths {
         let path_inside = tree.inside.join(path);
-        if !is_ignored(tree, rules.clone(), &path_inside, case)? {
-            open.push(path.clone());
+        if let Verdict::Open(rule) = verdict(tree, rules.clone(), &path_inside, case)? {
+            open.push(Unignored { path: path.clone(), rule });
         }
     }
     Ok(open)
 }
 
+/// Whether git ignores a path.
+enum Verdict {
+    Ignored,
+    /// It does not, by this rule if by any.
+    Open(Option<String>),
+}
+
 /// Goes down from the root: below a folder that is ignored everything is, whatever rules it brings.
-fn is_ignored(
+fn verdict(
     tree: &WorkTree,
     mut rules: Search,
     path: &Path,
     case: Case,
-) -> Result<bool, GitError> {
+) -> Result<Verdict, GitError> {
+    let mut rule = None;
     add(&mut rules, &tree.root.join(".gitignore"), Some(&tree.root), Links::Skipped)?;
     let mut at = PathBuf::new();
     let mut parts = path.components().peekable();
@@ -54,14 +71,23 @@ fn is_ignored(
         let is_folder = !is_last || fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
         let text = at.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
         let found = rules.pattern_matching_relative_path(BStr::new(&text), Some(is_folder), case);
-        if found.is_some_and(|found| !found.pattern.is_negative()) {
-            return Ok(true);
+        match found {
+            Some(found) if !found.pattern.is_negative() => return Ok(Verdict::Ignored),
+            Some(found) => rule = told(tree, &found),
+            None => {}
         }
         if !is_last {
             add(&mut rules, &place.join(".gitignore"), Some(&tree.root), Links::Skipped)?;
         }
     }
-    Ok(false)
+    Ok(Verdict::Open(rule))
+}
+
+/// Returns a rule of a file below the root's, with its place.
+fn told(tree: &WorkTree, found: &Match<'_>) -> Option<String> {
+    let file = found.source?.strip_prefix(&tree.root).ok()?;
+    let is_deep = file.components().count() > 1 && !file.starts_with(".git");
+    is_deep.then(|| format!("`{}` in {}:{}", found.pattern, file.display(), found.sequence_number))
 }
 
 fn add(rules: &mut Search, file: &Path, root: Option<&Path>, links: Links) -> Result<(), GitError> {

@@ -60,9 +60,12 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<Strin
     if target.scope == Scope::Global {
         return Ok(Vec::new());
     }
-    let missing = unignored(target)?;
+    let (missing, rule) = open_entries(target)?;
     if missing.is_empty() {
         return Ok(missing);
+    }
+    if let Some(rule) = rule {
+        return Err(ProjectError::Unignored { entries: missing, rule });
     }
     match (options.ignore, options.mode) {
         (Ignore::Require, _) => return Err(ProjectError::NotIgnored(missing)),
@@ -97,22 +100,27 @@ pub(super) fn tracked_gate(target: &Target) -> Result<(), ProjectError> {
 
 /// Returns the ignore entries of a project that git does not know of yet.
 pub fn unignored(target: &Target) -> Result<Vec<String>, ProjectError> {
+    open_entries(target).map(|(entries, _)| entries)
+}
+
+/// The same, with a rule that no entry in the project's `.gitignore` can overrule.
+fn open_entries(target: &Target) -> Result<(Vec<String>, Option<String>), ProjectError> {
     let entries = target.ignore_entries();
     // What is written is asked for, since rules may tell apart what is in a folder.
     let probes: Vec<(&String, String)> =
         entries.iter().flat_map(|entry| probes(target, entry)).collect();
     let paths: Vec<String> = probes.iter().map(|(_, probe)| probe.clone()).collect();
-    let open: BTreeSet<String> = not_ignored(&target.root, &paths)
-        .map_err(|error| ProjectError::Files(error.to_string()))?
-        .into_iter()
-        .collect();
+    let open = not_ignored(&target.root, &paths)
+        .map_err(|error| ProjectError::Files(error.to_string()))?;
+    let rule = open.iter().find_map(|one| one.rule.clone());
+    let open: BTreeSet<String> = open.into_iter().map(|one| one.path).collect();
     let mut missing: Vec<String> = probes
         .into_iter()
         .filter(|(_, probe)| open.contains(probe))
         .map(|(entry, _)| entry.clone())
         .collect();
     missing.dedup();
-    Ok(missing)
+    Ok((missing, rule))
 }
 
 /// Returns paths that csk writes in the folder of an ignore entry.

@@ -100,6 +100,9 @@ impl PrepareError {
                     .collect();
                 Some(hints.join("; ")).filter(|hints| !hints.is_empty())
             }
+            Self::Context(ContextError::NoSkillFile(folders)) => folders.first().map(|folder| {
+                format!("name the folder of one: `--path {folder}` of `csk add`, `path` in Skillfile.json")
+            }),
             Self::Runtime(_) | Self::Context(_) | Self::Locale(_) => None,
         }
     }

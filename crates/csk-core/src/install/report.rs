@@ -65,6 +65,14 @@ pub enum ProjectError {
     /// Git would not ignore what csk writes.
     #[error("not ignored by git: {}", .0.join(", "))]
     NotIgnored(Vec<String>),
+    /// Git would not ignore what csk writes, whatever the project's `.gitignore` says.
+    #[error("not ignored by git: {}; the rule {rule} says so", entries.join(", "))]
+    Unignored {
+        /// What csk writes.
+        entries: Vec<String>,
+        /// The rule, with its place.
+        rule: String,
+    },
     /// Git has files where csk puts commands.
     #[error(
         "git tracks {0}, where csk puts commands; whoever changes the repository could put programs on PATH"
@@ -99,6 +107,7 @@ impl ProjectError {
             Self::NotIgnored(_) => {
                 Some("run with --fix-gitignore, or add the entries to .gitignore")
             }
+            Self::Unignored { .. } => Some("remove that rule; --fix-gitignore cannot overrule it"),
             Self::Tracked(_) => Some("look at what it is, then `git rm --cached` it"),
             Self::Link(_) => Some(
                 "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",

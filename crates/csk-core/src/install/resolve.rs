@@ -22,6 +22,14 @@ pub enum SkillError {
     /// Its repository, or something in it, cannot be used.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// Another skill brings the same command.
+    #[error("Command collision: `{with}` brings the command `{command}`, too")]
+    Collision {
+        /// Which.
+        command: Identifier,
+        /// The other skill.
+        with: Identifier,
+    },
     /// Its repository is going to be cloned by the next install.
     #[error("the repository is not cloned yet; `csk install` clones it from {url}")]
     NotCloned {
@@ -148,6 +156,9 @@ impl SkillError {
                     .to_owned(),
             ),
             Self::Audit { hint, .. } => Some(hint.clone()),
+            Self::Collision { .. } => {
+                Some("remove one of the skills from Skillfile.json".to_owned())
+            }
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
             }

@@ -336,7 +336,14 @@ fn complete(
     if plan.skills.iter().any(is_refused) && plan.skills.iter().all(Group::is_empty) {
         plan.env.clear();
     }
-    plan_shims(target, plan, &planned.observed, &planned.files, store)?;
+    match plan_shims(target, plan, &planned.observed, &planned.files, store) {
+        // A look shows what there is of the other skills; nothing is installed while two bring one command.
+        Err(ProjectError::Collision { command, skills }) if options.is_none() => {
+            refuse_both(plan, &command, &skills);
+            return Ok(planned);
+        }
+        done => done?,
+    }
     plan.warnings.extend(shadowed(environment, target, plan));
     // Somebody has put something where commands are: it must not be the repository.
     let has_bin = planned.observed.bin != ObservedAdapter::default();
@@ -538,6 +545,16 @@ fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, 
             if let Err(error) = plan_shims(target, plan, &planned.observed, &planned.files, store) {
                 *entry = Err(error);
             }
+        }
+    }
+}
+
+/// Refuses two skills that bring one command.
+fn refuse_both(plan: &mut Plan, command: &Identifier, [one, other]: &[Identifier; 2]) {
+    for (name, with) in [(one, other), (other, one)] {
+        if let Some(group) = plan.skills.iter_mut().find(|group| group.name == *name) {
+            let (command, with) = (command.clone(), with.clone());
+            group.refuse(SkillError::Collision { command, with });
         }
     }
 }

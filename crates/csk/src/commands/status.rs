@@ -1,7 +1,7 @@
 //! `csk status`: what is installed against what is declared.
 
 use csk_core::Config;
-use csk_core::install::{Group, Label, Plan, Target, status as look};
+use csk_core::install::{Group, Label, Plan, SkillError, Target, status as look};
 use serde_json::{Value, json};
 use term::{safe_line, whole_table};
 
@@ -74,6 +74,10 @@ pub(crate) fn show_status(
         match plan {
             Ok(plan) => {
                 is_current &= plan.is_current();
+                // Nothing of the project is installed while it is so.
+                let collides =
+                    |group: &Group| matches!(group.error, Some(SkillError::Collision { .. }));
+                failed |= plan.skills.iter().any(collides);
                 if args.json {
                     projects.push(as_json(target, &plan));
                 } else {
@@ -190,7 +194,7 @@ fn as_json(target: &Target, plan: &Plan) -> Value {
             "status": group.label.as_str(),
             "warnings": group.warnings,
             "error": group.error.as_ref().map(ToString::to_string),
-            "hint": group.error.as_ref().and_then(csk_core::install::SkillError::hint),
+            "hint": group.error.as_ref().and_then(SkillError::hint),
         })
     };
     let skills: Vec<Value> = plan.skills.iter().chain(&plan.removals).map(skill).collect();

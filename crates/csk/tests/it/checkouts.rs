@@ -27,7 +27,7 @@ const COMMANDS: [&str; 20] = [
     "lock",
     "audit",
     "project resolve",
-    "init --gitignore",
+    "init --private",
     "add other --tag v1",
     "exec -- true",
     "upgrade",
@@ -213,19 +213,19 @@ fn init_writes_only_to_a_repository_that_leads_back() {
         world.env.run_args("sh", &["-c", &script])
     };
     // A work tree of git's own leads back.
-    let run = call("git -C app worktree add -q --detach ../tree && cd tree && csk init");
+    let run = call("git -C app worktree add -q --detach ../tree && cd tree && csk init --private");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(world.read(world.app(".git/info/exclude")).contains(".agents/"));
     let before = world.read(world.env.path("skills/pdf/.git/info/exclude"));
     for script in [
-        "mkdir a && echo \"gitdir: $PWD/skills/pdf/.git\" > a/.git && cd a && csk init",
-        "mkdir b && ln -s \"$PWD/skills/pdf/.git\" b/.git && cd b && csk init",
-        "git init -q d && echo \"$PWD/skills/pdf/.git\" > d/.git/commondir && cd d && csk init",
-        "git init -q c && rm -r c/.git/info && ln -s \"$PWD/skills/pdf/.git/info\" c/.git/info && cd c && csk init",
+        "mkdir a && echo \"gitdir: $PWD/skills/pdf/.git\" > a/.git && cd a && csk init --private",
+        "mkdir b && ln -s \"$PWD/skills/pdf/.git\" b/.git && cd b && csk init --private",
+        "git init -q d && echo \"$PWD/skills/pdf/.git\" > d/.git/commondir && cd d && csk init --private",
+        "git init -q c && rm -r c/.git/info && ln -s \"$PWD/skills/pdf/.git/info\" c/.git/info && cd c && csk init --private",
     ] {
         let run = call(script);
         assert_eq!(run.code, Some(2), "{script}: {}", run.stdout);
-        assert!(run.stderr.contains("csk init --gitignore"), "{}", run.stderr);
+        assert!(run.stderr.contains("csk init` without --private"), "{}", run.stderr);
     }
     assert_eq!(world.read(world.env.path("skills/pdf/.git/info/exclude")), before);
 }
@@ -317,6 +317,7 @@ fn check_ignored(repository: &Path, root: &Path, files: &[(&str, &str)]) {
     let theirs: Vec<&String> =
         probes.iter().filter(|probe| !ignored.contains(&probe.as_str())).collect();
     let ours = not_ignored(&AbsPath::new(root).unwrap(), &probes).unwrap();
+    let ours: Vec<String> = ours.into_iter().map(|one| one.path).collect();
     assert_eq!(ours.iter().collect::<Vec<_>>(), theirs, "{files:?} in {}", root.display());
 }
 

@@ -16,12 +16,12 @@ fn a_project_is_made_ready_from_nothing() {
     fs::remove_file(world.app(".gitignore")).unwrap();
     let run = in_app(&world, "init");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let exclude = world.read(world.app(".git/info/exclude"));
-    assert!(
-        exclude.ends_with("# CocoaSkill\n.agents/\n.claude/skills/\n.codex/skills/\n"),
-        "{exclude}"
+    assert_eq!(
+        world.read(world.app(".gitignore")),
+        "# CocoaSkill\n.agents/\n.claude/skills/\n.codex/skills/\n"
     );
-    assert!(!world.app(".gitignore").exists(), "others need not know");
+    let exclude = world.read(world.app(".git/info/exclude"));
+    assert!(!exclude.contains(".agents/"), "{exclude}");
     assert_eq!(in_app(&world, "init").stdout, "", "what is there stays");
     let run = in_app(&world, "add pdf --tag v1");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -35,13 +35,33 @@ fn a_project_is_made_ready_from_nothing() {
     assert_eq!(in_app(&world, "remove pdf").code, Some(0));
     assert_eq!(in_app(&world, "install").code, Some(0));
     assert!(!world.installed("pdf").exists());
-    let run = in_app(&world, "init --gitignore");
-    assert_eq!(
-        world.read(world.app(".gitignore")),
-        "# CocoaSkill\n.agents/\n.claude/skills/\n.codex/skills/\n",
-        "{}",
+    let run = in_app(&world, "init --private");
+    let exclude = world.read(world.app(".git/info/exclude"));
+    assert!(
+        exclude.ends_with("# CocoaSkill\n.agents/\n.claude/skills/\n.codex/skills/\n"),
+        "{exclude}{}",
         run.stderr
     );
+}
+
+#[test]
+fn a_clone_of_what_init_made_installs_frozen() {
+    let world = World::bare();
+    world.repo("pdf", SKILL).git("tag v1");
+    fs::remove_file(world.app(".gitignore")).unwrap();
+    assert_eq!(in_app(&world, "init").code, Some(0));
+    let clone = |world: &World, to: &str| {
+        world.git("app", "add --all");
+        world.git("app", "commit --quiet --allow-empty -m change");
+        world.git(".", &format!("clone --quiet app {to}"));
+        let run = world.csk(&format!("install {to} --frozen"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    };
+    clone(&world, "empty");
+    assert_eq!(in_app(&world, "add pdf --tag v1").code, Some(0));
+    assert_eq!(in_app(&world, "install").code, Some(0));
+    clone(&world, "one");
+    assert!(world.env.path("one/.agents/skills/pdf/SKILL.md").exists());
 }
 
 #[test]

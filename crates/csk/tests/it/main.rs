@@ -11,6 +11,7 @@ mod checkouts;
 mod commands;
 mod doctor;
 mod editing;
+mod first_hour;
 mod global;
 mod hostile;
 mod import;
