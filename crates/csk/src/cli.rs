@@ -174,7 +174,9 @@ pub(crate) fn main() -> ExitCode {
     if !cli.quiet {
         Lock::on_wait(|path, pid| {
             let whose = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-            eprintln!("waiting for another csk{whose} that holds {path}");
+            let text = format!("waiting for another csk{whose} that holds {path}\n");
+            // It is only a note; the wait goes on.
+            let _ = Ui::new(ColorChoice::Never).error(&text);
         });
     }
     match run(&cli.command, opened()) {

@@ -182,9 +182,9 @@ pub struct Execution {
 
 impl Execution {
     /// Adds to the note.
-    pub(crate) fn add_note(&mut self, text: String) {
-        let before = self.note.take();
-        self.note = Some(before.map_or(text.clone(), |note| format!("{note}; {text}")));
+    pub(crate) fn add_note(&mut self, text: &str) {
+        let before = self.note.take().map_or_else(String::new, |note| format!("{note}; "));
+        self.note = Some(before + text);
     }
 
     /// Returns true if it wrote to its workspace and nothing of that was kept, since it failed.

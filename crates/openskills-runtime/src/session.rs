@@ -18,6 +18,9 @@ const FOLDER: &str = "sessions";
 /// A session that nobody used for so long is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// The id of an active skill, and the digest of its content.
+type Active = (String, String);
+
 /// The session that activations belong to.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -82,7 +85,7 @@ impl Session {
     }
 
     /// Returns what a session that has a name keeps: files, each with an id and a digest.
-    fn kept(&self) -> Result<Vec<(PathBuf, (String, String))>, FsError> {
+    fn kept(&self) -> Result<Vec<(PathBuf, Active)>, FsError> {
         let mut all = Vec::new();
         let Some(folder) = &self.folder else { return Ok(all) };
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };

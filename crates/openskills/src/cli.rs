@@ -264,7 +264,9 @@ pub fn main() -> ExitCode {
     if !cli.quiet {
         Lock::on_wait(|path, pid| {
             let whose = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-            eprintln!("waiting for another openskills{whose} that holds {path}");
+            let text = format!("waiting for another openskills{whose} that holds {path}\n");
+            // It is only a note; the wait goes on.
+            let _ = Ui::new(ColorChoice::Never).error(&text);
         });
     }
     let done = dispatch(&cli.command, ui);

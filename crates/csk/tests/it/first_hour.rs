@@ -159,7 +159,7 @@ fn what_csk_noted_of_a_deleted_project_is_collected() {
     let notes = || {
         let count = |folder: &str| {
             let folder = world.home().join(".cocoaskills").join(folder);
-            fs::read_dir(folder).map_or(0, |entries| entries.count())
+            fs::read_dir(folder).map_or(0, Iterator::count)
         };
         (count("receipts"), count("cache/.seen"))
     };

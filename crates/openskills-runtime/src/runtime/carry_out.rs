@@ -153,7 +153,7 @@ impl OpenSkillRuntime {
             // It is committed; that it cannot be taken back changes nothing of that.
             match kept.note(&run.permit.plan().subject.skill_id) {
                 Ok(()) => done.can_undo = true,
-                Err(error) => done.add_note(format!("it cannot be undone: {error}")),
+                Err(error) => done.add_note(&format!("it cannot be undone: {error}")),
             }
         }
         Ok(committed)
@@ -185,7 +185,7 @@ impl OpenSkillRuntime {
         match self.record(&event) {
             Ok(()) => close(open),
             Err(error) => {
-                done.add_note(format!("what became of the changes is not in the log: {error}"));
+                done.add_note(&format!("what became of the changes is not in the log: {error}"));
             }
         }
         // What it wrote and what is recorded of it is the caller's, whatever became of its changes.
