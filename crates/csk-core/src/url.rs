@@ -1,5 +1,6 @@
 //! Addresses of repositories: which are allowed, which mean the same place, and how they are shown.
 
+pub use skill_state::without_password;
 use skill_state::{origin_key, plain_path};
 
 use crate::GitError;
@@ -83,27 +84,6 @@ pub fn check_declared_url(url: &str, local: LocalSources) -> Result<(), GitError
     let why =
         "it holds a password, and Skillfile.json is shared; let git's credential helper keep it";
     Err(GitError::Url { url: redacted(url), why })
-}
-
-/// Returns a URL without a password or a token in it.
-pub fn without_password(url: &str) -> String {
-    let Some((scheme @ ("https" | "http"), rest)) = url.split_once("://") else {
-        return match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, user(rest)?))) {
-            Some((scheme, (user, rest))) if user.contains(':') => {
-                let name = user.split(':').next().unwrap_or_default();
-                format!("{scheme}://{name}@{rest}")
-            }
-            _ => url.to_owned(),
-        };
-    };
-    user(rest).map_or_else(|| url.to_owned(), |(_, rest)| format!("{scheme}://{rest}"))
-}
-
-/// Splits what stands before the host from the rest.
-fn user(rest: &str) -> Option<(&str, &str)> {
-    let end = rest.find('/').unwrap_or(rest.len());
-    let at = rest[..end].rfind('@')?;
-    Some((&rest[..at], &rest[at + 1..]))
 }
 
 /// Returns true if two URLs mean the same repository, however it is reached.

@@ -150,7 +150,7 @@ pub use roots::SkillRoot;
 pub use runtime::{
     Audited, Contents, Disclosure, FileDigest, InstallDone, InstallOrigin, InstallPlace,
     InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, change_lines,
-    manifest_problems,
+    check_package, manifest_problems,
 };
 pub use sandbox;
 pub use scan::file_name;

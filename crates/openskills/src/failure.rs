@@ -3,7 +3,7 @@
 use std::io;
 
 use openskills_runtime::{RuntimeError, file_hint};
-use skill::Diagnostic;
+use skill::{Diagnostic, Source};
 use skill_fs::FsError;
 use term::{DiagnosticJson, ErrorJson, FailureJson, Ui, safe_line};
 
@@ -116,7 +116,11 @@ fn diagnostics(error: &RuntimeError) -> &[Diagnostic] {
 
 fn words(ui: &mut Ui, told: &Told<'_>) -> io::Result<()> {
     for diagnostic in told.diagnostics {
-        ui.problem(diagnostic)?;
+        // A problem with a place points at its line, where the file can be shown.
+        let text = diagnostic.span.and_then(|_| source_of(&diagnostic.file));
+        let source = text.as_deref().map(Source::new);
+        let shown = term::render(diagnostic, source.as_ref(), ui.error_palette);
+        ui.error(&(shown + "\n"))?;
     }
     if told.diagnostics.is_empty() {
         ui.error(&format!("error: {}\n", safe_line(&told.message)))?;
@@ -125,6 +129,12 @@ fn words(ui: &mut Ui, told: &Told<'_>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Reads a file that a problem is in; what is large or no text is not shown.
+fn source_of(file: &str) -> Option<String> {
+    let metadata = std::fs::metadata(file).ok().filter(|found| found.is_file())?;
+    (metadata.len() <= skill::MAX_SKILL_FILE_BYTES).then(|| std::fs::read_to_string(file).ok())?
 }
 
 fn data(ui: &mut Ui, told: &Told<'_>) -> io::Result<()> {

@@ -13,7 +13,7 @@ mod source;
 pub use approvals::{Approval, Approvals, Grant, StateError};
 pub use key::key_of;
 pub use org_policy::{OrgPolicy, RequiredTiers, Used};
-pub use origin::{Pattern, origin_key, plain_path};
+pub use origin::{Pattern, origin_key, plain_path, without_password};
 pub use receipts::Receipts;
 pub use runtime_list::{
     RUNTIME_LIST, RuntimeFile, compare_runtime, file_line, link_line, runtime_place,

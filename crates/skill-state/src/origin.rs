@@ -9,6 +9,27 @@ const ALIASES: [(&str, &str); 3] = [
     ("altssh.bitbucket.org", "bitbucket.org"),
 ];
 
+/// Returns a URL without a password or a token in it.
+pub fn without_password(url: &str) -> String {
+    let Some((scheme @ ("https" | "http"), rest)) = url.split_once("://") else {
+        return match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, user(rest)?))) {
+            Some((scheme, (user, rest))) if user.contains(':') => {
+                let name = user.split(':').next().unwrap_or_default();
+                format!("{scheme}://{name}@{rest}")
+            }
+            _ => url.to_owned(),
+        };
+    };
+    user(rest).map_or_else(|| url.to_owned(), |(_, rest)| format!("{scheme}://{rest}"))
+}
+
+/// Splits what stands before the host from the rest.
+fn user(rest: &str) -> Option<(&str, &str)> {
+    let end = rest.find('/').unwrap_or(rest.len());
+    let at = rest[..end].rfind('@')?;
+    Some((&rest[..at], &rest[at + 1..]))
+}
+
 /// Returns an address of a repository without what does not matter: scheme, user, port, `www.`, `.git`, capitals of the host, and
 /// ways to write a path otherwise. `git@github.com:a/b.git` and `https://github.com/a/x/../b` are one place. A folder stays as it
 /// is.

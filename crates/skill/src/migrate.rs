@@ -123,6 +123,11 @@ impl<'a> Fields<'a> {
         match self.entries.iter_mut().find(|(name, ..)| name == key) {
             Some((_, old, _)) if *old == value => {}
             Some((_, old, block)) => {
+                if let Some(edited) = block.as_deref().and_then(|block| edited(block, old, &value))
+                {
+                    (*old, *block) = (value, Some(edited));
+                    return;
+                }
                 if let Some(block) = block.take() {
                     let own = comments(&block, old, self.newline);
                     self.above.insert(key.to_owned(), own);
@@ -207,6 +212,57 @@ impl<'a> Fields<'a> {
             None => Ok(text),
         }
     }
+}
+
+/// Returns the lines of a mapping with some of its entries taken out and others added; the lines of all others stay. `None` where it is written in another
+/// way, or an entry changes.
+fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
+    let (Value::Object(old), Value::Object(wanted)) = (old, new) else { return None };
+    let newline = if block.contains("\r\n") { "\r\n" } else { "\n" };
+    let lines: Vec<&str> = block.split_inclusive('\n').collect();
+    let is_text = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let head = lines.iter().position(|line| is_text(&line))?;
+    let first = lines[head + 1..].iter().find(|line| is_text(line))?;
+    let indent = &first[..first.len() - first.trim_start().len()];
+    if indent.is_empty() {
+        return None;
+    }
+    let (mut children, mut waiting): (Vec<String>, String) = (Vec::new(), String::new());
+    for line in &lines[head + 1..] {
+        let is_child = line.strip_prefix(indent).is_some_and(|rest| !rest.starts_with([' ', '\t']));
+        match children.last_mut() {
+            _ if !is_text(&line) => waiting.push_str(line),
+            Some(child) if !is_child => child.push_str(&(std::mem::take(&mut waiting) + line)),
+            _ => children.push(std::mem::take(&mut waiting) + line),
+        }
+    }
+    if children.len() != old.len() {
+        return None;
+    }
+    let mut text: String = lines[..=head].concat();
+    for (child, (key, value)) in children.iter().zip(old) {
+        match wanted.get(key) {
+            Some(same) if same == value => text.push_str(child),
+            Some(_) => return None,
+            // The comments of what goes stay.
+            None => text.extend(
+                child.lines().filter_map(comment).map(|it| format!("{indent}{it}{newline}")),
+            ),
+        }
+    }
+    if !text.ends_with('\n') {
+        text.push_str(newline);
+    }
+    for (key, value) in wanted.iter().filter(|(key, _)| !old.contains_key(*key)) {
+        text.push_str(&format!(
+            "{indent}{}: {value}{newline}",
+            Value::from(key.as_str()).as_str()?
+        ));
+    }
+    text.push_str(&waiting);
+    let again = raw_frontmatter(&format!("---\n{text}---\n"))?.to_json();
+    let is_right = again.as_object()?.values().next() == Some(new);
+    is_right.then_some(text)
 }
 
 /// Returns the comments in the lines of an entry, each on a line. What stands in its value as well is none.
@@ -669,7 +725,13 @@ mod tests {
         }
         assert_eq!(fields(&back), fields(v1), "{back}");
         assert_eq!(to_v1(&back, None).unwrap().text, back);
-        assert!(claude.contains("# myself\nmetadata:\n"), "{claude}");
+        // What is only added to keeps its lines.
+        assert!(claude.contains("metadata:\n  author: me # myself\n  corteza: "), "{claude}");
+        let quoted = v1.replace("author: me", "author: 'me'");
+        assert!(to_claude(&quoted).unwrap().text.contains("  author: 'me' # myself\n"));
+        let inline = v1.replace("metadata:\n  author: me # myself\n", "metadata: {author: me}\n");
+        let claude = to_claude(&inline).unwrap().text;
+        assert_eq!(fields(&to_v1(&claude, None).unwrap().text), fields(&inline), "{claude}");
     }
 
     #[test]

@@ -49,20 +49,28 @@ impl ModuleCache {
 
     /// Returns a module's code, if it is there as it was put there.
     pub(crate) fn get(&self, name: &CacheName) -> Option<Artifact> {
+        let path = self.path(name);
+        if is_old(&path) {
+            return None;
+        }
         // A cache that cannot be read is no cache.
-        let kept = read_own_file(&self.path(name), MAX).ok().flatten()?;
+        let kept = read_own_file(&path, MAX).ok().flatten()?;
         Artifact::unsealed(&self.key, name, &kept)
     }
 
     /// Keeps a module's code, and drops what is old.
     pub(crate) fn put(&self, name: &CacheName, code: &Artifact) {
+        let path = self.path(name);
+        let sealed = code.sealed(&self.key, name);
+        // The same bytes would not be written again, and would stay old.
+        if is_old(&path) {
+            let _ = fs::remove_file(path.as_path());
+        }
         // What cannot be kept is compiled again.
-        let _ = write_file(&self.path(name), &code.sealed(&self.key, name));
+        let _ = write_file(&path, &sealed);
         for name in own_names(&self.folder).unwrap_or_default() {
             let path = self.folder.join(&name);
-            let made = fs::metadata(path.as_path()).and_then(|metadata| metadata.modified());
-            let age = made.map(|made| SystemTime::now().duration_since(made).unwrap_or_default());
-            if name.ends_with(ENDING) && age.is_ok_and(|age| age > OLD) {
+            if name.ends_with(ENDING) && is_old(&path) {
                 let _ = fs::remove_file(path.as_path());
             }
         }
@@ -71,6 +79,12 @@ impl ModuleCache {
     fn path(&self, name: &CacheName) -> AbsPath {
         self.folder.join(format!("{}{ENDING}", name.as_str()))
     }
+}
+
+/// Returns true for code that was compiled long ago. What has no time is not old: whether it is there is another question.
+fn is_old(path: &AbsPath) -> bool {
+    let made = fs::metadata(path.as_path()).and_then(|metadata| metadata.modified());
+    made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > OLD))
 }
 
 /// Returns the user's key. One that is not there, is no key, or could be read by others is made anew.

@@ -367,7 +367,7 @@ pub fn manifest_problems(
     Ok(read_manifest(root, show)?.map_or_else(Vec::new, |(_, diagnostics)| diagnostics))
 }
 
-fn read_manifest(
+pub(super) fn read_manifest(
     root: &Root,
     show: impl Fn(&'static str) -> String,
 ) -> Result<Option<ParsedManifest>, FsError> {

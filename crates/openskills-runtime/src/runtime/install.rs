@@ -5,14 +5,15 @@ use std::path::Path;
 use jiff::Timestamp;
 use skill::capabilities::{Declared, PowerChange, Powers};
 use skill::{
-    Diagnostic, Digest, Frontmatter, Input, MANIFEST_FILE, SKILL_FILE, Severity, Strictness,
+    Diagnostic, Digest, Frontmatter, Input, SKILL_FILE, Severity, Strictness,
     check_argument_schema, parse,
 };
 use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, walk};
 use skill_pack::{Package, Signed};
+use skill_state::without_password;
 
 use super::OpenSkillRuntime;
-use super::approvals::manifest;
+use super::approvals::read_manifest;
 use super::unpacked::Unpacked;
 use crate::activate::side_effects;
 use crate::event::InstallRecord;
@@ -143,9 +144,11 @@ impl OpenSkillRuntime {
         place: InstallPlace,
         origin: InstallOrigin,
     ) -> Result<InstallPlan, RuntimeError> {
+        let origin = origin.without_secrets();
         let unpacked = Unpacked::of(self.places()?, &package)?;
         let root = unpacked.root()?;
-        let (declared, frontmatter, diagnostics) = self.looked_at(&root, &package)?;
+        let (declared, frontmatter, diagnostics) =
+            looked_at(&root, &package, &shown(&origin, &package))?;
         let version = frontmatter.metadata_text("version");
         let side_effects = side_effects(&frontmatter);
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
@@ -202,37 +205,6 @@ impl OpenSkillRuntime {
             there,
             origin,
         })
-    }
-
-    /// Reads the SKILL.md of a package as strictly as it can be.
-    fn looked_at(
-        &self,
-        root: &Root,
-        package: &Package,
-    ) -> Result<(Declared, Frontmatter, Vec<Diagnostic>), RuntimeError> {
-        let file = package.file(SKILL_FILE).map_or(&[][..], |file| &file.bytes);
-        let input = Input { file: SKILL_FILE, directory: Some(&package.name), bytes: file };
-        let parsed = parse(&input, Strictness::Strict);
-        let Some(document) = parsed.document else {
-            let file = format!("{}/{SKILL_FILE}", package.name);
-            return Err(RuntimeError::InvalidManifest { file, diagnostics: parsed.diagnostics });
-        };
-        let manifest = manifest(root).map_err(|error| match error {
-            RuntimeError::InvalidManifest { diagnostics, .. } => RuntimeError::InvalidManifest {
-                file: format!("{}/{MANIFEST_FILE}", package.name),
-                diagnostics,
-            },
-            other => other,
-        })?;
-        let declared = Declared::of(&document.frontmatter, manifest.as_ref());
-        let schema = check_argument_schema(&input, Strictness::Strict, argument_schema_problem);
-        if schema.iter().any(|problem| problem.severity == Severity::Error) {
-            let file = format!("{}/{SKILL_FILE}", package.name);
-            return Err(RuntimeError::InvalidManifest { file, diagnostics: schema });
-        }
-        let warnings = parsed.diagnostics;
-        let warnings = warnings.into_iter().filter(|one| one.severity != Severity::Note).collect();
-        Ok((declared, document.frontmatter, warnings))
     }
 
     /// Installs what was planned. What somebody had edited is kept in the backups.
@@ -391,5 +363,60 @@ fn remove_file(path: &AbsPath) -> Result<(), RuntimeError> {
             Err(FsError::Io { path: path.to_string(), source }.into())
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a package that nobody could install; `root` is its folder, and `shown` what it is called.
+pub fn check_package(root: &Root, package: &Package, shown: &str) -> Result<(), RuntimeError> {
+    looked_at(root, package, shown).map(drop)
+}
+
+/// Returns what a package is called in problems: the folder that it is, or its folder in the archive.
+fn shown(origin: &InstallOrigin, package: &Package) -> String {
+    match &origin.archive {
+        Some(_) => format!("{}: {}", origin.source, package.name),
+        None => origin.source.clone(),
+    }
+}
+
+/// Reads the SKILL.md and the manifest of a package as strictly as they can be.
+fn looked_at(
+    root: &Root,
+    package: &Package,
+    shown: &str,
+) -> Result<(Declared, Frontmatter, Vec<Diagnostic>), RuntimeError> {
+    let name = format!("{shown}/{SKILL_FILE}");
+    let invalid = |diagnostics: Vec<Diagnostic>| {
+        let file = diagnostics.first().map_or_else(|| name.clone(), |one| one.file.clone());
+        RuntimeError::InvalidManifest { file, diagnostics }
+    };
+    let file = package.file(SKILL_FILE).map_or(&[][..], |file| &file.bytes);
+    let input = Input { file: &name, directory: Some(&package.name), bytes: file };
+    let parsed = parse(&input, Strictness::Strict);
+    let Some(document) = parsed.document else { return Err(invalid(parsed.diagnostics)) };
+    let show = |name: &'static str| format!("{shown}/{name}");
+    let manifest = match read_manifest(root, show)? {
+        None => None,
+        Some((Some(manifest), _)) => manifest.capabilities,
+        Some((None, problems)) => return Err(invalid(problems)),
+    };
+    let declared = Declared::of(&document.frontmatter, manifest.as_ref());
+    let schema = check_argument_schema(&input, Strictness::Strict, argument_schema_problem);
+    if schema.iter().any(|problem| problem.severity == Severity::Error) {
+        return Err(invalid(schema));
+    }
+    let warnings = parsed.diagnostics;
+    let warnings = warnings.into_iter().filter(|one| one.severity != Severity::Note).collect();
+    Ok((declared, document.frontmatter, warnings))
+}
+
+impl InstallOrigin {
+    /// Returns it as it may be written down: an address without a user, a password, a query and a fragment, any of which may be secret.
+    fn without_secrets(mut self) -> Self {
+        self.origin_url = self.origin_url.map(|url| {
+            let plain = without_password(&url);
+            plain.split(['?', '#']).next().unwrap_or_default().to_owned()
+        });
+        self
     }
 }

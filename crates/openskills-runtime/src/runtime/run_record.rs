@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
-use sandbox::{Captured, Change, Ended, Outcome, Writes};
+use sandbox::{Captured, Change, Ended, Network, Outcome, Writes};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use skill::capabilities::Reach;
@@ -287,7 +288,9 @@ impl<'a> Run<'a> {
     fn granted(&self) -> Vec<String> {
         let (spec, powers) = (&self.prepared.spec, self.permit.powers());
         let mut granted = vec!["read: the skill's folder".to_owned()];
-        let others = spec.read.iter().filter(|path| **path != self.prepared.skill);
+        // WASI has no way to give a file.
+        let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
+        let others = spec.read.iter().filter(|path| **path != self.prepared.skill).filter(is_given);
         granted.extend(others.map(|path| format!("read: {}", path.display())));
         granted.extend(spec.workspace.as_ref().map(|workspace| {
             match workspace.writes {
@@ -297,17 +300,22 @@ impl<'a> Run<'a> {
             }
             .to_owned()
         }));
-        if self.permit.may_delete() {
+        let may_write =
+            spec.workspace.as_ref().is_some_and(|workspace| workspace.writes != Writes::Never);
+        if self.permit.may_delete() && may_write {
             granted.push("delete: files of the workspace".to_owned());
         }
+        // A dry run reaches no host, and a variable that is not set is not given.
         match &powers.network {
+            _ if spec.network == Network::None => {}
             Reach::Everything => granted.push("network: any host".to_owned()),
             Reach::Only(hosts) => {
                 granted.extend(hosts.iter().map(|host| format!("network: {host}")));
             }
         }
         if let Reach::Only(names) = &powers.env {
-            granted.extend(names.iter().map(|name| format!("env: {name}")));
+            let is_set = |name: &&String| spec.env.iter().any(|(set, _)| set == name.as_str());
+            granted.extend(names.iter().filter(is_set).map(|name| format!("env: {name}")));
         }
         first(granted.iter().map(|text| self.clean(text)))
     }

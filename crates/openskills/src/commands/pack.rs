@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use openskills_runtime::skill_pack::{Package, PackedFile, sign, zip};
-use openskills_runtime::{RuntimeError, shell_word};
-use skill::{Digest, Input, SKILL_FILE, Strictness, parse};
-use skill_fs::{AbsPath, real_path, write_file};
+use openskills_runtime::{RuntimeError, check_package, shell_word};
+use skill::Digest;
+use skill_fs::{AbsPath, Root, real_path, write_file};
 use term::safe_line;
 
 use crate::context::Context;
@@ -60,7 +60,8 @@ pub(crate) struct PackArgs {
 pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<ExitCode> {
     let folder = real_path(&check_folder(context, &args.dir, SKILL_HINT)?)?;
     let package = Package::of_folder(&folder).map_err(RuntimeError::from)?;
-    check(&package)?;
+    // What nobody could install is not packed.
+    check_package(&Root::open(&folder)?.as_skill(), &package, &args.dir.to_string_lossy())?;
     let bytes = zip(&package).map_err(RuntimeError::from)?;
     let usual = PathBuf::from(format!("{}.zip", package.name));
     let file = AbsPath::new(context.cwd.as_path().join(args.output.as_ref().unwrap_or(&usual)))?;
@@ -133,18 +134,4 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
 fn hidden(package: &Package) -> Vec<String> {
     let is_hidden = |file: &&PackedFile| file.path.parts().any(|part| part.starts_with('.'));
     package.files.iter().filter(is_hidden).map(|file| file.path.to_string()).collect()
-}
-
-/// Refuses a skill that whoever installs it would refuse.
-fn check(package: &Package) -> Result<(), RuntimeError> {
-    let bytes = package.file(SKILL_FILE).map_or(&[][..], |file| &file.bytes);
-    let input = Input { file: SKILL_FILE, directory: Some(&package.name), bytes };
-    let parsed = parse(&input, Strictness::Strict);
-    match parsed.document {
-        Some(_) => Ok(()),
-        None => Err(RuntimeError::InvalidManifest {
-            file: format!("{}/{SKILL_FILE}", package.name),
-            diagnostics: parsed.diagnostics,
-        }),
-    }
 }

@@ -500,3 +500,45 @@ fn an_unfinished_install_is_never_found() {
     assert_eq!(left, "");
     assert!(openskills(&env, "list --project app").stdout.contains("new"));
 }
+
+/// What `install` refuses `pack` refuses, with the same words, at the same place.
+#[test]
+fn what_nobody_could_install_is_not_packed() {
+    let env = TestEnv::with("");
+    for (name, more, file, place) in [
+        ("schema", "arguments:\n  schema:\n    type: objekt\n", "", "schema/SKILL.md:6:5"),
+        ("manifest", "", "{\"schema_version\": 9}", "manifest/csk-skill.json:1:20"),
+        ("other", "metadata: [1]\n", "", "other/SKILL.md:4:1"),
+    ] {
+        let text =
+            format!("---\nname: {name}\ndescription: Does it when asked.\n{more}---\nBody.\n");
+        env.write(&format!("{name}/SKILL.md"), text.as_bytes());
+        if !file.is_empty() {
+            env.write(&format!("{name}/csk-skill.json"), file.as_bytes());
+        }
+        let packed = openskills(&env, &format!("pack {name} --output {name}.zip"));
+        let installed = openskills(&env, &format!("install {name} --yes"));
+        assert_eq!((packed.code, installed.code), (Some(1), Some(1)), "{name}: {}", packed.stdout);
+        for run in [&packed, &installed] {
+            assert!(run.stderr.contains(place), "{name}: {}", run.stderr);
+            // The line itself is shown.
+            assert!(run.stderr.contains(" | "), "{name}: {}", run.stderr);
+        }
+        assert!(!env.path(&format!("{name}.zip")).exists());
+    }
+}
+
+#[test]
+fn an_address_is_remembered_without_what_may_be_secret() {
+    let env = TestEnv::with(
+        "//- /pdf/SKILL.md\n---\nname: pdf\ndescription: Reads PDFs when asked.\n---\nBody.\n",
+    );
+    let address = "https://me:hunter2@example.com/pdf.zip?token=abc123#x";
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let run = env.run_args(program, &["install", "pdf", "--yes", "--origin-url", address]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let kept = env.run_args("sh", &["-c", "grep -rE 'hunter2|abc123' .. ; true"]).stdout;
+    assert_eq!(kept, "");
+    let found = env.run_args("sh", &["-c", "grep -rlF 'https://example.com/pdf.zip' ../home"]);
+    assert_eq!(found.code, Some(0), "the rest is remembered");
+}

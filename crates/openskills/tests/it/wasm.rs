@@ -332,6 +332,10 @@ fn compiled_code_is_believed_only_with_its_seal() {
     let env = machine(&[("wasm/skill.wasm", hello())]);
     let cached = || json(&run(&env, "--json"))["wasm"]["cached"].as_bool().unwrap();
     assert!(!cached() && cached());
+    // What is older than sixty days is compiled anew.
+    let aged = "touch -d '61 days ago' ../home/.cache/openskills/wasm/*.cwasm";
+    assert_eq!(env.run_args("sh", &["-c", aged]).code, Some(0));
+    assert!(!cached() && cached());
     let folder = env.path("../home/.cache/openskills/wasm");
     let file = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&file).unwrap();
