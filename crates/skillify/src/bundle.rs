@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use skill::{MAX_DESCRIPTION, MAX_NAME, NeededLibrary, RelPath, SKILL_FILE, is_unsafe_to_show};
+use skill::{
+    MAX_DESCRIPTION, MAX_NAME, NeededLibrary, RelPath, SKILL_FILE, is_invisible, is_unsafe_to_show,
+};
 use skill_pack::{Package, PackedFile};
 
 use crate::{Kind, Library, Topic};
@@ -220,6 +222,7 @@ fn cut(text: &str, most: usize) -> String {
 
 /// Returns a text without what could steer whoever reads it: control characters and hidden ones.
 fn clean(text: &str) -> String {
-    let is_good = |c: &char| *c == '\n' || (!c.is_control() && !is_unsafe_to_show(*c));
+    let is_good =
+        |c: &char| *c == '\n' || (!c.is_control() && !is_unsafe_to_show(*c) && !is_invisible(*c));
     text.replace("\r\n", "\n").replace('\t', "    ").chars().filter(is_good).collect()
 }

@@ -36,6 +36,7 @@ fn is_telling(path: &str) -> bool {
             | "INDEX"
             | "PKG-INFO"
             | "METADATA"
+            | "top_level.txt"
             | "Cargo.toml"
             | "package.json"
             | "pyproject.toml"

@@ -62,6 +62,13 @@ pub struct Library {
     pub source: Digest,
 }
 
+impl Library {
+    /// Returns how many things it exports: a page may tell of several.
+    pub fn exports(&self) -> usize {
+        self.topics.iter().map(|topic| 1 + topic.also.len()).sum()
+    }
+}
+
 /// Something that a package exports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Topic {

@@ -52,13 +52,49 @@ fn follow(files: &Files, path: &str, seen: &mut BTreeSet<String>, topics: &mut V
         return;
     }
     let source = files.text(path).unwrap_or_default();
-    let (own, others) = module(path, &source);
+    let Exports { topics: mut own, whole, named } = module(path, &source);
+    // What comes from another file of the package is told of as that file tells of it.
+    for Named { from, name, alias } in named {
+        let Some(file) = resolved(files, path, &from) else { continue };
+        let mut there = Vec::new();
+        follow(files, &file, &mut seen.clone(), &mut there);
+        let found: Vec<Topic> =
+            there.iter().filter_map(|topic| renamed(topic, &name, &alias)).collect();
+        if !found.is_empty() {
+            own.retain(|topic| topic.name != alias);
+            own.extend(found);
+        }
+    }
     topics.extend(own);
-    for other in others {
+    for other in whole {
         if let Some(other) = resolved(files, path, &other) {
             follow(files, &other, seen, topics);
         }
     }
+}
+
+/// Returns a topic, or one inside of it, by another name.
+fn renamed(topic: &Topic, name: &str, alias: &str) -> Option<Topic> {
+    let rest = topic.name.strip_prefix(name)?;
+    let is_inside = rest.is_empty() || rest.starts_with('.');
+    is_inside.then(|| Topic { name: format!("{alias}{rest}"), ..topic.clone() })
+}
+
+/// What a module exports.
+#[derive(Default)]
+struct Exports {
+    topics: Vec<Topic>,
+    /// Modules that it hands on whole.
+    whole: Vec<String>,
+    /// Names that it hands on from other modules.
+    named: Vec<Named>,
+}
+
+/// A name that is handed on.
+struct Named {
+    from: String,
+    name: String,
+    alias: String,
 }
 
 /// Returns the file that a relative import in a module means.
@@ -140,21 +176,22 @@ enum Source {
     Types,
 }
 
-/// Returns what a module exports, and the modules that it hands on whole.
-fn module(path: &str, source: &str) -> (Vec<Topic>, Vec<String>) {
+/// Returns what a module exports.
+fn module(path: &str, source: &str) -> Exports {
     let is_typed = [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending));
     let language: Language = if is_typed {
         tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()
     } else {
         tree_sitter_javascript::LANGUAGE.into()
     };
-    let Some(tree) = parse(&language, source) else { return Default::default() };
-    let (mut topics, mut others) = (Vec::new(), Vec::new());
+    let Some(tree) = parse(&language, source) else { return Exports::default() };
+    let (mut topics, mut whole, mut named) = (Vec::new(), Vec::new(), Vec::new());
     let kind = if path.contains(".d.") { Source::Types } else { Source::Code };
     let nodes = children(tree.root_node());
     for node in &nodes {
         statement(*node, source, kind, &mut topics);
-        others.extend(handed_on(*node, source));
+        whole.extend(handed_on(*node, source));
+        named.extend(handed_on_by_name(*node, source));
     }
     // What is declared here and exported by name further down is told of where it is declared.
     let mut declared = Vec::new();
@@ -166,11 +203,56 @@ fn module(path: &str, source: &str) -> (Vec<Topic>, Vec<String>) {
             *topic = found.clone();
         }
     }
-    (topics, others)
+    Exports { topics, whole, named }
+}
+
+/// Returns the names of `export { a as b } from`, and of `exports.a = require(…)`, where they are of another file of the package.
+fn handed_on_by_name(node: Node<'_>, source: &str) -> Vec<Named> {
+    if let Some((left, from)) = required(node, source) {
+        let alias = left.strip_prefix("module.exports.").or_else(|| left.strip_prefix("exports."));
+        return alias
+            .map(|alias| Named { from, name: "default".to_owned(), alias: alias.to_owned() })
+            .into_iter()
+            .collect();
+    }
+    let Some(from) =
+        node.child_by_field_name("source").filter(|_| node.kind() == "export_statement")
+    else {
+        return Vec::new();
+    };
+    let from = text(from, source).trim_matches(['"', '\'', '`']).to_owned();
+    if !from.starts_with('.') {
+        return Vec::new();
+    }
+    let clauses = children(node).into_iter().filter(|inner| inner.kind() == "export_clause");
+    let names = clauses.flat_map(children).filter_map(|one| {
+        let name = one.child_by_field_name("name")?;
+        let alias = one.child_by_field_name("alias").unwrap_or(name);
+        let (name, alias) = (text(name, source).to_owned(), text(alias, source).to_owned());
+        Some(Named { from: from.clone(), name, alias })
+    });
+    names.collect()
+}
+
+/// Returns what `x = require('./y')` assigns to, and the file.
+fn required(node: Node<'_>, source: &str) -> Option<(String, String)> {
+    let inner = node.named_child(0).filter(|_| node.kind() == "expression_statement")?;
+    let left =
+        inner.child_by_field_name("left").filter(|_| inner.kind() == "assignment_expression")?;
+    let right = inner.child_by_field_name("right")?;
+    let call =
+        right.child_by_field_name("function").filter(|_| right.kind() == "call_expression")?;
+    let argument = right.child_by_field_name("arguments")?.named_child(0)?;
+    let from = text(argument, source).trim_matches(['"', '\'', '`']).to_owned();
+    let is_own = text(call, source) == "require" && from.starts_with('.');
+    is_own.then(|| (text(left, source).to_owned(), from))
 }
 
 /// Returns the module of `export * from`, and of `export { a } from`, where it is one of the package.
 fn handed_on(node: Node<'_>, source: &str) -> Option<String> {
+    if let Some((left, from)) = required(node, source) {
+        return (left == "module.exports").then_some(from);
+    }
     let from = node.child_by_field_name("source").filter(|_| node.kind() == "export_statement")?;
     let path = text(from, source).trim_matches(['"', '\'', '`']).to_owned();
     let is_whole = !children(node).iter().any(|inner| inner.kind() == "export_clause");
@@ -207,6 +289,9 @@ fn statement(node: Node<'_>, source: &str, kind: Source, topics: &mut Vec<Topic>
                 declaration(inner, source, &comment, topics);
             }
         }
+        // What another file exports is told of there.
+        "expression_statement"
+            if required(node, source).is_some_and(|(left, _)| left == "module.exports") => {}
         "expression_statement" => {
             let Some(inner) =
                 node.named_child(0).filter(|inner| inner.kind() == "assignment_expression")

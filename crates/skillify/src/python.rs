@@ -41,7 +41,8 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
     };
     let name = get("Name", "name")
         .ok_or_else(|| SkillifyError::file("pyproject.toml", "it names no package"))?;
-    let topics = exported(files);
+    let tops = Tops::find(files, &name);
+    let topics = exported(files, &tops);
     let body = written.split_once("\n\n").map(|(_, body)| paragraph(body)).unwrap_or_default();
     let title = get("Summary", "description").unwrap_or_else(|| first_sentence(&body));
     Ok(Library {
@@ -50,7 +51,7 @@ pub(crate) fn library(files: &Files) -> Result<Library, SkillifyError> {
         license: field(&written, "License-Expression").or_else(|| field(&written, "License")),
         title,
         description: body,
-        module: modules(files).first().map(|path| package_of(path)),
+        module: modules(files, &tops).first().map(|path| package_of(path)),
         topics,
         vignettes: Vec::new(),
         source: files.digest(),
@@ -66,6 +67,131 @@ fn project(files: &Files) -> Result<toml::Table, SkillifyError> {
         .map_err(|error: toml::de::Error| SkillifyError::file("pyproject.toml", error.message()))?;
     let project = table.get("project").and_then(toml::Value::as_table);
     Ok(project.cloned().unwrap_or_default())
+}
+
+/// The packages and modules that an installer puts where others import them.
+enum Tops {
+    /// These alone.
+    Only(BTreeSet<String>),
+    /// Whatever is there: an installer put it there.
+    Any,
+}
+
+impl Tops {
+    /// Finds out what a package installs: by what was written when it was built, by its settings, by its name, by where it is.
+    fn find(files: &Files, name: &str) -> Self {
+        let listed = files.paths().find(|path| path.ends_with("top_level.txt"));
+        let listed = listed.and_then(|path| files.text(path)).unwrap_or_default();
+        let listed: BTreeSet<String> = listed
+            .lines()
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.is_empty())
+            .collect();
+        if !listed.is_empty() {
+            return Self::Only(listed);
+        }
+        let is_installed = files.paths().any(|path| {
+            path.rsplit_once('/')
+                .is_some_and(|(folder, name)| name == "METADATA" && folder.ends_with(".dist-info"))
+        });
+        if is_installed {
+            return Self::Any;
+        }
+        let named = configured(files);
+        if !named.is_empty() {
+            return Self::Only(named);
+        }
+        let inner = |path: &str| path.strip_prefix("src/").unwrap_or(path).to_owned();
+        let tops: BTreeSet<String> = files
+            .paths()
+            .filter(|path| path.ends_with(".py"))
+            .map(|path| top_of(&inner(path)).to_owned())
+            .collect();
+        // `foo-bar` and `Foo.Bar` are imported as `foo_bar` or `foo`.
+        let usual = name.to_lowercase().replace(['-', '.'], "_");
+        let first =
+            name.to_lowercase().split(['-', '.', '_']).next().unwrap_or_default().to_owned();
+        for wanted in [usual, first] {
+            if let Some(found) = tops.iter().find(|top| top.to_lowercase() == wanted) {
+                return Self::Only(BTreeSet::from([found.clone()]));
+            }
+        }
+        let in_src = files.paths().filter_map(|path| path.strip_prefix("src/"));
+        let in_src: BTreeSet<String> = in_src
+            .filter(|path| path.ends_with(".py"))
+            .map(|path| top_of(path).to_owned())
+            .collect();
+        if !in_src.is_empty() {
+            return Self::Only(in_src);
+        }
+        let packages = files.paths().filter_map(|path| path.strip_suffix("/__init__.py"));
+        let is_beside = |top: &str| {
+            matches!(
+                top,
+                "docs"
+                    | "doc"
+                    | "examples"
+                    | "bench"
+                    | "benchmarks"
+                    | "scripts"
+                    | "tools"
+                    | "build"
+            )
+        };
+        let packages = packages.filter(|path| !path.contains('/') && !is_beside(path));
+        Self::Only(packages.map(str::to_owned).collect())
+    }
+
+    /// Returns true for a file of one of them.
+    fn has(&self, path: &str) -> bool {
+        match self {
+            Self::Only(tops) => tops.contains(top_of(path)),
+            Self::Any => true,
+        }
+    }
+}
+
+/// Returns the package or module that a file belongs to.
+fn top_of(path: &str) -> &str {
+    let top = path.split('/').next().unwrap_or(path);
+    top.strip_suffix(".py").unwrap_or(top)
+}
+
+/// Returns what the settings of a builder say is installed.
+fn configured(files: &Files) -> BTreeSet<String> {
+    let table: toml::Table =
+        files.text("pyproject.toml").and_then(|text| text.parse().ok()).unwrap_or_default();
+    let at = |keys: &[&str]| {
+        let mut value = table.get("tool")?;
+        for key in keys {
+            value = value.get(key)?;
+        }
+        Some(value.clone())
+    };
+    let mut found = BTreeSet::new();
+    let mut take = |text: &str| {
+        let text = text.trim_start_matches("./");
+        let text = text.strip_prefix("src/").unwrap_or(text);
+        let top = text.split(['/', '.']).next().unwrap_or(text);
+        if !top.is_empty() {
+            found.insert(top.to_owned());
+        }
+    };
+    for keys in [
+        &["setuptools", "packages"][..],
+        &["setuptools", "py-modules"],
+        &["hatch", "build", "targets", "wheel", "packages"],
+        &["poetry", "packages"],
+    ] {
+        for item in at(keys).as_ref().and_then(toml::Value::as_array).into_iter().flatten() {
+            let named = item.get("include").or(Some(item)).and_then(toml::Value::as_str);
+            named.into_iter().for_each(&mut take);
+        }
+    }
+    if let Some(name) = at(&["flit", "module", "name"]) {
+        name.as_str().into_iter().for_each(&mut take);
+    }
+    found
 }
 
 /// Returns the first paragraph of prose.
@@ -84,14 +210,16 @@ fn package_of(path: &str) -> String {
 }
 
 /// Returns what a package exports. What a package hands on from one of its modules, however hidden that is, has the name that others import it by.
-fn exported(files: &Files) -> Vec<Topic> {
+fn exported(files: &Files, tops: &Tops) -> Vec<Topic> {
     let mut topics: Vec<Topic> = Vec::new();
-    let sources: Vec<(&str, String)> =
-        code(files).into_iter().map(|path| (path, files.text(path).unwrap_or_default())).collect();
+    let sources: Vec<(&str, String)> = code(files, tops)
+        .into_iter()
+        .map(|path| (path, files.text(path).unwrap_or_default()))
+        .collect();
     for (path, source) in &sources {
         topics.extend(module_topics(&module_name(path), source));
     }
-    let public: BTreeSet<String> = modules(files).into_iter().map(module_name).collect();
+    let public: BTreeSet<String> = modules(files, tops).into_iter().map(module_name).collect();
     let is_init = |path: &str| path.ends_with("__init__.py");
     for (path, source) in sources.iter().filter(|(path, _)| is_init(path)) {
         let package = module_name(path);
@@ -99,6 +227,10 @@ fn exported(files: &Files) -> Vec<Topic> {
             continue;
         }
         for Import { from, name, alias } in imports(&package, source) {
+            if name == "*" {
+                hand_on_all(&mut topics, &from, &package);
+                continue;
+            }
             let (old, new) = (format!("{from}.{name}"), format!("{package}.{alias}"));
             for topic in &mut topics {
                 rename(topic, &old, &new);
@@ -126,6 +258,18 @@ fn rename(topic: &mut Topic, old: &str, new: &str) {
     }
 }
 
+/// Gives everything of a module that has no `_` the name of the package that hands it on whole.
+fn hand_on_all(topics: &mut [Topic], from: &str, package: &str) {
+    let inside = format!("{from}.");
+    for topic in topics {
+        let Some(rest) = topic.name.strip_prefix(&inside) else { continue };
+        let is_direct = rest.split('.').next().is_some_and(|name| !name.starts_with('_'));
+        if is_direct && package.matches('.').count() <= from.matches('.').count() {
+            topic.name = format!("{package}.{rest}");
+        }
+    }
+}
+
 /// A name that a package hands on.
 struct Import {
     from: String,
@@ -145,6 +289,11 @@ fn imports(package: &str, source: &str) -> Vec<Import> {
         }
         let Some(module) = node.child_by_field_name("module_name") else { continue };
         let Some(from) = absolute(package, text(module, source)) else { continue };
+        if children(node).iter().any(|inner| inner.kind() == "wildcard_import") && listed.is_none()
+        {
+            let all = || "*".to_owned();
+            found.push(Import { from: from.clone(), name: all(), alias: all() });
+        }
         let mut cursor = node.walk();
         for one in node.children_by_field_name("name", &mut cursor) {
             let name = one.child_by_field_name("name").unwrap_or(one);
@@ -191,27 +340,23 @@ fn all_of(root: Node<'_>, source: &str) -> Option<BTreeSet<String>> {
 }
 
 /// Returns the modules that others may import.
-fn modules(files: &Files) -> Vec<&str> {
+fn modules<'a>(files: &'a Files, tops: &Tops) -> Vec<&'a str> {
     let is_hidden = |path: &&str| {
         path.trim_end_matches(".py")
             .split('/')
             .any(|part| part.starts_with('_') && part != "__init__")
     };
-    code(files).into_iter().filter(|path| !is_hidden(path)).collect()
+    code(files, tops).into_iter().filter(|path| !is_hidden(path)).collect()
 }
 
-/// Returns all modules of a package.
-fn code(files: &Files) -> Vec<&str> {
-    let is_public = |path: &&str| {
-        let is_code = path.ends_with(".py");
+/// Returns all modules of a package: those that an installer would install, and not what its developers have beside them.
+fn code<'a>(files: &'a Files, tops: &Tops) -> Vec<&'a str> {
+    let is_one = |path: &&str| {
         let inner = path.strip_prefix("src/").unwrap_or(path);
-        let is_script = matches!(inner, "setup.py" | "conftest.py")
-            || inner.starts_with("docs/")
-            || inner.starts_with("examples/");
         let is_test = inner.split('/').any(|part| part.starts_with("test"));
-        is_code && !is_script && !is_test
+        path.ends_with(".py") && !is_test && tops.has(inner)
     };
-    files.paths().filter(is_public).collect()
+    files.paths().filter(is_one).collect()
 }
 
 fn module_name(path: &str) -> String {
@@ -256,17 +401,61 @@ fn topic(module: &str, node: Node<'_>, source: &str) -> Option<Topic> {
         return None;
     }
     let doc = docstring(node, source);
-    let (description, arguments, value) = sections(&doc);
+    let (description, mut arguments, value) = sections(&doc);
+    let mut usage = head(node, source);
+    if let Some((call, more)) = constructor(name, node, source) {
+        usage = format!("{usage}\n{call}");
+        // A class may say what it takes itself, or leave that to the function that makes it.
+        if arguments.is_empty() {
+            arguments = more;
+        }
+    }
     let title = first_sentence(&description);
     Some(Topic {
         name: format!("{module}.{name}"),
         title: if title.is_empty() { head(node, source) } else { title },
-        usage: head(node, source),
+        usage,
         description,
         arguments,
         value,
         ..Topic::default()
     })
+}
+
+/// Returns how an object of a class is made, and what is said of what that takes: by its `__init__`, or by the fields of a data class.
+fn constructor(name: &str, node: Node<'_>, source: &str) -> Option<(String, Vec<Argument>)> {
+    if node.kind() != "class_definition" {
+        return None;
+    }
+    let body = children(node.child_by_field_name("body")?);
+    let functions =
+        body.iter().map(|inner| inner.child_by_field_name("definition").unwrap_or(*inner));
+    let is_init = |inner: &Node<'_>| {
+        let name =
+            inner.child_by_field_name("name").filter(|_| inner.kind() == "function_definition");
+        name.is_some_and(|name| text(name, source) == "__init__")
+    };
+    if let Some(init) = functions.into_iter().find(is_init) {
+        let taken = children(init.child_by_field_name("parameters")?);
+        let taken: Vec<String> =
+            taken.into_iter().skip(1).map(|one| one_line(text(one, source))).collect();
+        let (_, arguments, _) = sections(&docstring(init, source));
+        return Some((format!("{name}({})", taken.join(", ")), arguments));
+    }
+    let around = node.parent().filter(|around| around.kind() == "decorated_definition")?;
+    let is_data = children(around)
+        .iter()
+        .any(|one| one.kind() == "decorator" && text(*one, source).contains("dataclass"));
+    let fields = body.iter().filter_map(|inner| {
+        let field = inner.named_child(0).filter(|field| field.kind() == "assignment")?;
+        field.child_by_field_name("type")?;
+        Some(one_line(text(field, source)))
+    });
+    is_data.then(|| (format!("{name}({})", fields.collect::<Vec<_>>().join(", ")), Vec::new()))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn docstring(node: Node<'_>, source: &str) -> String {

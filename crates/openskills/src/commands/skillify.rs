@@ -103,7 +103,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
         package: library.name.clone(),
         package_version: library.version.clone(),
         source_hash: library.source.to_string(),
-        topics: library.topics.len(),
+        topics: library.exports(),
         kind: library.kind.word().to_owned(),
         path: kept.as_ref().map(ToString::to_string),
         diff: None,

@@ -455,3 +455,127 @@ fn members_and_what_npm_modules_hand_on_are_told() {
     }
     assert!(text(&package, "references/Local.md").contains("A local one."));
 }
+
+/// What developers have beside a package is no part of it; names are those that others import.
+#[test]
+fn only_what_is_installed_of_a_python_project_is_told_of() {
+    let (library, _) = valid(&[
+        (
+            "pyproject.toml",
+            "[project]\nname = \"my-lib\"\nversion = \"1\"\ndescription = \"Does it.\"\n",
+        ),
+        ("noxfile.py", "def session(): pass\n"),
+        ("bench/__init__.py", ""),
+        ("bench/speed.py", "def run(): pass\n"),
+        ("my_lib/__init__.py", "from .core import *\nfrom ._hidden import Shown as Public\n"),
+        ("my_lib/core.py", "def do(x): 'Does it.'\ndef _no(): pass\n"),
+        (
+            "my_lib/_hidden.py",
+            "class Shown:\n    'Shows.'\n    def __init__(self, size: int = 3, *, deep=False):\n        '''Makes one.\n\n        Args:\n            size: how large\n            deep: how deep\n        '''\n",
+        ),
+        (
+            "my_lib/data.py",
+            "from dataclasses import dataclass\n@dataclass\nclass Point:\n    'A point.'\n    x: int\n    y: int = 0\n",
+        ),
+    ]);
+    let names: Vec<&str> = library.topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, ["my_lib.Public", "my_lib.data.Point", "my_lib.do"]);
+    let made = &library.topics[0];
+    assert!(made.usage.ends_with("\nShown(size: int = 3, *, deep=False)"), "{}", made.usage);
+    let arguments: Vec<&str> = made.arguments.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(arguments, ["size", "deep"]);
+    assert!(
+        library.topics[1].usage.ends_with("Point(x: int, y: int = 0)"),
+        "{:?}",
+        library.topics[1]
+    );
+}
+
+#[test]
+fn only_what_others_reach_of_a_crate_is_told_of() {
+    let (library, _) = valid(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"my-lib\"\nversion = \"1.0.0\"\ndescription = \"Does it.\"\n",
+        ),
+        (
+            "src/lib.rs",
+            "mod imp;\nmod other;\npub mod open;\npub use imp::{Shown, make as build};\npub use other::*;\npub use dep::Thing;\n",
+        ),
+        (
+            "src/imp.rs",
+            "/// Shown.\npub struct Shown;\nimpl Shown { /// Makes one.\npub fn new(size: u8) -> Self { Shown } }\n/// Not let out.\npub struct Kept;\nimpl Kept { pub fn never() {} }\n/// Makes.\npub fn make() {}\n",
+        ),
+        ("src/other.rs", "/// All of it.\npub fn all() {}\nfn none() {}\n"),
+        (
+            "src/open.rs",
+            "/// Acts.\npub trait Act { /// Goes.\nfn go(&self, far: u8) -> bool; }\nmod inner { pub fn hidden() {} }\n",
+        ),
+    ]);
+    let names: Vec<&str> = library.topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "my_lib::Shown",
+            "my_lib::Shown::new",
+            "my_lib::Thing",
+            "my_lib::all",
+            "my_lib::build",
+            "my_lib::open::Act",
+            "my_lib::open::Act::go",
+        ]
+    );
+    assert_eq!(library.topics[6].usage, "fn go(&self, far: u8) -> bool");
+    assert_eq!(library.topics[2].title, "handed on from `dep::Thing`");
+}
+
+#[test]
+fn what_an_npm_package_hands_on_is_told_of_as_it_is_called() {
+    let (library, _) = valid(&[
+        (
+            "package.json",
+            r#"{"name": "my-lib", "version": "1.0.0", "description": "Does it.", "main": "index.js"}"#,
+        ),
+        (
+            "index.js",
+            "export { go as walk } from './lib/go.js'\nexport { default as Maker } from './lib/maker.js'\n",
+        ),
+        (
+            "lib/go.js",
+            "/** Goes.\n * @param {number} far how far */\nexport function go(far) {}\nexport function no() {}\n",
+        ),
+        ("lib/maker.js", "/** Makes. */\nexport default (size) => size\n"),
+    ]);
+    let told: Vec<(&str, &str)> =
+        library.topics.iter().map(|topic| (topic.name.as_str(), topic.usage.as_str())).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0].0, "Maker");
+    assert_eq!(told[1], ("walk", "function go(far)"));
+    assert_eq!(library.topics[1].arguments[0].name, "far");
+    let (library, _) = valid(&[
+        (
+            "package.json",
+            r#"{"name": "my-lib", "version": "1.0.0", "description": "Does it.", "main": "index.js"}"#,
+        ),
+        ("index.js", "module.exports = require('./lib/all')\n"),
+        ("lib/all.js", "/** Goes. */\nexports.go = function (far) {}\n"),
+    ]);
+    let names: Vec<&str> = library.topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, ["go"]);
+}
+
+/// A page of R may tell of several things; each counts.
+#[test]
+fn exports_of_r_are_counted_from_its_namespace() {
+    let (library, package) = valid(&[
+        (
+            "DESCRIPTION",
+            "Package: sums\nVersion: 1.0\nTitle: Sums\nDescription: Adds\u{200b} and \u{202e}more.\n",
+        ),
+        ("NAMESPACE", "export(add, plus)\nexport(minus)\n"),
+        ("man/add.Rd", RD),
+    ]);
+    assert_eq!(library.exports(), 3);
+    let skill = text(&package, "SKILL.md");
+    assert!(!skill.contains(['\u{200b}', '\u{202e}']), "{skill}");
+}
