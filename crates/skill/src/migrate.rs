@@ -221,7 +221,7 @@ fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
     let newline = if block.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = block.split_inclusive('\n').collect();
     let is_text = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    let head = lines.iter().position(|line| is_text(&line))?;
+    let head = lines.iter().position(is_text)?;
     let first = lines[head + 1..].iter().find(|line| is_text(line))?;
     let indent = &first[..first.len() - first.trim_start().len()];
     if indent.is_empty() {
@@ -231,7 +231,7 @@ fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
     for line in &lines[head + 1..] {
         let is_child = line.strip_prefix(indent).is_some_and(|rest| !rest.starts_with([' ', '\t']));
         match children.last_mut() {
-            _ if !is_text(&line) => waiting.push_str(line),
+            _ if !is_text(line) => waiting.push_str(line),
             Some(child) if !is_child => child.push_str(&(std::mem::take(&mut waiting) + line)),
             _ => children.push(std::mem::take(&mut waiting) + line),
         }

@@ -292,15 +292,14 @@ impl Reader<'_> {
             self.reach(&format!("{module}::{name}"), &format!("{shown}::{name}"), seen, found);
         }
         for one in &here.uses {
-            self.reach_use(one, module, shown, seen, found);
+            self.reach_use(one, (module, shown), seen, found);
         }
     }
 
     fn reach_use(
         &self,
         one: &Use,
-        module: &str,
-        shown: &str,
+        (module, shown): (&str, &str),
         seen: &mut BTreeSet<(String, String)>,
         found: &mut BTreeMap<String, Topic>,
     ) {
