@@ -1,5 +1,7 @@
 //! A failure as people and programs get to see it, and its exit code.
 
+#![expect(clippy::disallowed_methods, reason = "reads the file that a problem is in")]
+
 use std::io;
 
 use openskills_runtime::{RuntimeError, file_hint};
@@ -133,7 +135,7 @@ fn words(ui: &mut Ui, told: &Told<'_>) -> io::Result<()> {
 
 /// Reads a file that a problem is in; what is large or no text is not shown.
 fn source_of(file: &str) -> Option<String> {
-    let metadata = std::fs::metadata(file).ok().filter(|found| found.is_file())?;
+    let metadata = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
     (metadata.len() <= skill::MAX_SKILL_FILE_BYTES).then(|| std::fs::read_to_string(file).ok())?
 }
 
