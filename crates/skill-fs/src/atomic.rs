@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use skill::{RelPath, SKILL_FILE};
 
+use crate::staged::Staged;
 use crate::{AbsPath, Entry, FsError, Kind, Root, WalkLimits, sys, walk};
 
 /// What writing a file did.
@@ -76,20 +77,14 @@ pub fn write_parts(path: &AbsPath, parts: &[&[u8]]) -> Result<Written, FsError> 
             return Ok(Written::Unchanged);
         }
     }
-    let folder = path.parent().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".csk-").suffix(".tmp");
-    if let Some(permissions) = sys::plain_permissions() {
-        builder.permissions(permissions);
-    }
-    let mut file = builder.tempfile_in(folder.as_path()).map_err(failed)?;
+    let mut staged = Staged::beside(path.as_path()).map_err(failed)?;
     for part in parts {
-        file.write_all(part).map_err(failed)?;
+        staged.file.write_all(part).map_err(failed)?;
     }
     if let Some(old) = &old {
-        file.as_file().set_permissions(old.permissions()).map_err(failed)?;
+        staged.file.set_permissions(old.permissions()).map_err(failed)?;
     }
-    file.persist(path.as_path()).map_err(|error| failed(error.error))?;
+    staged.persist(path.as_path()).map_err(failed)?;
     Ok(if old.is_some() { Written::Replaced } else { Written::Created })
 }
 

@@ -18,6 +18,7 @@ mod lock;
 mod own_file;
 mod repository;
 mod root;
+mod staged;
 mod stamp;
 mod sys;
 mod text;

@@ -90,7 +90,12 @@ impl TestEnv {
 
     /// Runs `program` with `arguments` as they are.
     pub fn run_args(&self, program: &str, arguments: &[&str]) -> Run {
-        let output = self.command(program, arguments).output().expect("the program can be started");
+        self.output(&mut self.command(program, arguments))
+    }
+
+    /// Runs `command` and returns what it did.
+    pub fn output(&self, command: &mut Command) -> Run {
+        let output = command.output().expect("the program can be started");
         let root = self.root();
         let text = |bytes: &[u8]| {
             String::from_utf8_lossy(bytes).replace(&*root.to_string_lossy(), "[ROOT]")

@@ -4,6 +4,7 @@
 
 pub mod corpus;
 mod env;
+mod fault;
 mod git;
 mod pages;
 pub mod promises;
@@ -13,6 +14,7 @@ pub mod tidy;
 mod tree;
 
 pub use env::{Run, TestEnv};
+pub use fault::Fault;
 pub use git::GitRepo;
 pub use pages::same_pages;
 pub use schema_page::schema_page;

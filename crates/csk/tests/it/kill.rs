@@ -3,36 +3,18 @@
 
 use std::fs;
 
+use testkit::Fault;
+
 use crate::{SKILL, World};
 
-/// The calls that change something. Opening a file to write counts as the write that follows it.
-const CHANGES: [&str; 13] = [
-    "mkdir",
-    "mkdirat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "symlink",
-    "symlinkat",
-    "write",
-    "ftruncate",
-    "fchmod",
-];
-
-/// More calls of one kind than the install makes.
-const ENOUGH: usize = 200;
+const CSK: &str = env!("CARGO_BIN_EXE_csk");
+const NO_STRACE: &str = "there is no `strace` to kill with";
 
 #[test]
 fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
     let world = World::bare();
-    if world.env.run("strace", "--version").code != Some(0) {
-        return testkit::skip(
-            "a_kill_at_any_change_leaves_every_skill_old_or_new",
-            "there is no `strace` to kill with",
-        );
+    if !world.env.has_faults() {
+        return testkit::skip("a_kill_at_any_change_leaves_every_skill_old_or_new", NO_STRACE);
     }
     for name in ["changed", "gone", "kept", "fresh"] {
         let repo = world.repo(name, &with_command(name));
@@ -47,40 +29,9 @@ fn a_kill_at_any_change_leaves_every_skill_old_or_new() {
     world.env.write("app/.agents/skills/mine/SKILL.md", b"mine");
     world.env.write("app/.claude/skills/mine/SKILL.md", b"mine");
     world.skillfile(&[skill("changed", "v2"), skill("kept", "v1"), skill("fresh", "v2")].join(","));
-    let call = "cp -a app before && cp -a ../home home-before";
-    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
-
-    let mut kills = 0;
-    for call in CHANGES {
-        // Calls are counted by kind and by thread; the first count that is never reached ends the kind.
-        for number in 1..=ENOUGH {
-            // Everything as it was, csk's home too, so that what is written there is killed at as well.
-            let restore = "rm -rf app ../home && cp -a before app && cp -a home-before ../home";
-            assert_eq!(world.env.run_args("sh", &["-c", restore]).code, Some(0));
-            let (trace, inject) =
-                (format!("trace={call}"), format!("inject={call}:signal=KILL:when={number}"));
-            let arguments = [
-                "-f",
-                "-qq",
-                "-o",
-                "/dev/null",
-                "-e",
-                &trace,
-                "-e",
-                &inject,
-                env!("CARGO_BIN_EXE_csk"),
-                "install",
-                "app",
-            ];
-            let mut command = world.env.command("strace", &arguments);
-            if command.env("RAYON_NUM_THREADS", "1").output().unwrap().status.success() {
-                break;
-            }
-            assert!(number < ENOUGH, "{call} is called without end");
-            kills += 1;
-            check_after_kill(&world, &format!("{call} {number}"));
-        }
-    }
+    let kills = world.env.at_each_change(Fault::Kill, &[CSK, "install", "app"], |at, _| {
+        check_after_kill(&world, at);
+    });
     assert!(kills > 40, "only {kills} changes were killed at");
 }
 
@@ -160,4 +111,85 @@ fn check_after_kill(world: &World, number: &str) {
     {
         assert_eq!(world.read(world.app(mine)), "mine", "kill {number}");
     }
+}
+
+/// An upgrade also fetches and writes the lockfile anew. The skill is the old or the new one, and the next upgrade ends at the new one.
+#[test]
+fn a_killed_upgrade_leaves_every_skill_old_or_new() {
+    let world = World::bare();
+    if !world.env.has_faults() {
+        return testkit::skip("a_killed_upgrade_leaves_every_skill_old_or_new", NO_STRACE);
+    }
+    world.config(r#", "allow_local_sources": true"#);
+    let upstream = testkit::GitRepo::new(&world.env, "upstream/moving", &with_command("moving"));
+    let url = format!("file://{}", world.env.path("upstream/moving").display());
+    world.skillfile(&format!(r#"{{"name": "moving", "git": "{url}", "branch": "main"}}"#));
+    world.install();
+    let run = world.csk("lock --project app");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    upstream.commit("//- /references/guide.md\nNew guide.\n//- /scripts/side\nv2\n");
+    let kills = world.env.at_each_change(Fault::Kill, &[CSK, "upgrade", "app"], |at, _| {
+        let guide = world.read(world.installed("moving/references/guide.md"));
+        assert!(matches!(&*guide, "Guide.\n" | "New guide.\n"), "{at}: {guide}");
+        let by_agent = world.read(world.app(".claude/skills/moving/references/guide.md"));
+        assert_eq!(by_agent, guide, "{at}: the agent reads another version");
+        let command = world.env.run("app/.agents/bin/moving", "");
+        assert!(matches!(&*command.stdout, "v1\n" | "v2\n"), "{at}: {}", command.stderr);
+        let lock: serde_json::Value =
+            serde_json::from_str(&world.read(world.app("Skillfile.lock"))).unwrap();
+        assert_eq!(lock["skills"].as_object().map(serde_json::Map::len), Some(1), "{at}: {lock}");
+        // git leaves its locks where it was killed itself, and says which file to remove.
+        let left = "find skills/moving/.git -name '*.lock' -delete";
+        let run = world.csk("upgrade app");
+        if run.code != Some(0) {
+            assert!(run.stderr.contains(".lock': File exists"), "{at}: {}", run.stderr);
+            assert_eq!(world.env.run_args("sh", &["-c", left]).code, Some(0));
+        }
+        for command in ["upgrade app", "install app --frozen", "status app --check", "verify app"] {
+            let run = world.csk(command);
+            assert_eq!(run.code, Some(0), "{at}: {command}: {}{}", run.stdout, run.stderr);
+        }
+        let guide = world.read(world.installed("moving/references/guide.md"));
+        assert_eq!(guide, "New guide.\n", "{at}");
+        assert_eq!(world.env.run("app/.agents/bin/moving", "").stdout, "v2\n", "{at}");
+    });
+    assert!(kills > 40, "only {kills} changes were killed at");
+}
+
+/// What is adopted is the user's only copy: it is whole somewhere after every kill, and a second import completes the first.
+#[test]
+fn a_killed_import_loses_nothing_and_goes_on() {
+    let world = World::bare();
+    if !world.env.has_faults() {
+        return testkit::skip("a_killed_import_loses_nothing_and_goes_on", NO_STRACE);
+    }
+    world.skillfile("");
+    testkit::write_tree(
+        &world.app(".claude/skills/mine"),
+        &SKILL.replace("name: pdf", "name: mine"),
+    );
+    let kills = world.env.at_each_change(
+        Fault::Kill,
+        &[CSK, "import", "--project", "app", "--adopt"],
+        |at, _| {
+            let whole = [".claude/skills/mine", ".agents/backups/mine-imported-0"].map(|folder| {
+                let read = |name: &str| fs::read_to_string(world.app(folder).join(name));
+                read("references/guide.md").is_ok_and(|text| text == "Guide.\n")
+                    && read("SKILL.md").is_ok_and(|text| text.ends_with("Body.\n"))
+                    && world.app(folder).join("tests/x.py").is_file()
+            });
+            assert!(whole.contains(&true), "{at}: the folder of the user is gone");
+            let text = world.read(world.app("Skillfile.json"));
+            serde_json::from_str::<serde_json::Value>(&text).unwrap();
+            let run = world.csk("import --project app --adopt");
+            assert_eq!(run.code, Some(0), "{at}: {}{}", run.stdout, run.stderr);
+            world.install();
+            let link = fs::read_link(world.app(".claude/skills/mine")).unwrap();
+            assert_eq!(link.to_string_lossy(), "../../.agents/skills/mine", "{at}");
+            assert_eq!(world.csk("verify app").code, Some(0), "{at}");
+            let left = world.env.run_args("sh", &["-c", "find . -name '*.tmp'"]).stdout;
+            assert_eq!(left, "", "{at}");
+        },
+    );
+    assert!(kills > 20, "only {kills} changes were killed at");
 }

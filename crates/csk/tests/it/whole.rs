@@ -2,22 +2,9 @@
 
 use std::fs;
 
-use crate::{SKILL, World};
+use testkit::Fault;
 
-/// The calls that change something in a folder.
-const CHANGES: [&str; 9] = [
-    "mkdir",
-    "rename",
-    "renameat",
-    "renameat2",
-    "symlink",
-    "symlinkat",
-    "unlink",
-    "unlinkat",
-    "write",
-];
-/// More calls of one kind than the install makes.
-const ENOUGH: usize = 200;
+use crate::{SKILL, World};
 
 /// A skill with a command that says which version it is.
 fn with_command(name: &str) -> String {
@@ -99,7 +86,7 @@ fn an_update_that_cannot_reach_an_agent_changes_nothing() {
 #[test]
 fn a_failure_at_any_change_leaves_every_skill_whole() {
     let world = upgraded(&["one"]);
-    if world.env.run("strace", "--version").code != Some(0) {
+    if !world.env.has_faults() {
         return testkit::skip(
             "a_failure_at_any_change_leaves_every_skill_whole",
             "there is no `strace` to make calls fail with",
@@ -110,45 +97,15 @@ fn a_failure_at_any_change_leaves_every_skill_whole() {
         world.skillfile(r#"{"name": "one", "tag": "v1"}"#);
         world.install();
         world.skillfile(r#"{"name": "one", "tag": "v2"}"#);
-        let call = "rm -rf before home-before; cp -a app before && cp -a ../home home-before";
-        assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
-        let mut failures = 0;
-        for call in CHANGES {
-            for number in 1..=ENOUGH {
-                let restore = "rm -rf app ../home && cp -a before app && cp -a home-before ../home";
-                assert_eq!(world.env.run_args("sh", &["-c", restore]).code, Some(0));
-                let inject = format!("inject={call}:error=EACCES:when={number}");
-                let trace = format!("trace={call}");
-                let csk = env!("CARGO_BIN_EXE_csk");
-                let arguments = [
-                    "-f",
-                    "-qq",
-                    "-o",
-                    "strace.out",
-                    "-e",
-                    &trace,
-                    "-e",
-                    &inject,
-                    csk,
-                    "install",
-                    "app",
-                ];
-                let mut command = world.env.command("strace", &arguments);
-                let run = command.env("RAYON_NUM_THREADS", "1").output().unwrap();
-                if !world.read(world.env.path("strace.out")).contains("(INJECTED)") {
-                    break;
-                }
-                assert!(number < ENOUGH, "{call} is called without end");
-                failures += 1;
-                let at =
-                    format!("{mode}: {call} {number}: {}", String::from_utf8_lossy(&run.stderr));
-                let found = versions(&world, "one");
-                is_one(&world, "one", if found[0] == "v2" { "v2" } else { "v1" }, &at);
-                // What failed once does not stay: the next install completes it.
-                world.install();
-                is_one(&world, "one", "v2", &at);
-            }
-        }
+        let install = [env!("CARGO_BIN_EXE_csk"), "install", "app"];
+        let failures = world.env.at_each_change(Fault::Deny, &install, |at, run| {
+            let at = format!("{mode}: {at}: {}", run.stderr);
+            let found = versions(&world, "one");
+            is_one(&world, "one", if found[0] == "v2" { "v2" } else { "v1" }, &at);
+            // What failed once does not stay: the next install completes it.
+            world.install();
+            is_one(&world, "one", "v2", &at);
+        });
         assert!(failures > 20, "only {failures} calls failed");
     }
 }
@@ -157,7 +114,7 @@ fn a_failure_at_any_change_leaves_every_skill_whole() {
 #[test]
 fn an_edit_during_an_install_over_edits_is_kept() {
     let world = upgraded(&["one"]);
-    if world.env.run("strace", "--version").code != Some(0) {
+    if !world.env.has_faults() {
         return testkit::skip(
             "an_edit_during_an_install_over_edits_is_kept",
             "there is no `strace`",

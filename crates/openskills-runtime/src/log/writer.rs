@@ -289,7 +289,7 @@ impl Log {
                 head.size, head.events
             )));
         }
-        let mut tail = Tail::at(&head);
+        let mut tail = Tail::at(&head, &self.chain);
         if let Some(file) = file {
             let read = |from, to| read_range(&file, &path, from, to);
             let last = read(head.size - head.last, head.size)?;
@@ -333,7 +333,7 @@ impl Log {
         };
         let head = head.sealed(&self.chain, b"");
         head.save(&self.folder)?;
-        Ok(Tail { link: self.chain.link(b""), ..Tail::at(&head) })
+        Ok(Tail::at(&head, &self.chain))
     }
 
     /// Goes on to a file that a killed process began.
@@ -402,10 +402,11 @@ struct Tail {
 }
 
 impl Tail {
-    fn at(head: &Head) -> Self {
+    /// Returns the end that a head names, linked as the first event is: what comes after another event is linked to that one.
+    fn at(head: &Head, chain: &Chain) -> Self {
         let Head { schema_version, id, previous, events, first, size, .. } = head.clone();
-        let (version, before) = (schema_version, events);
-        Self { version, id, previous, events, before, first, size, link: [0; 64], torn: None }
+        let (version, before, link) = (schema_version, events, chain.link(b""));
+        Self { version, id, previous, events, before, first, size, link, torn: None }
     }
 
     /// Returns the head of a log that ends here, without its seal.

@@ -13,6 +13,7 @@ mod gate;
 mod general;
 mod hostile;
 mod interrupted;
+mod kill;
 mod lists;
 mod log;
 mod mcp;

@@ -189,11 +189,6 @@ pub(crate) fn is_same_device(one: &Path, other: &Path) -> io::Result<bool> {
     Ok(rustix::fs::stat(one)?.st_dev == rustix::fs::stat(other)?.st_dev)
 }
 
-/// Returns what a new file gets: everything the user's umask leaves of 0666.
-pub(crate) fn plain_permissions() -> Option<Permissions> {
-    Some(PermissionsExt::from_mode(0o666))
-}
-
 /// Returns true if the owner may execute a file.
 pub(crate) fn is_executable(metadata: &Metadata) -> bool {
     metadata.permissions().mode() & 0o100 != 0

@@ -131,11 +131,6 @@ pub(crate) fn is_same_device(_: &Path, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// New files get what the system gives them.
-pub(crate) fn plain_permissions() -> Option<fs::Permissions> {
-    None
-}
-
 /// Files carry no such bit here.
 pub(crate) fn is_executable(_: &fs::Metadata) -> bool {
     false

@@ -23,6 +23,45 @@ fn a_file_is_written_only_when_it_differs() {
     assert_eq!(fs::read_dir(env.work()).unwrap().count(), 1, "no file is left beside it");
 }
 
+/// A writer that was killed leaves a file, which the next one removes; one that is at work is waited for.
+#[test]
+fn what_a_killed_writer_left_goes_and_a_living_one_is_waited_for() {
+    let env = TestEnv::with("//- /.csk-f.json.tmp\nhalf\n");
+    let path = abs(env.path("f.json"));
+    assert_eq!(write_file(&path, b"one").unwrap(), Written::Created);
+    assert_eq!(env.run("find", ". -type f").stdout, "./f.json\n");
+    // A hard link to something else is removed as a name, and what it names is not written.
+    env.write("mine", b"mine");
+    fs::hard_link(env.path("mine"), env.path(".csk-f.json.tmp")).unwrap();
+    assert_eq!(write_file(&path, b"two").unwrap(), Written::Replaced);
+    assert_eq!(fs::read(env.path("mine")).unwrap(), b"mine");
+    let other = fs::File::create(env.path(".csk-f.json.tmp")).unwrap();
+    other.lock().unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| write_file(&path, b"three").unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(fs::read(path.as_path()).unwrap(), b"two");
+        drop(other);
+        assert_eq!(writer.join().unwrap(), Written::Replaced);
+    });
+    // Many at once: each writes the whole, and nothing is left.
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let path = &path;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    write_file(path, format!("{number} {round}").repeat(100).as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(env.run("ls", "-A").stdout, "f.json\nmine\n");
+    symlink("mine", env.path(".csk-f.json.tmp")).unwrap();
+    let error = write_file(&path, b"four").unwrap_err().to_string();
+    assert!(error.contains("is not a regular file"), "{error}");
+    assert_eq!(fs::read(env.path("mine")).unwrap(), b"mine");
+}
+
 #[test]
 fn a_file_that_cannot_be_written_loses_nothing() {
     let env = TestEnv::with("//- /folder/x\n");
