@@ -1,6 +1,6 @@
 //! What all Unix systems share: folders as descriptors, one name at a time, no link followed.
 
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
