@@ -96,6 +96,15 @@ pub fn replace_folder(staged: &AbsPath, target: &AbsPath) -> Result<Replaced, Fs
     replace_folder_by(Method::Exchange, staged, target)
 }
 
+/// Exchanges two entries of one file system in one step, whatever kinds they are; false where the file system cannot.
+pub fn exchange(one: &AbsPath, other: &AbsPath) -> Result<bool, FsError> {
+    match sys::exchange(one.as_path(), other.as_path()) {
+        Ok(()) => Ok(true),
+        Err(error) if cannot_exchange(&error) => Ok(false),
+        Err(error) => Err(FsError::io(other.as_str(), error)),
+    }
+}
+
 /// As [`replace_folder`], by a method of the caller's choice.
 pub fn replace_folder_by(
     method: Method,

@@ -26,7 +26,7 @@ mod walk;
 
 pub use abs_path::{AbsPath, AbsPathError};
 pub use atomic::{
-    Method, Replaced, Written, replace_folder, replace_folder_by, write_file, write_parts,
+    Method, Replaced, Written, exchange, replace_folder, replace_folder_by, write_file, write_parts,
 };
 pub use digest::{Digests, content_digest, digests, version_digests};
 pub use error::FsError;

@@ -75,6 +75,16 @@ enum StagedAdapter {
     Copy(AbsPath, Option<Sight>),
 }
 
+impl StagedAdapter {
+    /// Returns what to remember of it.
+    fn sight(&self) -> Option<Sight> {
+        match self {
+            Self::Link(_) => None,
+            Self::Copy(_, sight) => sight.clone(),
+        }
+    }
+}
+
 /// What a plan is performed with.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
@@ -121,47 +131,22 @@ pub fn apply(
         }
     }
     observed.receipts.save()?;
-    let run = |group: &&Group| {
-        let prepared = prepared.get(&group.name).map(Arc::clone);
-        let (name, backups, seen) = (group.name.clone(), Vec::new(), Vec::new());
-        let done = Applied { name, backups, error: None, seen };
-        let marker = markers.get(&group.name).cloned();
-        let shims = shims.get(&group.name).map_or(&[][..], Vec::as_slice);
-        Work { target, group, marker, prepared, shims, commands, now, copies: Vec::new(), done }
-            .perform()
+    let run = |unit: &Vec<&Group>| {
+        let work = unit.iter().map(|&group| {
+            let prepared = prepared.get(&group.name).map(Arc::clone);
+            let (name, backups, seen) = (group.name.clone(), Vec::new(), Vec::new());
+            let done = Applied { name, backups, error: None, seen };
+            let marker = markers.get(&group.name).cloned();
+            let shims = shims.get(&group.name).map_or(&[][..], Vec::as_slice);
+            Work { target, group, marker, prepared, shims, commands, now, copies: Vec::new(), done }
+        });
+        perform(work.collect())
     };
     // Removals first, so that nothing new meets what is going away.
-    let (removals, rest): (Vec<&Group>, Vec<&Group>) =
-        groups.into_iter().partition(|group| group.remove);
-    let mut applied: Vec<Applied> = removals.par_iter().map(run).collect();
-    // What takes over a command of another skill waits until that one has given it up.
-    let names: BTreeSet<&Identifier> =
-        rest.iter().chain(&removals).map(|group| &group.name).collect();
-    let is_cycle = |group: &&Group| {
-        let waits = |name: &Identifier| {
-            rest.iter().any(|other| other.name == *name && !other.after.is_empty())
-        };
-        group.after.iter().any(waits)
-    };
-    let (first, later): (Vec<&Group>, Vec<&Group>) = rest
-        .iter()
-        .partition(|group| is_cycle(group) || !group.after.iter().any(|name| names.contains(name)));
-    applied.par_extend(first.par_iter().map(run));
-    let stuck: BTreeSet<Identifier> =
-        applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
-    applied.par_extend(later.par_iter().map(|group| {
-        match group.after.iter().find(|name| stuck.contains(*name)) {
-            None => run(group),
-            Some(name) => Applied {
-                name: group.name.clone(),
-                backups: Vec::new(),
-                error: Some(SkillError::Write(format!(
-                    "it takes over a command of `{name}`, which could not be updated"
-                ))),
-                seen: Vec::new(),
-            },
-        }
-    }));
+    let (removals, rest): (Vec<_>, Vec<_>) =
+        units(&groups).into_iter().partition(|unit| unit.iter().all(|group| group.remove));
+    let mut applied: Vec<Applied> = removals.par_iter().flat_map_iter(run).collect();
+    applied.par_extend(rest.par_iter().flat_map_iter(run));
     let failed: BTreeSet<Identifier> =
         applied.iter().filter(|done| done.error.is_some()).map(|done| done.name.clone()).collect();
     let known: BTreeSet<&Identifier> =
@@ -250,27 +235,76 @@ fn settle(
     Ok(())
 }
 
-impl Work<'_> {
-    fn perform(mut self) -> Applied {
-        let mut swaps = Swaps::default();
-        let result = self.stage_all().and_then(|staged| {
-            self.swap(&staged, &mut swaps)?;
-            Ok(staged)
-        });
-        match result {
-            Ok(staged) => {
-                // What cannot be kept stays in the stage, and the next run says so.
-                self.done.error = self.keep_late_edits(&staged).err();
-            }
-            Err(error) => self.take_back(error, swaps),
-        }
-        self.done
+/// Returns the skills that change together: those that take over commands of each other, with whoever these take some of. All others
+/// change by themselves.
+fn units<'a>(groups: &[&'a Group]) -> Vec<Vec<&'a Group>> {
+    let is_taken = |name: &Identifier| groups.iter().any(|group| group.after.contains(name));
+    let (moving, mut alone): (Vec<&Group>, Vec<&Group>) =
+        groups.iter().partition(|group| !group.after.is_empty());
+    // Most plans move no command at all.
+    let giving = if moving.is_empty() {
+        Vec::new()
+    } else {
+        alone.extract_if(.., |group| is_taken(&group.name)).collect()
+    };
+    let mut units: Vec<Vec<&Group>> = Vec::new();
+    for group in moving.into_iter().chain(giving) {
+        let is_tied = |unit: &Vec<&Group>| {
+            let ties = |other: &&Group| {
+                group.after.contains(&other.name) || other.after.contains(&group.name)
+            };
+            unit.iter().any(ties)
+        };
+        let (tied, apart): (Vec<_>, Vec<_>) = units.into_iter().partition(is_tied);
+        units = apart;
+        units.push(tied.into_iter().flatten().chain([group]).collect());
     }
+    alone.into_iter().map(|group| vec![group]).chain(units).collect()
+}
 
-    /// Puts everything back as it was.
-    fn take_back(&mut self, error: SkillError, swaps: Swaps) {
-        let left = swaps.undo();
-        self.done.error = Some(match left.as_slice() {
+/// Changes the skills of one unit. If one of them cannot be changed, all stay as they were.
+fn perform(mut unit: Vec<Work<'_>>) -> Vec<Applied> {
+    let mut swaps = Swaps::default();
+    let staged: Result<Vec<Staged>, (usize, SkillError)> = unit
+        .iter_mut()
+        .enumerate()
+        .map(|(at, work)| work.stage_all().map_err(|error| (at, error)))
+        .collect();
+    let swapped = staged.and_then(|staged| {
+        for (at, (work, staged)) in unit.iter_mut().zip(&staged).enumerate() {
+            work.swap(staged, &mut swaps).map_err(|error| (at, error))?;
+        }
+        Ok(staged)
+    });
+    match swapped {
+        Ok(staged) => {
+            for (work, staged) in unit.iter_mut().zip(&staged) {
+                // What cannot be kept stays in the stage, and the next run says so.
+                work.done.error = work.keep_late_edits(staged).err();
+            }
+        }
+        Err((at, error)) => {
+            let left = swaps.undo();
+            let name = unit[at].group.name.clone();
+            for (number, work) in unit.iter_mut().enumerate() {
+                work.take_back(if number == at { error.clone() } else { tied_to(&name) }, &left);
+            }
+        }
+    }
+    unit.into_iter().map(|work| work.done).collect()
+}
+
+/// Says why a skill stays as it was though nothing is wrong with it.
+fn tied_to(name: &Identifier) -> SkillError {
+    SkillError::Write(format!(
+        "a command moves between it and `{name}`, which could not be updated"
+    ))
+}
+
+impl Work<'_> {
+    /// Notes that everything was put back as it was, but for what is `left`.
+    fn take_back(&mut self, error: SkillError, left: &[String]) {
+        self.done.error = Some(match left {
             [] => error,
             left => SkillError::Write(format!("{error}; {}", left.join("; "))),
         });
@@ -391,6 +425,13 @@ impl Work<'_> {
         let is_same_kind =
             is_real_folder(&place) != is_link && is_pristine(self.target, folder, &self.group.name);
         if !is_same_kind {
+            // What csk made of the other kind changes places with the new one: an entry is there at every moment.
+            let is_ours = is_pristine(self.target, folder, &self.group.name);
+            let (StagedAdapter::Link(staged) | StagedAdapter::Copy(staged, _)) = entry;
+            if is_ours && swaps.exchange(staged, &place)? {
+                self.saw(folder, entry.sight());
+                return Ok(());
+            }
             self.put_aside(folder, swaps)?;
         }
         match entry {

@@ -125,38 +125,44 @@ pub fn observe(
     let skills = open_folder(&folder)?;
     let declared: BTreeSet<Identifier> =
         target.skills.iter().map(|skill| skill.name.clone()).collect();
-    let names: Vec<Identifier> = declared.union(&ledger.entries).cloned().collect();
+    let wanted = target.adapters();
+    // An agent that was removed leaves its ledger behind: every folder that may have one is looked at.
+    let known = agents.adapter_folders(target.scope).into_iter().chain(wanted.iter().cloned());
+    let mut ledgers = BTreeMap::new();
+    for path in known.collect::<BTreeSet<String>>() {
+        // Nothing behind a link is csk's; the folders that are wanted were checked before.
+        let is_linked = || !matches!(link_on_the_way(target, &path), Ok(None));
+        if !wanted.contains(&path) && is_linked() {
+            continue;
+        }
+        let mut ledger = read_ledger(&target.folder(&path))?;
+        ledger.entries.extend(announced(&pending, target, &path, store));
+        ledgers.insert(path, ledger);
+    }
+    // Any ledger may be the one that was not lost.
+    let made = ledgers.values().flat_map(|ledger| &ledger.entries).chain(&ledger.entries);
+    let names: BTreeSet<&Identifier> = declared.iter().chain(made).collect();
     let look = |name: &Identifier| match &skills {
         Some(skills) => context(skills, name, &ledger, (&seen, store, &receipts)),
         None => Ok((ContextState::Missing, None)),
     };
     let looked: Result<Vec<_>, FsError> =
-        names.par_iter().map(|name| Ok((name.clone(), look(name)?))).collect();
+        names.par_iter().map(|name| Ok(((*name).clone(), look(name)?))).collect();
     let mut contexts = BTreeMap::new();
     for (name, (state, sight)) in looked? {
         seen.remember(format!("{SKILLS}/{name}"), sight);
         contexts.insert(name, state);
     }
     let mut adapters = BTreeMap::new();
-    let wanted = target.adapters();
-    // An agent that was removed leaves its ledger behind: every folder that may have one is looked at.
-    let known = agents.adapter_folders(target.scope).into_iter().chain(wanted.iter().cloned());
-    for path in known.collect::<BTreeSet<String>>() {
-        let root = target.folder(&path);
+    for (path, own) in ledgers {
         let is_wanted = wanted.contains(&path);
-        // Nothing behind a link is csk's; the folders that are wanted were checked before.
-        let is_linked = || !matches!(link_on_the_way(target, &path), Ok(None));
-        if !is_wanted && is_linked() {
+        if !is_wanted && own.entries.is_empty() {
             continue;
         }
-        let mut ledger = read_ledger(&root)?;
-        ledger.entries.extend(announced(&pending, target, &path, store));
-        if !is_wanted && ledger.entries.is_empty() {
-            continue;
-        }
-        let mut names = ledger.entries.clone();
+        let root = target.folder(&path);
+        let mut names = own.entries.clone();
         if is_wanted {
-            names.extend(declared.iter().cloned());
+            names.extend(declared.iter().chain(&ledger.entries).cloned());
         }
         let mut entries = BTreeMap::new();
         for name in names {
@@ -165,7 +171,7 @@ pub fn observe(
             seen.remember(at, sight);
             entries.insert(name, state);
         }
-        adapters.insert(path, ObservedAdapter { ledger, entries });
+        adapters.insert(path, ObservedAdapter { ledger: own, entries });
     }
     let mut bin = commands(target)?;
     bin.ledger.entries.extend(announced(&pending, target, BIN, store));

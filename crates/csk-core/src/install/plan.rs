@@ -208,7 +208,7 @@ pub fn plan(
         observed.ledger.entries.iter().chain(orphans).filter(|name| !is_declared(name)).collect();
     let planner = Planner { target, observed, tags };
     Plan {
-        removals: gone.into_iter().map(|name| removal(name.clone(), observed)).collect(),
+        removals: gone.into_iter().map(|name| removal(name.clone(), target, observed)).collect(),
         skills: target
             .skills
             .iter()
@@ -230,15 +230,18 @@ pub fn plan(
     }
 }
 
-fn removal(name: Identifier, observed: &Observed) -> Group {
+fn removal(name: Identifier, target: &Target, observed: &Observed) -> Group {
     let state = observed.contexts.get(&name).unwrap_or(&ContextState::Missing);
     let mut group = Group::new(name);
-    group.remove = observed.ledger.entries.contains(&group.name);
+    // A marker of the skill's own says whose folder it is where the ledger was lost.
+    group.remove = observed.ledger.entries.contains(&group.name)
+        || matches!(state, ContextState::Installed { .. });
     group.label = Label::Removed;
     group.edited = match state {
         ContextState::Installed { marker, content, .. } => {
             group.installed = Some(marker.commit.clone());
             group.old_files.clone_from(&marker.files);
+            group.content = Some(*content);
             is_edited(marker, content)
         }
         ContextState::Newer(reason) => {
@@ -253,7 +256,7 @@ fn removal(name: Identifier, observed: &Observed) -> Group {
         ContextState::Missing | ContextState::Foreign => false,
     };
     for (folder, adapter) in &observed.adapters {
-        if adapter.ledger.entries.contains(&group.name) {
+        if is_ours(&group, target, folder, adapter) {
             group.adapters.push(Adapter { folder: folder.clone(), present: false });
         }
     }
@@ -417,8 +420,7 @@ fn short(commit: &str) -> &str {
 fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
     let wanted = target.adapters();
     for (folder, adapter) in &observed.adapters {
-        let is_ours = adapter.ledger.entries.contains(&group.name)
-            || (group.is_unknown && is_adopted(group, target, folder, adapter));
+        let is_ours = is_ours(group, target, folder, adapter);
         if !wanted.contains(folder) {
             if is_ours {
                 group.adapters.push(Adapter { folder: folder.clone(), present: false });
@@ -453,8 +455,12 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
     }
 }
 
-/// Returns true if an agent's entry is that of a skill which another csk installed: a link to it, or a copy of it.
-fn is_adopted(group: &Group, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
+/// Returns true if an agent's entry is csk's: a ledger says so, or it is a link to the installed skill or a copy of it. Another csk, or one whose
+/// ledger was lost, made such an entry.
+fn is_ours(group: &Group, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
+    if adapter.ledger.entries.contains(&group.name) {
+        return true;
+    }
     match adapter.entries.get(&group.name) {
         Some(AdapterState::Link(to)) => {
             let place = target.skills_folder().join(group.name.as_str());

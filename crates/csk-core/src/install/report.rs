@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skill::Identifier;
 
-use super::shims::Files;
+use super::shims::{Collision, Files};
 use super::{Applied, BIN, Group, Mode, Plan, Prepared, SKILLS, SkillError, Target};
 use crate::{Commit, Declaration};
 
@@ -81,14 +81,9 @@ pub enum ProjectError {
     /// A folder that csk works in is a link.
     #[error("{0} is a link; csk writes only into real folders of the project")]
     Link(String),
-    /// Two skills bring one command.
-    #[error("Command collision: `{command}` is brought by {} and by {}", skills[0], skills[1])]
-    Collision {
-        /// Which.
-        command: Identifier,
-        /// By whom.
-        skills: [Identifier; 2],
-    },
+    /// Several skills bring one command.
+    #[error("Command collision: {}", .0.iter().map(Collision::to_string).collect::<Vec<_>>().join("; "))]
+    Collision(Vec<Collision>),
     /// There is no lock, and there must be one.
     #[error("Skillfile.lock is missing")]
     NoLock,
@@ -112,7 +107,7 @@ impl ProjectError {
             Self::Link(_) => Some(
                 "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",
             ),
-            Self::Collision { .. } => Some("remove one of the skills from Skillfile.json"),
+            Self::Collision(_) => Some("remove one of the skills from Skillfile.json"),
             Self::NoLock | Self::Undeclared(_) => Some("run `csk lock`, and commit Skillfile.lock"),
             Self::Files(_) => None,
         }

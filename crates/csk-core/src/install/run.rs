@@ -19,13 +19,13 @@ use super::hook::{commands_folder, global_commands, own_entries, put_commands, s
 use super::locking::wrong_bundle;
 use super::observe::ObservedAdapter;
 use super::relock::{Upgrade, follow};
-use super::shims::{Files, Shim, plan_shims};
+use super::shims::{Collision, Files, Shim, plan_shims};
 use super::sources::{check_root, clone_missing, declared};
 use super::{
-    Applied, BIN, Cache, Caller, Consumers, ContextState, Group, Keep, LockUse, Means, Observed,
-    Plan, Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError, Sources,
-    Store, Tags, Target, apply, collect, finish_interrupted, observe, plan, prepare, report,
-    resolve,
+    Applied, BIN, Cache, Caller, Consumers, ContextState, Group, Keep, Label, LockUse, Means,
+    Observed, Plan, Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError,
+    Sources, Store, Tags, Target, apply, collect, finish_interrupted, observe, plan, prepare,
+    report, resolve,
 };
 use crate::audit::{Auditor, Ruling};
 use crate::{Agents, CommandOrder, Commit, Declaration, LocalSources, Progress, Scope, Work};
@@ -316,6 +316,9 @@ fn complete(
                     });
                     let built = std::iter::once(content).chain(theirs);
                     group.edited = !built.into_iter().any(|built| is_built(group, built));
+                    if !group.edited {
+                        group.label = Label::UpdateAvailable;
+                    }
                 }
                 planned.files.insert(group.name.clone(), Arc::clone(content));
             }
@@ -338,8 +341,8 @@ fn complete(
     }
     match plan_shims(target, plan, &planned.observed, &planned.files, store) {
         // A look shows what there is of the other skills; nothing is installed while two bring one command.
-        Err(ProjectError::Collision { command, skills }) if options.is_none() => {
-            refuse_both(plan, &command, &skills);
+        Err(ProjectError::Collision(collisions)) if options.is_none() => {
+            collisions.iter().for_each(|collision| refuse_all(plan, collision));
             return Ok(planned);
         }
         done => done?,
@@ -549,12 +552,13 @@ fn put_runtimes(store: &Store, targets: &[Target], plans: &mut [Result<Planned, 
     }
 }
 
-/// Refuses two skills that bring one command.
-fn refuse_both(plan: &mut Plan, command: &Identifier, [one, other]: &[Identifier; 2]) {
-    for (name, with) in [(one, other), (other, one)] {
-        if let Some(group) = plan.skills.iter_mut().find(|group| group.name == *name) {
-            let (command, with) = (command.clone(), with.clone());
-            group.refuse(SkillError::Collision { command, with });
+/// Refuses all skills that bring one command.
+fn refuse_all(plan: &mut Plan, Collision(brought): &Collision) {
+    for (command, name) in brought {
+        let other = brought.iter().map(|(_, skill)| skill).find(|skill| *skill != name);
+        let group = plan.skills.iter_mut().find(|group| group.name == *name);
+        if let Some((group, with)) = group.filter(|group| group.error.is_none()).zip(other) {
+            group.refuse(SkillError::Collision { command: command.clone(), with: with.clone() });
         }
     }
 }

@@ -4,9 +4,10 @@
 //! project; something of the user's in a command's place stops the skill.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
-use skill::{Identifier, RelPath};
+use skill::{Identifier, Marker, RelPath, folded_name};
 
 use super::{
     AdapterState, BIN, ContextState, Group, Label, Observed, Plan, Prepared, ProjectError,
@@ -28,6 +29,24 @@ pub struct Shim {
     pub old: Option<String>,
 }
 
+/// A command that several skills bring: each as it writes the command, with its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision(pub Vec<(Identifier, Identifier)>);
+
+impl fmt::Display for Collision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, others) = self.0.split_first().expect("two skills or more bring it");
+        write!(f, "`{}` is brought by {}", first.0, first.1)?;
+        for (command, skill) in others {
+            write!(f, " and by {skill}")?;
+            if *command != first.0 {
+                write!(f, " as `{command}`")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The prepared skills of a project, by name.
 pub(super) type Files = BTreeMap<Identifier, Arc<Prepared>>;
 
@@ -40,7 +59,6 @@ pub(super) fn plan_shims(
     store: &Store,
 ) -> Result<(), ProjectError> {
     let exports = |group: &Group| exports(group, observed, files);
-    check_collisions(&plan.skills, exports)?;
     for group in &mut plan.skills {
         let foreign =
             exports(group).0.into_keys().find(|command| is_foreign(observed, command, store));
@@ -49,7 +67,11 @@ pub(super) fn plan_shims(
             group.refuse(SkillError::Foreign { path });
         }
     }
-    refuse_taken(plan, exports);
+    while refuse_taken(plan, exports) {}
+    let collisions = collisions(&plan.skills, exports);
+    if !collisions.is_empty() {
+        return Err(ProjectError::Collision(collisions));
+    }
     plan.commands.clear();
     let mut wanted = BTreeSet::new();
     for group in &mut plan.skills {
@@ -85,7 +107,9 @@ pub(super) fn plan_shims(
             wanted.insert(command);
         }
     }
-    for command in observed.bin.ledger.entries.difference(&wanted) {
+    let lost = lost_commands(observed, store);
+    let known: BTreeSet<&Identifier> = observed.bin.ledger.entries.iter().chain(&lost).collect();
+    for command in known.iter().copied().filter(|command| !wanted.contains(*command)) {
         let old = match observed.bin.entries.get(command) {
             Some(AdapterState::Link(to)) if store.holds(to) => Some(to.clone()),
             _ => None,
@@ -93,22 +117,34 @@ pub(super) fn plan_shims(
         let owner = owner_of(command, observed);
         plan.shims.push(Shim { command: command.clone(), skill: None, owner, target: None, old });
     }
-    let others = observed
-        .bin
-        .entries
-        .keys()
-        .filter(|name| !wanted.contains(*name) && !observed.bin.ledger.entries.contains(*name));
+    let others =
+        observed.bin.entries.keys().filter(|name| !wanted.contains(*name) && !known.contains(name));
     plan.notes.extend(others.map(|name| {
         format!("{BIN}/{name} is not csk's; neither `csk exec` nor the shell hook puts it on PATH")
     }));
     Ok(())
 }
 
-/// Refuses a skill that would take over the command of another one which stays as it is.
+/// Returns the commands of installed skills that no ledger names: it was lost, or another csk wrote none. A link into the folder of the very skill
+/// that brings the command is what csk makes.
+fn lost_commands(observed: &Observed, store: &Store) -> BTreeSet<Identifier> {
+    let mut lost = BTreeSet::new();
+    for (name, state) in &observed.contexts {
+        let ContextState::Installed { marker, .. } = state else { continue };
+        let links = observed.bin.entries.iter().filter(|(command, entry)| {
+            let leads_there = matches!(entry, AdapterState::Link(to) if store.holds_of(name, to));
+            leads_there && brings(marker, command)
+        });
+        lost.extend(links.map(|(command, _)| command.clone()));
+    }
+    lost
+}
+
+/// Refuses skills that would take over the command of another one which stays as it is; true if there was one, which stays as it is now.
 fn refuse_taken(
     plan: &mut Plan,
     exports: impl Fn(&Group) -> (BTreeMap<Identifier, RelPath>, String),
-) {
+) -> bool {
     let stays = plan.skills.iter().filter(|group| group.error.is_some());
     let kept: BTreeMap<Identifier, Identifier> = stays
         .flat_map(|group| {
@@ -116,6 +152,7 @@ fn refuse_taken(
             commands.map(|command| (command, group.name.clone())).collect::<Vec<_>>()
         })
         .collect();
+    let mut is_refused = false;
     for group in plan.skills.iter_mut().filter(|group| group.install.is_some()) {
         let taken = exports(group).0.into_keys().find_map(|command| {
             let owner = kept.get(&command)?;
@@ -125,20 +162,29 @@ fn refuse_taken(
         });
         if let Some(message) = taken {
             group.refuse(SkillError::Write(message));
+            is_refused = true;
         }
     }
+    is_refused
 }
 
 /// Returns the installed skill that brought a command.
 fn owner_of(command: &Identifier, observed: &Observed) -> Option<Identifier> {
     let brings = |state: &ContextState| match state {
-        ContextState::Installed { marker, .. } => marker.command_paths.contains_key(command),
+        ContextState::Installed { marker, .. } => brings(marker, command),
         ContextState::Missing
         | ContextState::Foreign
         | ContextState::Newer(_)
         | ContextState::Broken(_) => false,
     };
     observed.contexts.iter().find(|(_, state)| brings(state)).map(|(name, _)| name.clone())
+}
+
+/// Returns true if an installed skill brought a command. Another csk's marker does not tell its commands from those of the system.
+fn brings(marker: &Marker, command: &Identifier) -> bool {
+    marker.command_paths.contains_key(command)
+        || (marker.skill_schema_version.is_none()
+            && marker.commands.iter().any(|name| name == command.as_str()))
 }
 
 /// Returns the commands that a skill is going to bring, each with its file, and where they are in the store.
@@ -172,18 +218,18 @@ fn is_foreign(observed: &Observed, command: &Identifier, store: &Store) -> bool 
     }
 }
 
-fn check_collisions(
+/// Returns the commands that more than one skill brings. Names that differ only in case are one on some file systems.
+fn collisions(
     groups: &[Group],
     exports: impl Fn(&Group) -> (BTreeMap<Identifier, RelPath>, String),
-) -> Result<(), ProjectError> {
-    let mut owners: BTreeMap<Identifier, &Identifier> = BTreeMap::new();
+) -> Vec<Collision> {
+    let mut owners: BTreeMap<String, Vec<(Identifier, Identifier)>> = BTreeMap::new();
     for group in groups {
         for command in exports(group).0.into_keys() {
-            if let Some(other) = owners.insert(command.clone(), &group.name) {
-                let skills = [other.clone(), group.name.clone()];
-                return Err(ProjectError::Collision { command, skills });
-            }
+            let key = folded_name(command.as_str());
+            owners.entry(key).or_default().push((command, group.name.clone()));
         }
     }
-    Ok(())
+    let shared = owners.into_values().filter(|all| all.len() > 1);
+    shared.map(Collision).collect()
 }

@@ -84,6 +84,12 @@ impl Store {
             .is_some_and(|rest| RelPath::new(rest).is_ok())
     }
 
+    /// Returns true if a path is that of a file of `skill` in the store.
+    pub(super) fn holds_of(&self, skill: &Identifier, path: &str) -> bool {
+        let own = format!("{}/{skill}/", self.folder);
+        self.holds(path) && path.starts_with(&own)
+    }
+
     /// Looks at the runtime of a skill's commit, once in a run.
     pub fn state(&self, skill: &Identifier, commit: &str) -> RuntimeState {
         let slot = {

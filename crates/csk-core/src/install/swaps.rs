@@ -7,7 +7,7 @@
 use std::fs;
 use std::io;
 
-use skill_fs::{AbsPath, FsError, Replaced, replace_folder, write_file};
+use skill_fs::{AbsPath, FsError, Replaced, exchange, replace_folder, write_file};
 
 use super::SkillError;
 use super::journal::remove_tree;
@@ -33,6 +33,8 @@ enum Change {
     Rewritten { place: AbsPath, bytes: Vec<u8> },
     /// An entry was moved.
     Moved { from: AbsPath, to: AbsPath },
+    /// Two entries of different kinds changed places.
+    Switched { staged: AbsPath, place: AbsPath },
     /// Two folders changed places.
     Exchanged { staged: AbsPath, place: AbsPath },
     /// A copy of a skill was replaced file by file; it is copied again.
@@ -102,6 +104,20 @@ impl Swaps {
         Ok(())
     }
 
+    /// Exchanges a staged entry and the one in its place, whatever kinds they are; false where the file system cannot.
+    pub(super) fn exchange(
+        &mut self,
+        staged: &AbsPath,
+        place: &AbsPath,
+    ) -> Result<bool, SkillError> {
+        let done = exchange(staged, place).map_err(|error| write_error(&error))?;
+        if done {
+            let (staged, place) = (staged.clone(), place.clone());
+            self.0.push(Change::Switched { staged, place });
+        }
+        Ok(done)
+    }
+
     /// Takes everything back, the last change first. Returns what could not be.
     pub(super) fn undo(self) -> Vec<String> {
         let undone = self.0.into_iter().rev().map(Change::undo);
@@ -127,6 +143,9 @@ impl Change {
                 write_file(&place, &bytes).map(|_| ()).map_err(files(place))
             }
             Self::Moved { from, to } => fs::rename(to.as_path(), from.as_path()).map_err(io(from)),
+            Self::Switched { staged, place } => {
+                exchange(&staged, &place).map(|_| ()).map_err(files(place))
+            }
             Self::Exchanged { staged, place } => {
                 replace_folder(&staged, &place).map(|_| ()).map_err(files(place))
             }

@@ -101,6 +101,50 @@ fn a_lost_ledger_or_a_lost_receipt_stops_nothing() {
     }
 }
 
+/// Copies for agents are taken over like links, whatever ledger was lost; and nothing of a skill stays that is said to be removed.
+#[test]
+fn a_lost_ledger_stops_neither_copies_nor_removals() {
+    let everything = "find app ../home/.cocoaskills -name .csk-managed.json -delete";
+    for mode in ["symlink", "copy"] {
+        for lost in [
+            "rm -f app/.claude/skills/.csk-managed.json",
+            "rm -f app/.agents/skills/.csk-managed.json",
+            "rm -f app/.agents/bin/.csk-managed.json",
+            everything,
+        ] {
+            let at = format!("{mode}: {lost}");
+            let world = World::bare();
+            world.config(&format!(r#", "adapter_mode": "{mode}""#));
+            forgotten(&world, lost);
+            let manifest = r#"{"schema_version": 1, "commands": {"new-run": {"type": "script", "unix_path": "scripts/run"}}}"#;
+            world.commit(
+                "pdf",
+                &format!("//- /references/guide.md\nNew guide.\n//- /csk-skill.json\n{manifest}\n"),
+            );
+            world.git("skills/pdf", "tag v2");
+            world.skillfile(r#"{"name": "pdf", "tag": "v2"}"#);
+            let status = world.csk("status app");
+            assert!(status.stdout.contains("update-available"), "{at}: {}", status.stdout);
+            world.install();
+            let guide = world.read(world.app(".claude/skills/pdf/references/guide.md"));
+            assert_eq!(guide, "New guide.\n", "{at}");
+            assert!(!world.app(".agents/backups").exists(), "{at}");
+            assert!(fs::symlink_metadata(world.app(".agents/bin/pdf-run")).is_err(), "{at}");
+            assert_eq!(world.csk("status app --check").code, Some(0), "{at}");
+            let run = world.env.run_args("sh", &["-c", lost]);
+            assert_eq!(run.code, Some(0), "{at}");
+            world.skillfile("");
+            let run = world.install();
+            let left = "find app -name 'pdf*' -o -name new-run";
+            let left = world.env.run_args("sh", &["-c", left]).stdout;
+            // Without any ledger nothing says that csk was ever here.
+            if lost != everything {
+                assert_eq!(left, "", "{at}: {}", run.stdout);
+            }
+        }
+    }
+}
+
 /// Other rules said what was installed: that is no edit, and the skill is completed.
 #[test]
 fn an_install_by_older_rules_is_completed_without_a_word_of_drift() {

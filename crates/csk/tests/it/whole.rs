@@ -225,3 +225,86 @@ fn a_command_that_moves_belongs_to_one_skill_whatever_fails() {
         assert_eq!(world.csk("verify app").code, Some(0), "{obstacle}");
     }
 }
+
+/// Skills that exchange commands, or hand them on in a row, change together: a failure anywhere leaves every command with the skill that it had.
+#[test]
+fn commands_that_are_exchanged_or_handed_on_stay_with_their_skills() {
+    let skill = |name: &str, version: &str, command: &str| {
+        let text = SKILL.replace("name: pdf", &format!("name: {name}"));
+        let manifest = format!(
+            r#"{{"schema_version": 1, "commands": {{"{command}": {{"type": "script", "unix_path": "scripts/{command}"}}}}}}"#
+        );
+        format!(
+            "{text}//- /scripts/{command}\n#!/bin/sh\necho {name} {version}\n//- /csk-skill.json\n{manifest}\n"
+        )
+    };
+    let shapes: [&[(&str, &str, &str)]; 2] = [
+        &[("one", "one-run", "two-run"), ("two", "two-run", "one-run")],
+        &[("a", "a-run", "b-run"), ("b", "b-run", "c-run"), ("c", "c-run", "new-run")],
+    ];
+    for shape in shapes {
+        let world = World::bare();
+        if !world.env.has_faults() {
+            return testkit::skip(
+                "commands_that_are_exchanged_or_handed_on_stay_with_their_skills",
+                "there is no `strace` to make calls fail with",
+            );
+        }
+        let declared = |tag: &str| {
+            let all =
+                shape.iter().map(|(name, ..)| format!(r#"{{"name": "{name}", "tag": "{tag}"}}"#));
+            all.collect::<Vec<_>>().join(",")
+        };
+        for (name, first, second) in shape {
+            let repo = world.repo(name, &skill(name, "v1", first));
+            repo.git("tag v1");
+            repo.commit(&skill(name, "v2", second));
+            repo.git("tag v2");
+        }
+        world.skillfile(&declared("v1"));
+        world.install();
+        world.skillfile(&declared("v2"));
+        let check = |at: &str| {
+            let tag = |name: &str| {
+                let marker = world.read(world.installed(&format!("{name}/.csk-install.json")));
+                if marker.contains("\"ref\": \"v2\"") { "v2" } else { "v1" }
+            };
+            for (name, first, second) in shape {
+                let version = tag(name);
+                let command = if version == "v1" { first } else { second };
+                for folder in ["app/.agents/bin", "../home/.cocoaskills/commands/*"] {
+                    let ran = world.env.run_args("sh", &["-c", &format!("{folder}/{command}")]);
+                    assert_eq!(ran.stdout, format!("{name} {version}\n"), "{at}: {command}");
+                }
+            }
+            shape.iter().all(|(name, ..)| tag(name) == "v2")
+        };
+        let install = [env!("CARGO_BIN_EXE_csk"), "install", "app"];
+        let failures = world.env.at_each_change(Fault::Deny, &install, |at, run| {
+            check(&format!("{at}: {}", run.stderr));
+            world.install();
+            assert!(check(at), "{at}");
+        });
+        assert!(failures > 20, "only {failures} calls failed");
+    }
+}
+
+/// What stops one skill stops the whole row of those that would take over its commands, and the reason is the real one.
+#[test]
+fn a_store_that_cannot_be_written_is_named() {
+    let world = upgraded(&["one"]);
+    let store = world.home().join(".cocoaskills/runtime/one");
+    fs::remove_dir_all(&store).unwrap();
+    fs::write(&store, "a file").unwrap();
+    // The other skill wants the command that the first one is going to give up.
+    let text = with_command("two").replace("\"two-run\"", "\"one-run\"");
+    world.repo("two", &text).git("tag v1");
+    world.commit("one", "//- /csk-skill.json\n{\"schema_version\": 2, \"runtime_roots\": [\"scripts\"], \"commands\": {\"other\": {\"type\": \"script\", \"unix_path\": \"scripts/run\"}}}\n");
+    world.git("skills/one", "tag v3");
+    world.skillfile(r#"{"name": "one", "tag": "v3"}, {"name": "two", "tag": "v1"}"#);
+    let run = world.csk("install app");
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(!run.stderr.contains("collision"), "{}", run.stderr);
+    assert!(run.stderr.contains("runtime/one"), "{}", run.stderr);
+    assert!(run.stderr.contains("still belongs to `one`"), "{}", run.stderr);
+}
