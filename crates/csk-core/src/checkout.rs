@@ -10,7 +10,7 @@ mod ignored;
 mod index;
 mod work_tree;
 
-pub use ignored::Unignored;
+pub use ignored::{OpeningRule, Unignored};
 
 use skill_fs::AbsPath;
 use work_tree::WorkTree;

@@ -8,6 +8,7 @@ use serde::de::{self, MapAccess};
 use serde_json::{Map, Value};
 use skill::{Identifier, RefKind, RelPath};
 
+use crate::text::read_json;
 use crate::without_password;
 
 /// A skill that another manager knows.
@@ -36,8 +37,8 @@ pub struct ForeignOrigin {
 
 /// Reads `skills-lock.json` (version 1) or `.skill-lock.json` (version 3).
 pub fn read_foreign_lock(file: &str, text: &str) -> Result<Vec<ForeignSkill>, String> {
-    let lock: ForeignLock = serde_json::from_str(text)
-        .map_err(|error| format!("{file}:{}:{}: {error}", error.line(), error.column()))?;
+    let lock: ForeignLock = read_json(text)
+        .map_err(|error| format!("{file}:{}:{}: {}", error.line, error.column, error.what))?;
     if !matches!(lock.version.as_u64(), Some(1 | 3)) {
         let found = &lock.version;
         return Err(format!("{file}: its `version` is {found}; expected the number 1 or 3"));
@@ -203,7 +204,7 @@ mod tests {
             ("{", "skills-lock.json:1:"),
             ("{\"version\": 2, \"skills\": {}}", "its `version` is 2"),
             ("{\"version\": \"1\", \"skills\": {}}", "its `version` is \"1\""),
-            ("{\"version\": 1}", "missing field `skills`"),
+            ("{\"version\": 1}", "missing key `skills`"),
             ("{\"version\": 1, \"skills\": {\"a\": {}, \"a\": {}}}", "`a` is there twice"),
         ] {
             let error = read_foreign_lock("skills-lock.json", text).unwrap_err();

@@ -36,7 +36,9 @@ mod user_git;
 mod which;
 
 pub use agents::{Agent, Agents};
-pub use checkout::{ExcludeFile, Unignored, exclude_file, not_ignored, tracked, work_tree};
+pub use checkout::{
+    ExcludeFile, OpeningRule, Unignored, exclude_file, not_ignored, tracked, work_tree,
+};
 pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use context::{Context, ContextError, Shape, context};
 pub use env_files::{CommandOrder, Scope, env_ps1, env_sh};

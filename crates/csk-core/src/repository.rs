@@ -157,13 +157,13 @@ impl SourceError {
                     .to_owned(),
             ),
             Self::UnknownReference { nearest: Some(near), .. } => Some(format!(
-                "did you mean `{near}`? `csk update` fetches what its origin has by now"
+                "did you mean `{near}`? If it is new at the origin, `csk update` fetches it"
             )),
             Self::UnknownReference { nearest: None, known, .. } if known.is_empty() => {
-                Some("`csk update` fetches what its origin has by now".to_owned())
+                Some("if it is new at the origin, `csk update` fetches it".to_owned())
             }
             Self::UnknownReference { nearest: None, known, .. } => Some(format!(
-                "it has: {}; `csk update` fetches what its origin has by now",
+                "it has: {}; if it is new at the origin, `csk update` fetches it",
                 known.join(", ")
             )),
             Self::NoFolder { nearest, .. } => {

@@ -44,8 +44,10 @@ impl Platform {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuntimeError {
     /// The manifest is wrong.
-    #[error("{MANIFEST_FILE} cannot be used: {}", .problems.join("; "))]
+    #[error("{file} cannot be used: {}", .problems.join("; "))]
     Manifest {
+        /// Its file.
+        file: String,
         /// Every problem, with its line and column.
         problems: Vec<String>,
         /// What to do about the first.
@@ -92,7 +94,8 @@ pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), 
         let Some(file) = snapshot.file(name) else { return Ok(None) };
         let text = file.text().filter(|_| file.kind != FileKind::Link);
         text.map(Some).ok_or_else(|| RuntimeError::Manifest {
-            problems: vec![format!("{name} is no text file, or too large")],
+            file: name.to_owned(),
+            problems: vec!["it is not a text file, or too large".to_owned()],
             hint: None,
         })
     };
@@ -100,7 +103,10 @@ pub fn manifest(snapshot: &Snapshot) -> Result<(Option<Manifest>, Vec<String>), 
         let warnings = problems.iter().filter(|problem| problem.severity == Severity::Warning);
         let warnings = warnings.map(|problem| shown(&problem.file, problem)).collect();
         return manifest.map(|manifest| (Some(manifest), warnings)).ok_or_else(|| {
+            let is_error = |problem: &&Diagnostic| problem.severity == Severity::Error;
+            let file = problems.iter().find(is_error).map(|problem| problem.file.clone());
             RuntimeError::Manifest {
+                file: file.unwrap_or_else(|| MANIFEST_FILE.to_owned()),
                 hint: problems.iter().find_map(|problem| problem.hint.clone()),
                 problems: told("", &problems, Severity::Error),
             }

@@ -90,7 +90,12 @@ impl Skillfile {
 
     /// Returns the file that a new project starts with.
     pub fn minimal() -> String {
-        format!("{:#}\n", json!({ "schema_version": 1, "agents": [], "skills": [] }))
+        Self::empty(&[])
+    }
+
+    /// Returns the text of a Skillfile without skills, for these agents.
+    pub fn empty(agents: &[&str]) -> String {
+        format!("{:#}\n", json!({ "schema_version": 1, "agents": agents, "skills": [] }))
     }
 }
 

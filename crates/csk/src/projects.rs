@@ -35,7 +35,7 @@ pub(crate) struct Selected {
     /// Whether a project could not be read; the others go on.
     pub(crate) failed: bool,
     /// Projects that have no Skillfile.json, which was told.
-    pub(crate) skipped: Vec<String>,
+    pub(crate) skipped: Vec<(String, AbsPath)>,
     /// What cannot be read, by project.
     pub(crate) unreadable: Vec<Unreadable>,
 }
@@ -71,6 +71,16 @@ pub(crate) enum Read {
         text: String,
         problems: Vec<Diagnostic>,
     },
+}
+
+impl Read {
+    /// Returns what the file calls the project.
+    fn project_alias(&self) -> Option<&Identifier> {
+        match self {
+            Self::Good { file, .. } => file.project_alias.as_ref(),
+            Self::Missing | Self::Bad { .. } => None,
+        }
+    }
 }
 
 impl Unreadable {
@@ -121,14 +131,17 @@ pub(crate) fn select_any(
         return Err(Failure::usage(format!("{global} is the global scope, not a project"))
             .with_hint("use `csk global`"));
     }
-    let is_one = places.len() == 1;
+    let is_one = places.len() == 1 && !selection.all;
     let mut selected = Selected::default();
     // Two aliases of one folder are one project.
     let mut seen = BTreeSet::new();
     for place in places.into_iter().filter(|place| seen.insert(clean(&place.root))) {
-        let name =
-            place.alias.as_ref().map_or_else(|| place.root.to_string(), Identifier::to_string);
-        match read_skillfile(&place.root, config) {
+        let read = read_skillfile(&place.root, config);
+        let name = match &place.alias {
+            None => place.root.to_string(),
+            Some(_) => named(&place, read.project_alias(), config).checkout_alias,
+        };
+        match read {
             Read::Good { file, lock, text, warnings } => {
                 let words = rendered(&text, &warnings, &context.ui);
                 context.ui.error(&words)?;
@@ -137,7 +150,7 @@ pub(crate) fn select_any(
             }
             Read::Missing => {
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
-                selected.skipped.push(name);
+                selected.skipped.push((name, place.root));
             }
             Read::Bad { text, problems } if is_one => return Err(Failure::File { text, problems }),
             Read::Bad { text, problems } => {
@@ -200,6 +213,9 @@ pub(crate) fn places(
     {
         return Ok(vec![place]);
     }
+    if let Some(place) = by_name(config, target, configured())? {
+        return Ok(vec![place]);
+    }
     let path = clean(&context.cwd.join(target));
     if path.as_path().is_dir() {
         return match find_root(&path) {
@@ -214,6 +230,27 @@ pub(crate) fn places(
         Some(near) => Err(failure.with_hint(format!("did you mean `{near}`?"))),
         None => Err(failure.with_hint("`csk list` shows the configured projects")),
     }
+}
+
+/// Finds a configured project by the name that csk prints for it: that of its working copy, else that of the project, if it has one working copy.
+fn by_name(config: &Config, target: &str, places: Vec<Place>) -> Result<Option<Place>, Failure> {
+    let mut of_project = Vec::new();
+    for place in places {
+        let read = read_skillfile(&place.root, config);
+        let found = named(&place, read.project_alias(), config);
+        if found.checkout_alias == target {
+            return Ok(Some(place));
+        }
+        if found.project_alias == target {
+            of_project.push((place, found.checkout_alias));
+        }
+    }
+    if of_project.len() > 1 {
+        let names: Vec<String> = of_project.into_iter().map(|(_, name)| name).collect();
+        let what = format!("the project `{target}` has {} working copies", names.len());
+        return Err(Failure::usage(what).with_hint(format!("name one: {}", names.join(", "))));
+    }
+    Ok(of_project.pop().map(|(place, _)| place))
 }
 
 /// Returns the place of a project that was named by a path; its entry in the config counts if it has one.

@@ -193,7 +193,13 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
         self.schema_version_or(supported, |found| {
             let known = supported.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
             let message = format!("`schema_version` is {found}; this version knows {known}");
-            (message, "the file requires a newer csk; update csk".to_owned())
+            let is_newer = found.parse::<u64>().is_ok_and(|version| version > 0);
+            let hint = if is_newer {
+                "the file requires a newer csk; update csk"
+            } else {
+                "write the number, without quotes or a fraction"
+            };
+            (message, hint.to_owned())
         })
     }
 

@@ -222,8 +222,9 @@ impl Manifest {
                     let message = format!("`schema_version` is {found}; expected 1, 2 or 3");
                     return (message, "write the number, without quotes or a fraction".to_owned());
                 }
+                let name = file.rsplit('/').next().unwrap_or(file);
                 let message = format!(
-                    "Unsupported csk-skill.json schema_version {found}; this skill requires a newer csk."
+                    "Unsupported {name} schema_version {found}; this skill requires a newer csk."
                 );
                 (message, "Upgrade csk: pull its repository and build it again.".to_owned())
             })?;

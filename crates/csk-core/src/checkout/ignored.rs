@@ -25,8 +25,17 @@ const MAX_WILDCARDS: usize = 32;
 pub struct Unignored {
     /// The path.
     pub path: String,
-    /// The rule below the root of the repository that says so, with its file and line. One in the root's `.gitignore` gives way to a later one.
-    pub rule: Option<String>,
+    /// The rule in a folder below the project's that says so. One in the project's own `.gitignore`, or above it, gives way to a later one.
+    pub rule: Option<OpeningRule>,
+}
+
+/// A rule that keeps git from ignoring something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpeningRule {
+    /// The folder of its file, seen from the project.
+    pub folder: PathBuf,
+    /// The rule, with its file and line.
+    pub shown: String,
 }
 
 /// Returns those of `paths`, seen from the folder inside the work tree, that are not ignored.
@@ -50,7 +59,7 @@ pub(super) fn not_ignored(tree: &WorkTree, paths: &[String]) -> Result<Vec<Unign
 enum Verdict {
     Ignored,
     /// It does not, by this rule if by any.
-    Open(Option<String>),
+    Open(Option<OpeningRule>),
 }
 
 /// Goes down from the root: below a folder that is ignored everything is, whatever rules it brings.
@@ -83,11 +92,12 @@ fn verdict(
     Ok(Verdict::Open(rule))
 }
 
-/// Returns a rule of a file below the root's, with its place.
-fn told(tree: &WorkTree, found: &Match<'_>) -> Option<String> {
-    let file = found.source?.strip_prefix(&tree.root).ok()?;
-    let is_deep = file.components().count() > 1 && !file.starts_with(".git");
-    is_deep.then(|| format!("`{}` in {}:{}", found.pattern, file.display(), found.sequence_number))
+/// Returns a rule of a file below the project's own.
+fn told(tree: &WorkTree, found: &Match<'_>) -> Option<OpeningRule> {
+    let file = found.source?.strip_prefix(tree.root.join(&tree.inside)).ok()?;
+    let folder = file.parent().filter(|folder| *folder != Path::new(""))?.to_owned();
+    let shown = format!("`{}` in {}:{}", found.pattern, file.display(), found.sequence_number);
+    (!file.starts_with(".git")).then_some(OpeningRule { folder, shown })
 }
 
 fn add(rules: &mut Search, file: &Path, root: Option<&Path>, links: Links) -> Result<(), GitError> {

@@ -28,7 +28,9 @@ impl Consumers {
         let why = problems.into_iter().next().map_or_else(String::new, |problem| problem.message);
         let list = list.ok_or_else(|| FsError::Io {
             path: path.to_string(),
-            source: std::io::Error::other(why),
+            source: std::io::Error::other(format!(
+                "{why}; fix the file, or delete it and run `csk install` in each of your projects"
+            )),
         })?;
         Ok(Self(list.into_iter().filter_map(|text| AbsPath::new(text.value).ok()).collect()))
     }

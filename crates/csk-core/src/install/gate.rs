@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use super::{BIN, Ignore, Mode, Options, ProjectError, SKILLS, Target};
 use crate::checkout::tracked;
@@ -112,7 +113,14 @@ fn open_entries(target: &Target) -> Result<(Vec<String>, Option<String>), Projec
     let paths: Vec<String> = probes.iter().map(|(_, probe)| probe.clone()).collect();
     let open = not_ignored(&target.root, &paths)
         .map_err(|error| ProjectError::Files(error.to_string()))?;
-    let rule = open.iter().find_map(|one| one.rule.clone());
+    // Below a folder that is ignored git reads no rules, so only those above an entry's folder can overrule it.
+    let overrules = |(entry, probe): &(&String, String)| {
+        let rule = open.iter().find(|one| one.path == *probe)?.rule.as_ref()?;
+        let folder = Path::new(entry.trim_end_matches('/'));
+        let is_above = folder != rule.folder && folder.starts_with(&rule.folder);
+        is_above.then(|| rule.shown.clone())
+    };
+    let rule = probes.iter().find_map(overrules);
     let open: BTreeSet<String> = open.into_iter().map(|one| one.path).collect();
     let mut missing: Vec<String> = probes
         .into_iter()

@@ -68,7 +68,7 @@ pub fn collect(
     let mut garbage = Garbage::default();
     for root in consumers.0 {
         // A folder that is away may come back: only who asks for it has it forgotten.
-        let is_away = caller == Caller::Install && !root.as_path().exists();
+        let is_away = caller == Caller::Install && !root.as_path().is_dir();
         if is_away {
             let receipts = Receipts::load(home, &root);
             let commits =

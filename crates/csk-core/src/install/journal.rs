@@ -17,6 +17,7 @@ use super::observe::{read_ledger, read_marker};
 use super::plan::is_edited;
 use super::{BIN, SKILLS, Store, Target};
 use crate::sys::make_writable;
+use crate::text::read_json;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
 
 const JOURNAL: &str = ".agents/.csk-journal.json";
@@ -42,9 +43,9 @@ impl Journal {
         let path = target.root.join(JOURNAL);
         let Some(text) = read_text(&path)? else { return Ok(None) };
         // A journal is replaced in one step, so one that cannot be read is not from a killed install of ours.
-        let value: Value = serde_json::from_str(&text).map_err(|error| {
+        let value: Value = read_json(&text).map_err(|why| {
             let what = "it is not a journal of csk; delete it if no csk is running in this project";
-            failed(&path, io::Error::other(format!("{what} ({error})")))
+            failed(&path, io::Error::other(format!("{why}; {what}")))
         })?;
         let names = |names: &Value| -> Vec<Identifier> {
             let texts = names.as_array().into_iter().flatten().filter_map(Value::as_str);

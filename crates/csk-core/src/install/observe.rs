@@ -329,7 +329,8 @@ pub(super) fn read_ledger(folder: &AbsPath) -> Result<Ledger, FsError> {
     ledger.ok_or_else(|| {
         // Without it nobody can tell what is the user's, so nothing may be touched.
         let why = problems.first().map_or_else(String::new, |problem| problem.message.clone());
-        FsError::Io { path: path.to_string(), source: io::Error::other(why) }
+        let what = "fix the file, or delete it: csk then knows its entries by what they are";
+        FsError::Io { path: path.to_string(), source: io::Error::other(format!("{why}; {what}")) }
     })
 }
 

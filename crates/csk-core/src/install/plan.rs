@@ -258,6 +258,9 @@ fn removal(name: Identifier, target: &Target, observed: &Observed) -> Group {
     for (folder, adapter) in &observed.adapters {
         if is_ours(&group, target, folder, adapter) {
             group.adapters.push(Adapter { folder: folder.clone(), present: false });
+        } else if group.remove && leads_to(&group, target, folder, adapter) {
+            let what = "no ledger says that csk made it; remove it yourself";
+            group.warnings.push(format!("the link {folder}/{} stays: {what}", group.name));
         }
     }
     group
@@ -455,20 +458,24 @@ fn adapters(group: &mut Group, target: &Target, observed: &Observed) {
     }
 }
 
-/// Returns true if an agent's entry is csk's: a ledger says so, or it is a link to the installed skill or a copy of it. Another csk, or one whose
-/// ledger was lost, made such an entry.
+/// Returns true if an agent's entry is csk's: a ledger says so, or it is a copy of the installed skill. A link to it is csk's where another csk
+/// installed the skill; else the user may have made it.
 fn is_ours(group: &Group, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
     if adapter.ledger.entries.contains(&group.name) {
         return true;
     }
     match adapter.entries.get(&group.name) {
-        Some(AdapterState::Link(to)) => {
-            let place = target.skills_folder().join(group.name.as_str());
-            *to == target.link_text(folder, &group.name) || *to == place.as_str()
-        }
+        Some(AdapterState::Link(_)) => group.is_unknown && leads_to(group, target, folder, adapter),
         Some(AdapterState::Folder(digest)) => group.content == Some(*digest),
         Some(AdapterState::Missing | AdapterState::Other) | None => false,
     }
+}
+
+/// Returns true if an agent's entry is a link to the installed skill.
+fn leads_to(group: &Group, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
+    let Some(AdapterState::Link(to)) = adapter.entries.get(&group.name) else { return false };
+    let place = target.skills_folder().join(group.name.as_str());
+    *to == target.link_text(folder, &group.name) || *to == place.as_str()
 }
 
 enum Entry {

@@ -108,7 +108,9 @@ impl ProjectError {
                 "replace the link by a folder; an agent that should share .agents/skills needs no entry of its own",
             ),
             Self::Collision(_) => Some("remove one of the skills from Skillfile.json"),
-            Self::NoLock | Self::Undeclared(_) => Some("run `csk lock`, and commit Skillfile.lock"),
+            Self::NoLock | Self::Undeclared(_) => {
+                Some("run `csk lock` in the project, and commit Skillfile.lock")
+            }
             Self::Files(_) => None,
         }
     }

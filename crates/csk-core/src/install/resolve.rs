@@ -162,7 +162,9 @@ impl SkillError {
             Self::Foreign { .. } => {
                 Some("move it away, or choose another name for the skill".to_owned())
             }
-            Self::NotLocked { .. } => Some("run `csk lock`, and commit Skillfile.lock".to_owned()),
+            Self::NotLocked { .. } => {
+                Some("run `csk lock` in the project, and commit Skillfile.lock".to_owned())
+            }
             Self::LockedAbsent { .. } => Some("run `csk update`, which fetches".to_owned()),
             Self::LockMoved { .. } => Some(
                 "ask the skill's author why; `csk lock --upgrade` takes the new commit".to_owned(),

@@ -3,8 +3,8 @@
 use csk_core::install::{Inspection, inspect};
 use csk_core::project::find_root;
 use csk_core::{
-    AbsPath, Config, Declaration, Reference, SKILLFILE, Skillfile, check_declared_url, read_text,
-    remove_skill, set_skill, work_tree, write_file,
+    AbsPath, Config, Declaration, LOCKFILE, Reference, SKILLFILE, Skillfile, check_declared_url,
+    read_text, remove_skill, set_skill, work_tree, write_file,
 };
 use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, RelPath, nearest};
 use term::safe_line;
@@ -163,6 +163,12 @@ pub(crate) fn add_to(
     }
     for warning in &found.warnings {
         context.ui.error(&format!("warning: {}: {}\n", declaration.name, safe_line(warning)))?;
+    }
+    if !flags.dry_run && root.join(LOCKFILE).as_path().exists() {
+        let name = &declaration.name;
+        context.ui.error(&format!(
+            "note: {LOCKFILE} does not have `{name}` yet; `csk install` adds it\n"
+        ))?;
     }
     Ok(0)
 }

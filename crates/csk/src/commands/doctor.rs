@@ -288,7 +288,7 @@ fn targets(
         found.note(
             "hook",
             "skills bring commands, and this shell does not put them on PATH",
-            "csk shell-init <shell> --install; agents: start them by `csk exec -- AGENT`",
+            "csk shell-init --install; agents: start them by `csk exec -- AGENT`",
         );
     } else if has_commands {
         found.ok("hook", "commands of skills are on PATH");

@@ -3,8 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
 
 use csk_core::{
-    AbsPath, ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, read_text,
-    with_block, write_file,
+    AbsPath, ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, not_ignored,
+    read_text, with_block, write_file,
 };
 use term::safe_line;
 
@@ -64,28 +64,45 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
             .with_hint("run `csk init` without --private"));
         }
     };
-    let path = root.join(SKILLFILE);
-    if read_text(&path).map_err(|error| failed(&error))?.is_none() {
-        write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
+    let (path, lock) = (root.join(SKILLFILE), root.join(LOCKFILE));
+    let has_lock = read_text(&lock).map_err(|error| failed(&error))?.is_some();
+    let is_new = read_text(&path).map_err(|error| failed(&error))?.is_none();
+    if is_new {
+        // The agents are written down, so that every clone has the same ones, whatever its user's config says.
+        let custom = config.agents.custom();
+        let shared = config.default_agents.iter().map(String::as_str);
+        let shared: Vec<&str> =
+            shared.filter(|id| !custom.iter().any(|agent| agent.id == *id)).collect();
+        write_file(&path, Skillfile::empty(&shared).as_bytes()).map_err(|error| failed(&error))?;
         context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
-        // Without skills there is nothing to be locked, and that is what the lock says.
-        let lock = root.join(LOCKFILE);
-        if read_text(&lock).map_err(|error| failed(&error))?.is_none() {
+        if !has_lock {
+            // Without skills there is nothing to be locked, and that is what the lockfile says.
             let text = Lockfile::default().to_json();
             write_file(&lock, text.as_bytes()).map_err(|error| failed(&error))?;
             context.ui.done(&format!("made {}\n", safe_line(lock.as_str())))?;
         }
+    } else if !has_lock {
+        let what = "`csk lock` writes Skillfile.lock, which `csk install --frozen` needs";
+        context.ui.error(&format!("note: there is no lockfile; {what}\n"))?;
     }
     let agents = config.default_agents.iter().filter_map(|id| config.agents.find(id));
     let folders = agents.filter_map(|agent| agent.adapter).map(|folder| format!("{folder}/"));
     let mut entries: Vec<String> = std::iter::once(".agents/".to_owned()).chain(folders).collect();
     entries.dedup();
-    ignore(context, &file, &entries)?;
+    let is_ignored = ignore(context, &file, &entries)?;
+    let lockfile = [LOCKFILE.to_owned()];
+    if not_ignored(&root, &lockfile).is_ok_and(|kept| kept.is_empty()) {
+        let what = "clones do not get it, and `csk install --frozen` fails there";
+        context.ui.error(&format!("warning: git ignores {LOCKFILE}: {what}\n"))?;
+    }
+    if !is_new && !is_ignored {
+        context.ui.done(&format!("{} is set up already\n", safe_line(root.as_str())))?;
+    }
     Ok(0)
 }
 
-/// Adds what is missing of `entries` to the end of a file of ignore rules.
-fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(), Failure> {
+/// Adds what is missing of `entries` to the end of a file of ignore rules; true if something was.
+fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<bool, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let old = read_text(file).map_err(|error| failed(&error))?.unwrap_or_default();
     let missing: Vec<&str> = entries
@@ -94,7 +111,7 @@ fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(
         .filter(|entry| !old.lines().any(|line| line.trim() == *entry))
         .collect();
     if missing.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let text = with_block(&old, &missing.join("\n"));
     if let Some(folder) = file.parent() {
@@ -103,5 +120,5 @@ fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<(
     write_file(file, text.as_bytes()).map_err(|error| failed(&error))?;
     let shown = safe_line(file.as_str()).into_owned();
     context.ui.done(&format!("added {} to {shown}\n", missing.join(" ")))?;
-    Ok(())
+    Ok(true)
 }

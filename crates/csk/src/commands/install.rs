@@ -155,7 +155,7 @@ fn not_installed(selected: &Selected) -> impl Iterator<Item = InstallProjectJson
         });
         InstallProjectJson { error, ..empty(&one.alias) }
     });
-    let skipped = selected.skipped.iter().map(move |alias| InstallProjectJson {
+    let skipped = selected.skipped.iter().map(move |(alias, _)| InstallProjectJson {
         warnings: vec![format!("{SKILLFILE} not found, skipped")],
         ..empty(alias)
     });

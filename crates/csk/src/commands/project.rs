@@ -144,6 +144,14 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
         return Err(Failure::usage(format!("the alias `{alias}` is taken by {}", other.path))
             .with_hint(format!("choose another, or run `csk project remove {alias}` first")));
     }
+    // On a file system that folds case the two would share what csk keeps of them.
+    let is_twin = |known: &&Identifier| {
+        **known != alias && known.as_str().eq_ignore_ascii_case(alias.as_str())
+    };
+    if let Some(twin) = config.projects.keys().find(is_twin) {
+        let what = format!("the alias `{alias}` differs from `{twin}` only in case");
+        return Err(Failure::usage(what).with_hint("choose another alias"));
+    }
     let file = root.join(SKILLFILE);
     let made = !Path::new(file.as_str()).exists();
     if made {

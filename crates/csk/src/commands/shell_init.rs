@@ -56,6 +56,7 @@ impl Shell {
             "zsh" => Some(Self::Zsh),
             "bash" => Some(Self::Bash),
             "fish" => Some(Self::Fish),
+            "pwsh" | "powershell" => Some(Self::Powershell),
             _ => None,
         }
     }

@@ -1,13 +1,13 @@
 //! `csk status`: what is installed against what is declared.
 
-use csk_core::Config;
 use csk_core::install::{Group, Label, Plan, SkillError, Target, status as look};
+use csk_core::{Config, SKILLFILE};
 use serde_json::{Value, json};
 use term::{safe_line, whole_table};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::projects::{Selected, Selection, select};
+use crate::projects::{Selected, Selection, located, select};
 
 const AFTER: &str = "\
 Purpose: compares each project with its Skillfile.json, file by file, and changes nothing.
@@ -69,7 +69,15 @@ pub(crate) fn show_status(
     let environment = context.environment(config);
     let mut is_current = !selected.failed;
     let mut failed = selected.failed;
-    let mut projects = Vec::new();
+    let unreadable = selected.unreadable.iter().map(|one| {
+        let error = one.problems.first().map(located);
+        json!({ "alias": one.alias, "path": one.root.as_str(), "skills": [], "error": error })
+    });
+    let skipped = selected.skipped.iter().map(|(alias, root)| {
+        let error = format!("{SKILLFILE} not found, skipped");
+        json!({ "alias": alias, "path": root.as_str(), "skills": [], "error": error })
+    });
+    let mut projects: Vec<Value> = unreadable.chain(skipped).collect();
     for (target, plan) in selected.targets.iter().zip(look(&environment, &selected.targets)) {
         match plan {
             Ok(plan) => {

@@ -89,7 +89,12 @@ fn a_branch_that_is_not_there_names_those_that_are() {
     world.skillfile(r#"{"name": "pdf", "branch": "unheard-of"}"#);
     world.git("skills/pdf", "branch stable");
     let run = world.csk("install app");
-    assert!(run.stderr.contains("it has: main, stable; `csk update` fetches"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("it has: main, stable; if it is new at the origin, `csk update` fetches it"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn one_skill_that_fails_stops_no_other() {
     assert!(run.stderr.contains("app: none: Skill repository not found: "), "{}", run.stderr);
     assert!(run.stderr.contains("app: pdf2: tag `v9` not found in "), "{}", run.stderr);
     assert!(
-        run.stderr.contains("`csk update` fetches what its origin has by now"),
+        run.stderr.contains("if it is new at the origin, `csk update` fetches it"),
         "{}",
         run.stderr
     );

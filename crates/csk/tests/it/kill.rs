@@ -48,7 +48,9 @@ fn with_command(name: &str) -> String {
 }
 
 fn check_after_kill(world: &World, number: &str) {
-    // Whole before anything is mended: the marker's version and no other.
+    // Text, commands and entries of agents are several paths: the skill that was at work may be between two of them, and no other.
+    let mut between = Vec::new();
+    // Whole before anything is repaired: the marker's version and no other.
     for (name, versions) in [
         ("changed", &["v1", "v2"][..]),
         ("kept", &["v1"]),
@@ -76,16 +78,23 @@ fn check_after_kill(world: &World, number: &str) {
                 version == "v2",
                 "kill {number}: {name}"
             );
-            // Its command is there, whole, in one of the two versions; a fresh one may still be on its way.
-            let run = world.env.run_args("sh", &["-c", &format!("app/.agents/bin/{name}")]);
-            let is_whole = run.stdout == "v1\n" || run.stdout == "v2\n";
-            assert!(
-                is_whole || name == "fresh" || name == "gone",
-                "kill {number}: {name}: {}",
-                run.stderr
-            );
         }
+        let run = world.env.run_args("sh", &["-c", &format!("app/.agents/bin/{name}")]);
+        let command = if run.stdout.is_empty() { "-" } else { run.stdout.trim() };
+        let entries = [".claude/skills", ".codex/skills"]
+            .map(|folder| fs::symlink_metadata(world.app(folder).join(name)).is_ok());
+        if command != version || entries != [version != "-"; 2] {
+            between.push(name);
+        }
+        // Whatever it is between, its command is whole.
+        let is_whole = matches!(command, "v1" | "v2");
+        assert!(
+            is_whole || name == "fresh" || name == "gone",
+            "kill {number}: {name}: {}",
+            run.stderr
+        );
     }
+    assert!(between.len() <= 1, "kill {number}: {between:?}");
     let run = world.csk("install app");
     assert_eq!(run.code, Some(0), "kill {number}: {}{}", run.stdout, run.stderr);
     let run = world.csk("status app --check");

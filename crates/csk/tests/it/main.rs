@@ -26,6 +26,7 @@ mod progress;
 mod readme;
 mod runtime;
 mod same;
+mod second_look;
 mod shells;
 mod sources;
 mod status;
