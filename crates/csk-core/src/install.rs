@@ -55,7 +55,7 @@ pub use resolve::{Resolution, Resolved, SkillError, check_origin, resolve};
 pub use run::{Environment, Ignore, Mode, Network, Options, RunError, install, status};
 pub use seen::Seen;
 pub use skill_state::Receipts;
-pub use sources::{FetchReport, repositories, update};
+pub use sources::{FetchReport, repositories, stage_clone, update};
 pub use store::{RuntimeState, Store};
 pub use target::{BIN, SKILLS, Target};
 pub use verify::{Verification, verify};

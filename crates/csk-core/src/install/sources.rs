@@ -111,7 +111,7 @@ fn clone_to_place(
 ) -> Result<(), GitError> {
     let root = &environment.skills_root;
     let files = |error: std::io::Error| GitError::Failed(format!("cannot write {root}: {error}"));
-    let _lock = lock(environment, source.as_str())?;
+    let (_lock, staged) = stage_clone(environment, source)?;
     let place = root.join(source.as_str());
     // Another csk may have cloned it while this one waited.
     if place.as_path().exists() {
@@ -119,8 +119,6 @@ fn clone_to_place(
     }
     let running = progress.begin(Work::Clone { source, url: &redacted(url) });
     fs::create_dir_all(root.as_path()).map_err(files)?;
-    sweep(root, source);
-    let staged = root.join(format!("{STAGED}{}-{source}", std::process::id()));
     let cloned = clone(url, &staged, environment.local, running.as_ref())
         .and_then(|()| fs::rename(staged.as_path(), place.as_path()).map_err(files));
     if cloned.is_err() {
@@ -128,6 +126,18 @@ fn clone_to_place(
         let _ = fs::remove_dir_all(staged.as_path());
     }
     cloned
+}
+
+/// Returns where a repository is made before it is moved to its place, with the lock that keeps others away. What killed csk left of the same
+/// repository is removed.
+pub fn stage_clone(
+    environment: &Environment,
+    source: &Identifier,
+) -> Result<(Lock, AbsPath), GitError> {
+    let root = &environment.skills_root;
+    let lock = lock(environment, source.as_str())?;
+    sweep(root, source);
+    Ok((lock, root.join(format!("{STAGED}{}-{source}", std::process::id()))))
 }
 
 /// Removes what killed clones of a repository have left. Nobody else clones it: the lock is held.

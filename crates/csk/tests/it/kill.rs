@@ -196,7 +196,10 @@ fn a_killed_import_loses_nothing_and_goes_on() {
             let link = fs::read_link(world.app(".claude/skills/mine")).unwrap();
             assert_eq!(link.to_string_lossy(), "../../.agents/skills/mine", "{at}");
             assert_eq!(world.csk("verify app").code, Some(0), "{at}");
-            let left = world.env.run_args("sh", &["-c", "find . -name '*.tmp'"]).stdout;
+            let left = world
+                .env
+                .run_args("sh", &["-c", "find . -name '*.tmp' -o -name '.csk-clone-*'"])
+                .stdout;
             assert_eq!(left, "", "{at}");
         },
     );

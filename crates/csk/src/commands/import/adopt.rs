@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use csk_core::install::{Environment, Inspection, Network, Target, inspect};
+use csk_core::install::{Environment, Inspection, Network, Target, inspect, stage_clone};
 use csk_core::{
     AbsPath, Declaration, LEDGER_FILE, Ledger, Repository, Silent, make_repository, origin,
     read_text,
@@ -20,8 +20,7 @@ pub(super) fn adopt(
 ) -> Result<Inspection, String> {
     let name = &declaration.source;
     let place = environment.skills_root.join(name.as_str());
-    // Called as a clone that is not done: `csk doctor` tells of what a killed csk leaves.
-    let stage = environment.skills_root.join(format!(".csk-clone-{}-{name}", std::process::id()));
+    let (_lock, stage) = stage_clone(environment, name).map_err(|error| error.to_string())?;
     let made = make(&stage.join(name.as_str()), name, folder).and_then(|()| {
         let staged = Environment { skills_root: stage.clone(), ..environment.clone() };
         let looked = inspect(&staged, declaration, Network::Refused, &Silent);
