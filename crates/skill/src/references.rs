@@ -1,9 +1,11 @@
 //! The links of a body to files of its skill (F10): inside, there, and not too deep.
 
+mod html;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
 use crate::{Body, Code, Diagnostic, Input, RelPath, RelPathError, Report, Source, Strictness};
 
@@ -115,9 +117,11 @@ fn resolved(path: &str) -> Resolved {
     }
 }
 
-/// Returns the paths that links of a Markdown text lead to, as they are written. Links to URLs, anchors and mail addresses are left out.
+/// Returns the paths that links of a Markdown text lead to, as they are written: those of Markdown, then those of HTML in it. Links to URLs, anchors
+/// and mail addresses are left out.
 pub fn linked_paths(text: &str) -> Vec<String> {
-    links(text).into_iter().map(|(path, _)| path).collect()
+    let markdown = links(text).into_iter().map(|(path, _)| path);
+    markdown.chain(html::links(text).iter().filter_map(|url| as_path(url))).collect()
 }
 
 /// Returns the links of a body to paths, in order.
@@ -139,6 +143,8 @@ fn links(text: &str) -> Vec<(String, Range<usize>)> {
     let links =
         Parser::new_ext(text, Options::empty()).into_offset_iter().filter_map(|(event, range)| {
             match event {
+                // `<a@b.c>` leads to an address without saying `mailto:`.
+                Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => None,
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     Some((dest_url, range))
                 }
@@ -183,13 +189,21 @@ mod tests {
     #[test]
     fn only_links_to_files_are_references() {
         let text = "\
-            See [a](references/a.md#top), ![b](assets/b%20c.png), [u](https://x.test/a.md), [m](mailto:a@b.c),\n\
+            See [a](references/a.md#top), ![b](assets/b%20c.png), [u](https://x.test/a.md), [m](mailto:a@b.c), <a@b.c>,\n\
             [anchor](#x), [var]({baseDir}/x), [r][r] and `[code](no.md)`.\n\n\
             ```\n[fenced](no.md)\n```\n\n[r]: scripts/run.py\n";
         let body = Body { text: text.to_owned(), start: 0 };
         let paths: Vec<String> =
             references(&body).into_iter().map(|reference| reference.path).collect();
         assert_eq!(paths, ["references/a.md", "assets/b c.png", "scripts/run.py"]);
+    }
+
+    #[test]
+    fn paths_are_found_in_links_of_html_too() {
+        let text = "[a](a.md) <a href='b.md#x'>b</a> <A HREF = c.md>c</A> `<a href=\"no.md\">`\n\n\
+                    <p>\n<img alt=\"a\" src=\"d%20e.png\"/> <a href=\"https://x.test/\">u</a>\n<!-- <a href=\"no.md\"> -->\n</p>\n\n\
+                    <a data-href=\"no.md\" href=\"{url}\">\n\n```\n<a href=\"no.md\">\n```\n\n<a href=\"\n";
+        assert_eq!(linked_paths(text), ["a.md", "b.md", "c.md", "d e.png"]);
     }
 
     #[test]
