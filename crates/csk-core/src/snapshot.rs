@@ -172,10 +172,15 @@ const MAX_LINKS: usize = 40;
 
 /// Returns the first link of `files`, which are sorted, that does not lead to one of them.
 pub(crate) fn stray_link(files: &[File]) -> Option<&File> {
+    stray_links(files).next()
+}
+
+/// Returns every link of `files`, which are sorted, that does not lead to one of them.
+pub(crate) fn stray_links(files: &[File]) -> impl Iterator<Item = &File> {
     let links = Links::new(files);
     let leads_astray =
-        |link: &&File| links.follow(&link.path).is_none_or(|path| !is_there(files, &path));
-    files.iter().filter(|file| file.kind == FileKind::Link).find(leads_astray)
+        move |link: &&File| links.follow(&link.path).is_none_or(|path| !is_there(files, &path));
+    files.iter().filter(|file| file.kind == FileKind::Link).filter(leads_astray)
 }
 
 /// Refuses names that no package may have either: an installed skill is read on every system, and by git.
@@ -187,33 +192,55 @@ pub(crate) fn check_names(files: &[File]) -> Result<(), FileNameError> {
     names.finish()
 }
 
+/// Returns the files of `files`, which are sorted, that are below a folder.
+pub(crate) fn files_below<'a>(files: &'a [File], folder: &str) -> &'a [File] {
+    let folder = format!("{folder}/");
+    let first = files.partition_point(|file| file.path.as_str() < folder.as_str());
+    let count =
+        files[first..].partition_point(|file| file.path.as_str().starts_with(folder.as_str()));
+    &files[first..first + count]
+}
+
 fn find<'a>(files: &'a [File], path: &str) -> Option<&'a File> {
     files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|at| &files[at])
 }
 
 /// Returns true if there is a file at `path`, or one below it.
 pub(crate) fn is_there(files: &[File], path: &str) -> bool {
-    let folder = format!("{path}/");
-    let first = files.partition_point(|file| file.path.as_str() < folder.as_str());
-    find(files, path).is_some()
-        || files.get(first).is_some_and(|file| file.path.as_str().starts_with(&folder))
+    find(files, path).is_some() || !files_below(files, path).is_empty()
 }
 
 /// The links among some files.
-struct Links<'a>(BTreeMap<&'a str, String>);
+pub(crate) struct Links<'a>(BTreeMap<&'a str, String>);
+
+/// The way that a path takes through links.
+pub(crate) struct Trail {
+    /// The links that it passes through, in order.
+    pub(crate) links: Vec<String>,
+    /// Where it ends.
+    pub(crate) end: String,
+}
 
 impl<'a> Links<'a> {
-    fn new(files: &'a [File]) -> Self {
+    pub(crate) fn new(files: &'a [File]) -> Self {
         let links = files.iter().filter(|file| file.kind == FileKind::Link);
         Self(links.map(|file| (file.path.as_str(), file.text().unwrap_or_default())).collect())
     }
 
-    /// Follows a link as the kernel would, through every link on the way, and returns the path that it ends
-    /// at. `None` if it leads out of the skill, in a circle, or nowhere that a path can be.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn follow(&self, link: &RelPath) -> Option<String> {
-        let mut rest: Vec<String> = link.parts().rev().map(str::to_owned).collect();
+        self.trail(link.as_str()).map(|trail| trail.end)
+    }
+
+    /// Follows a path as the kernel would, through every link on the way. `None` if it leads out of the skill, in a
+    /// circle, or nowhere that a path can be.
+    pub(crate) fn trail(&self, path: &str) -> Option<Trail> {
+        let mut rest: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
-        let mut hops = 0;
+        let mut links = Vec::new();
         while let Some(part) = rest.pop() {
             match part.as_str() {
                 "" | "." => continue,
@@ -223,9 +250,10 @@ impl<'a> Links<'a> {
                 }
                 _ => at.push(part),
             }
-            let Some(target) = self.0.get(at.join("/").as_str()) else { continue };
-            hops += 1;
-            if hops > MAX_LINKS
+            let here = at.join("/");
+            let Some(target) = self.0.get(here.as_str()) else { continue };
+            links.push(here);
+            if links.len() > MAX_LINKS
                 || target.is_empty()
                 || target.starts_with('/')
                 || target.contains('\\')
@@ -235,7 +263,7 @@ impl<'a> Links<'a> {
             at.pop();
             rest.extend(target.split('/').rev().map(str::to_owned));
         }
-        if at.is_empty() { None } else { Some(at.join("/")) }
+        if at.is_empty() { None } else { Some(Trail { links, end: at.join("/") }) }
     }
 }
 

@@ -1,64 +1,115 @@
-//! The files of a skill that its Markdown links to or names by a relative path.
+//! What the Markdown of a skill refers to: links, and names of files.
 //!
-//! A link is what Markdown says is one. A name is any text between blanks, quotes and brackets that is the path of a file of the skill: whether
-//! there is one decides, so that words of a sentence are none.
+//! A link is what Markdown or the HTML in it says is one. A name is any text between blanks, quotes and brackets that may be a path: whether there is
+//! such a file decides, so that words of a sentence are none.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use skill::linked_paths;
 
-/// How much of a file is searched.
-const MAX_SEARCHED_BYTES: usize = 256 << 10;
-/// The longest name that is looked up.
-const MAX_NAME_BYTES: usize = 512;
+/// The longest path that is looked up.
+const MAX_PATH_BYTES: usize = 512;
 
-/// What a file of Markdown mentions: paths below the skill, each as it may be meant.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Mentions {
-    /// Targets of links, with the text of the link.
-    pub(super) links: BTreeSet<(String, String)>,
-    /// Everything that may be a name.
-    pub(super) names: BTreeSet<String>,
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// To something in the skill, or to nothing.
+    Inside(String),
+    /// To the skill's own folder.
+    Skill,
+    /// Out of the skill.
+    Outside,
 }
 
-/// Returns what the Markdown in `text` mentions, which is in `folder` of the skill.
-pub(super) fn mentions(text: &str, folder: &str) -> Mentions {
-    let text = &text[..text.floor_char_boundary(MAX_SEARCHED_BYTES)];
-    let mut found = Mentions::default();
-    for link in linked_paths(text) {
-        found.links.extend(below(folder, &link).map(|path| (path, link.clone())));
+/// Returns the targets of the links in `text`, as they are written.
+pub(super) fn links(text: &str) -> BTreeSet<String> {
+    linked_paths(text).into_iter().filter(|link| link.len() <= MAX_PATH_BYTES).collect()
+}
+
+/// Returns everything in `text` that may be the path of a file, as it is written.
+pub(super) fn names(text: &str) -> BTreeSet<Cow<'_, str>> {
+    let mut found = BTreeSet::new();
+    let mut start = 0;
+    for (at, c) in text.char_indices().filter(|(_, c)| is_between(*c)) {
+        add_word(&text[..start], &text[start..at], &mut found);
+        start = at + c.len_utf8();
     }
-    let is_between = |c: char| c.is_whitespace() || "\"'`()[]{}<>|,;=*".contains(c);
-    for word in text.split(is_between) {
-        // A sentence may end after a name.
-        let word = word.trim_end_matches(['.', ':', '!', '?']);
-        let word = word.split('#').next().unwrap_or_default();
-        let is_path = word.contains(['/', '.']) && !word.contains("://") && !word.starts_with('/');
-        if is_path && word.len() <= MAX_NAME_BYTES {
-            // Paths are written from the file, or from the skill's folder.
-            found.names.extend(below(folder, word).into_iter().chain(below("", word)));
-        }
-    }
+    add_word(&text[..start], &text[start..], &mut found);
     found
 }
 
-/// Follows `.` and `..` of a path from a folder of the skill; nothing if it leads out, or to the skill itself. A slash at the end stays.
-fn below(folder: &str, path: &str) -> Option<String> {
-    if path.starts_with('/') || path.contains('\\') {
-        return None;
-    }
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
+/// Follows `.` and `..` of a path from a folder of the skill. A path that starts with a slash starts at the skill's folder, and a backslash is the slash
+/// of Windows.
+pub(super) fn resolve(folder: &str, path: &str) -> Place {
+    let is_absolute = path.starts_with(['/', '\\']);
+    let mut parts: Vec<&str> =
+        folder.split('/').filter(|part| !is_absolute && !part.is_empty()).collect();
+    for part in path.split(['/', '\\']) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
+            ".." if parts.pop().is_none() => return Place::Outside,
+            ".." => {}
             _ => parts.push(part),
         }
     }
-    let slash = if path.ends_with('/') { "/" } else { "" };
-    (!parts.is_empty()).then(|| format!("{}{slash}", parts.join("/")))
+    if parts.is_empty() { Place::Skill } else { Place::Inside(parts.join("/")) }
+}
+
+/// Returns true if a link that leads nowhere is worth a warning: it looks like the path of a file, and not like an example of one.
+pub(super) fn is_likely_path(link: &str) -> bool {
+    let parts: Vec<&str> = link.split(['/', '\\']).collect();
+    let last = parts.iter().rev().find(|part| !part.is_empty()).copied().unwrap_or_default();
+    let has_extension = last.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty() && extension.chars().any(|c| c.is_ascii_alphabetic())
+    });
+    let is_example = link.contains("...") || link.contains("path/to") || link.contains('…');
+    // A path of a web site, or a host without `https://`.
+    let is_site = (parts[0].is_empty() && !has_extension)
+        || parts[0].starts_with("www.")
+        || (parts.len() > 1 && parts[0].contains('.') && !parts[0].starts_with('.'));
+    (has_extension || parts.len() > 1) && !is_example && !is_site
+}
+
+/// Returns true for what stands between words. Quotes and brackets of other scripts are handled as the runs of ASCII between them.
+fn is_between(c: char) -> bool {
+    c.is_whitespace() || "\"'`()[]{}<>|,;=*“”‘’„‚«»‹›".contains(c)
+}
+
+/// Adds what a word may be the path of.
+fn add_word<'a>(before: &str, word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
+    if word.contains("://") || word.len() > MAX_PATH_BYTES {
+        return;
+    }
+    // `{baseDir}/x` and `<skill>/x` start at the skill, as `$SKILL_DIR/x` does.
+    let is_after_variable = before.ends_with(['}', '>']);
+    let word = if is_after_variable { word.trim_start_matches('/') } else { word };
+    let word = match word.strip_prefix('$').and_then(|word| word.split_once('/')) {
+        Some((_, path)) => path,
+        None => word.strip_prefix('@').unwrap_or(word),
+    };
+    add_path(word, found);
+    if !word.is_ascii() {
+        // A language without blanks, or with marks of its own.
+        word.split(|c: char| !c.is_ascii()).for_each(|run| add_path(run, found));
+    }
+}
+
+fn add_path<'a>(word: &'a str, found: &mut BTreeSet<Cow<'a, str>>) {
+    // A sentence may end after a name.
+    let word = word.split('#').next().unwrap_or_default().trim_end_matches(['.', ':', '!', '?']);
+    if !word.contains(['/', '\\', '.']) || word.starts_with('/') {
+        return;
+    }
+    found.insert(word.into());
+    let plain = word.trim_start_matches('_').trim_end_matches(['_', '.', ':', '!', '?']);
+    if plain != word {
+        // Underscores are part of a name, or emphasis around it.
+        found.insert(plain.into());
+    }
+    if word.contains("\\_") {
+        found.insert(word.replace("\\_", "_").into());
+    }
 }
 
 #[cfg(test)]
@@ -66,29 +117,78 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_and_names_are_found_as_they_are_written() {
-        let text = "See [forms](forms.md#top), `reference/a.md` and \"../x.py\". Run python scripts/run.py --out=out/b.csv.\n\
-                    Not https://example.com/c.md, /etc/passwd or (../../d.md); see data/, too: notes.txt.";
-        let found = mentions(text, "docs");
-        let links: Vec<&str> = found.links.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(links, ["docs/forms.md"]);
+    fn names_are_found_as_they_are_written() {
+        let text = "See `reference/a.md` and \"../x.py\". Run python scripts/run.py --out=out/b.csv.\n\
+                    Not https://example.com/c.md or /etc/passwd; see data/, too: notes.txt.\n\
+                    Read @forms.md, {baseDir}/base.md, ${CLAUDE_SKILL_DIR}/dir.md, $ROOT/root.md, <skill>/skill.md,\n\
+                    _emphasis.md_, _start.md and end.md_. “curly.md”, ‘one.md’, «guillemets.md», 见中文.md。看han.md。\n\
+                    docs\\h.md, my\\_file.md, __init__.py, a.md#top.";
+        let found = names(text);
         for name in [
-            "docs/reference/a.md",
             "reference/a.md",
-            "x.py",
+            "../x.py",
             "scripts/run.py",
             "out/b.csv",
             "data/",
             "notes.txt",
+            "forms.md",
+            "base.md",
+            "dir.md",
+            "root.md",
+            "skill.md",
+            "emphasis.md",
+            "start.md",
+            "end.md",
+            "curly.md",
+            "one.md",
+            "guillemets.md",
+            "han.md",
+            "docs\\h.md",
+            "my_file.md",
+            "__init__.py",
+            "a.md",
         ] {
-            assert!(found.names.contains(name), "{name}: {:?}", found.names);
+            assert!(found.contains(name), "{name}: {found:?}");
         }
-        for none in ["c.md", "etc/passwd", "d.md", "https:"] {
-            assert!(
-                !found.names.iter().any(|name| name.ends_with(none)),
-                "{none}: {:?}",
-                found.names
-            );
+        for none in ["c.md", "passwd"] {
+            assert!(!found.iter().any(|name| name.ends_with(none)), "{none}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn paths_are_followed_from_their_folder() {
+        let inside = |path: &str| Place::Inside(path.to_owned());
+        for (folder, path, place) in [
+            ("docs", "a.md", inside("docs/a.md")),
+            ("docs", "./x/../a.md", inside("docs/a.md")),
+            ("docs", "../a/", inside("a")),
+            ("docs", "/a.md", inside("a.md")),
+            ("", "api\\h.md", inside("api/h.md")),
+            ("docs", "..", Place::Skill),
+            ("docs", "../../a.md", Place::Outside),
+            ("", "../a.md", Place::Outside),
+        ] {
+            assert_eq!(resolve(folder, path), place, "{folder} {path}");
+        }
+    }
+
+    #[test]
+    fn examples_and_sites_are_no_paths() {
+        for path in
+            ["a.md", "docs/api", "../other/SKILL.md", "/abs.md", "docs\\api\\h.md", ".env.example"]
+        {
+            assert!(is_likely_path(path), "{path}");
+        }
+        for other in [
+            "url",
+            "...",
+            "path/to/file.md",
+            "/docs/start",
+            "www.example.com",
+            "github.com/a/b",
+            "1.5",
+        ] {
+            assert!(!is_likely_path(other), "{other}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod audit;
 mod bad_input;
 mod checkouts;
 mod commands;
+mod content;
 mod doctor;
 mod editing;
 mod first_hour;

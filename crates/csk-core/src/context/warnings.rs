@@ -1,0 +1,104 @@
+//! What the text of a skill refers to and an install does not bring, as warnings: one line for each reason.
+
+use std::collections::BTreeSet;
+
+use crate::snapshot::File;
+
+/// How many files a line names.
+const MAX_NAMED: usize = 8;
+/// The longest path that is shown.
+const MAX_SHOWN_BYTES: usize = 120;
+
+/// What is left out, each with the file that refers to it.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    missing: BTreeSet<(String, String)>,
+    outside: BTreeSet<(String, String)>,
+    not_installed: BTreeSet<(String, String)>,
+    links: BTreeSet<(String, String)>,
+    unread: BTreeSet<String>,
+}
+
+impl LeftOut {
+    /// `file` links to a path at which the skill has nothing.
+    pub(super) fn missing(&mut self, file: &str, path: &str) {
+        self.missing.insert((file.to_owned(), path.to_owned()));
+    }
+
+    /// `file` links to a path that leads out of the skill.
+    pub(super) fn outside(&mut self, file: &str, path: &str) {
+        self.outside.insert((file.to_owned(), path.to_owned()));
+    }
+
+    /// `file` refers to a file of the repository that is not installed.
+    pub(super) fn not_installed(&mut self, file: &str, path: &str) {
+        self.not_installed.insert((file.to_owned(), path.to_owned()));
+    }
+
+    /// A symbolic link was left out, since its target is not installed.
+    pub(super) fn dropped(&mut self, link: &File) {
+        self.links.insert((link.path.to_string(), link.text().unwrap_or_default()));
+    }
+
+    /// A file of Markdown was not searched.
+    pub(super) fn unread(&mut self, file: &str) {
+        self.unread.insert(file.to_owned());
+    }
+
+    /// Returns the lines.
+    pub(super) fn into_warnings(self) -> Vec<String> {
+        let named = |(file, path): (String, String)| format!("`{}` ({file})", short(&path));
+        let led = |(link, target): (String, String)| format!("{link} -> {}", short(&target));
+        let lines = [
+            line("links to files that are not in the skill", self.missing.into_iter().map(named)),
+            line("links that lead out of the skill", self.outside.into_iter().map(named)),
+            line(
+                "not installed, although the text refers to it",
+                self.not_installed.into_iter().map(named),
+            ),
+            line(
+                "symbolic links that are left out, since their targets are not installed",
+                self.links.into_iter().map(led),
+            ),
+            line("not searched for links, since it is too large", self.unread.into_iter()),
+        ];
+        lines.into_iter().flatten().collect()
+    }
+}
+
+fn line(what: &str, items: impl ExactSizeIterator<Item = String>) -> Option<String> {
+    let more = items.len().saturating_sub(MAX_NAMED);
+    let named: Vec<String> = items.take(MAX_NAMED).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("{what}: {}{more}", named.join(", ")))
+}
+
+fn short(path: &str) -> String {
+    match path.len() > MAX_SHOWN_BYTES {
+        true => format!("{}…", &path[..path.floor_char_boundary(MAX_SHOWN_BYTES)]),
+        false => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_a_few_and_counts_the_rest() {
+        let mut left_out = LeftOut::default();
+        assert!(LeftOut::default().into_warnings().is_empty());
+        for number in 0..10 {
+            left_out.missing("SKILL.md", &format!("{number}.md"));
+        }
+        left_out.outside("a.md", &format!("../{}", "x".repeat(500)));
+        let warnings = left_out.into_warnings();
+        assert_eq!(warnings.len(), 2);
+        assert!(
+            warnings[0]
+                .starts_with("links to files that are not in the skill: `0.md` (SKILL.md), `1.md`")
+        );
+        assert!(warnings[0].ends_with("`7.md` (SKILL.md) and 2 more"), "{}", warnings[0]);
+        assert!(warnings[1].ends_with("xx…` (a.md)") && warnings[1].len() < 200, "{}", warnings[1]);
+    }
+}

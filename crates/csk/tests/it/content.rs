@@ -1,0 +1,40 @@
+//! What of a skill is installed, and what csk warns about.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::World;
+
+/// A path skill with a manifest that its text names, links to files that do not come, and symbolic links.
+#[test]
+fn what_the_text_refers_to_comes_or_is_named() {
+    let world = World::bare();
+    let text = "//- /skills/a/SKILL.md\n---\nname: a\ndescription: d\n---\n\
+                See [other](../b/SKILL.md), [gone](gone.md), [tests](tests/) and [latest](docs/latest.md). Commands: `csk-skill.json`.\n\
+                //- /skills/a/README.md\nRead me.\n//- /skills/a/docs/test/h.md\nH.\n//- /skills/a/tests/t.md\nT.\n\
+                //- /skills/a/csk-skill.json\n{\"schema_version\": 1, \"commands\": {}}\n";
+    world.repo("many", text);
+    let folder = world.env.path("skills/many/skills/a");
+    symlink("README.md", folder.join("CLAUDE.md")).unwrap();
+    symlink("test/h.md", folder.join("docs/latest.md")).unwrap();
+    world.commit("many", "");
+    world.git("skills/many", "tag v1");
+    world.skillfile(r#"{"name": "a", "source": "many", "path": "skills/a", "tag": "v1"}"#);
+    let run = world.install();
+    assert_eq!(
+        world.listing(".agents/skills/a"),
+        "./.csk-install.json\n./CLAUDE.md\n./README.md\n./SKILL.md\n./docs/latest.md\n./docs/test/h.md\n"
+    );
+    assert_eq!(fs::read_to_string(world.installed("a/docs/latest.md")).unwrap(), "H.\n");
+    for warning in [
+        "links to files that are not in the skill: `gone.md` (SKILL.md)",
+        "links that lead out of the skill: `../b/SKILL.md` (SKILL.md)",
+        "not installed, although the text refers to it: `tests/` (SKILL.md)",
+    ] {
+        assert!(run.stderr.contains(warning), "{warning}: {}", run.stderr);
+    }
+    for command in ["status app --check", "verify app"] {
+        let run = world.csk(command);
+        assert_eq!(run.code, Some(0), "{command}: {}{}", run.stdout, run.stderr);
+    }
+}
