@@ -104,7 +104,7 @@ fn read_metadata(file: &File) -> Result<BTreeMap<String, Texts>, LocaleError> {
 
 fn skill_file(text: &str, texts: &Texts, triggers: &[String]) -> String {
     let mut text = text.to_owned();
-    let description = texts.get("description").filter(|text| !text.trim().is_empty());
+    let description = texts.get("description").filter(|text| !is_empty(text));
     if let Some(description) = description {
         text = set_or_add(&text, "description", &description.as_str().into());
     }
@@ -121,19 +121,24 @@ fn set_or_add(text: &str, key: &str, value: &Value) -> String {
         .unwrap_or_else(|| text.to_owned())
 }
 
-/// Replaces the three texts of `interface`, if the file has them all and the locale too.
+/// Replaces the three texts of `interface`, if the file has them all and the locale too. An empty one stays as the source has it.
 fn codex_file(text: &str, texts: &Texts) -> String {
     let mut changed = text.to_owned();
     for key in ["display_name", "short_description", "default_prompt"] {
-        let value = texts
-            .get(key)
-            .and_then(|value| set_yaml(&changed, &["interface", key], &value.as_str().into()));
-        match value {
-            Some(next) => changed = next,
+        let value = texts.get(key).map(String::as_str);
+        let next = value.and_then(|value| set_yaml(&changed, &["interface", key], &value.into()));
+        match next {
+            Some(next) if !value.is_none_or(is_empty) => changed = next,
+            Some(_) => {}
             None => return text.to_owned(),
         }
     }
     changed
+}
+
+/// Returns true for a text that says nothing, which never replaces one.
+fn is_empty(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 /// Returns the `- ` items outside code fences, without the quotes around them.
@@ -148,7 +153,7 @@ fn trigger_items(text: &str) -> Vec<String> {
             let quoted = ['"', '\'', '`']
                 .iter()
                 .find_map(|quote| item.strip_prefix(*quote)?.strip_suffix(*quote));
-            items.push(quoted.unwrap_or(item).to_owned());
+            items.extend(Some(quoted.unwrap_or(item).to_owned()).filter(|item| !is_empty(item)));
         }
     }
     items
@@ -223,6 +228,14 @@ mod tests {
             "---\nname: a\ndescription: \"neu\"\ntriggers: [\"x\"]\n---\nBody\n"
         );
         assert_eq!(skill_file(SKILL, &texts(" "), &[]), SKILL);
+        assert_eq!(trigger_items("- \"\"\n- ' '\n- a\n"), ["a"]);
+        let empty = RU.replace("\"А\"", "\"\"").replace("\"к\"", "\" \"");
+        let (result, texts) = rendered(&empty, &["ru"], Some("ru"));
+        assert_eq!(result, Ok(Rendered::Done));
+        assert_eq!(
+            texts[1],
+            "interface:\n  display_name: \"A\"\n  short_description: s\n  default_prompt: \"п\"\n  color: red\n"
+        );
     }
 
     #[test]

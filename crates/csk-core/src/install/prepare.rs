@@ -150,7 +150,6 @@ pub fn prepare(
         context(&snapshot, manifest.as_ref(), shape).map_err(PrepareError::from)?;
     warnings.extend(left_out);
     let as_written = locale.is_some().then(|| files.clone());
-    warnings.extend(format_warnings(&files, declaration));
     if let Rendered::Kept { available } =
         render(&mut files, &snapshot, locale).map_err(PrepareError::from)?
     {
@@ -159,6 +158,8 @@ pub fn prepare(
             "locale `{locale}` is not available, the source text is kept (available: {available})"
         ));
     }
+    // A locale may add what the source lacks.
+    warnings.extend(format_warnings(&files, declaration));
     let first_content = match sources.is_adopting {
         true => {
             let mut files = first_context(&snapshot, manifest.as_ref());

@@ -38,3 +38,18 @@ fn what_the_text_refers_to_comes_or_is_named() {
         assert_eq!(run.code, Some(0), "{command}: {}{}", run.stdout, run.stderr);
     }
 }
+
+#[test]
+fn a_description_that_the_locale_adds_is_not_missing() {
+    let world = World::bare();
+    let text = "//- /SKILL.md\n---\nname: a\n---\nBody.\n//- /.skill_triggers/ru.md\n- x\n\
+                //- /locales/metadata.json\n{\"locales\": {\"ru\": {\"description\": \"D.\"}}}\n";
+    world.repo("a", text).git("tag v1");
+    world.skillfile(r#"{"name": "a", "tag": "v1"}"#);
+    let plain = world.csk("install app --dry-run");
+    assert!(plain.stderr.contains("`description` is missing"), "{}{}", plain.stdout, plain.stderr);
+    world.config(r#", "preferred_locale": "ru""#);
+    let run = world.install();
+    assert!(!run.stderr.contains("`description` is missing"), "{}", run.stderr);
+    assert!(world.read(world.installed("a/SKILL.md")).contains("description: \"D.\""));
+}
