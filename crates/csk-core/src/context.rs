@@ -101,6 +101,20 @@ pub fn context(
     Ok(Context { files, warnings })
 }
 
+/// Returns the files of a snapshot that an install lists, whatever rules chose them.
+pub(crate) fn listed_context(snapshot: &Snapshot, names: &[String]) -> Vec<File> {
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let is_plain = |name| snapshot.file(name).is_some_and(|file| file.kind != FileKind::Link);
+    // SKILL.md may be the fallback, renamed.
+    let is_renamed = !is_plain(SKILL_FILE);
+    let is_listed = |file: &&File| {
+        let name = file.path.as_str();
+        names.contains(name) || (is_renamed && name == SKILL_FILE_FALLBACK)
+    };
+    let files = snapshot.files().iter().filter(is_listed).cloned().collect();
+    if is_renamed { with_skill_file(files) } else { files }
+}
+
 /// Gives the skill's file the name of the standard, which every agent looks for.
 fn with_skill_file(mut files: Vec<File>) -> Vec<File> {
     for file in files.iter_mut().filter(|file| file.path.as_str() == SKILL_FILE_FALLBACK) {

@@ -11,10 +11,11 @@ use skill_state::RUNTIME_LIST;
 
 use super::resolve::check_origin;
 use super::{
-    AdapterState, Cache, ContextState, Environment, Keep, Observed, Prepared, SkillError, Sources,
-    Store, Target, prepare,
+    AdapterState, Cache, ContextState, Environment, Keep, Observed, PrepareError, Prepared,
+    SkillError, Sources, Store, Target, prepare,
 };
-use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository};
+use crate::context::{CONTEXT_RULES, listed_context};
+use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository, render};
 
 /// What is different between two versions.
 #[derive(Debug)]
@@ -255,13 +256,24 @@ impl<'a> Reader<'a> {
         Self { environment, cache: Cache::new(&environment.home, Keep::Nothing) }
     }
 
+    /// Builds what a marker says was installed. Other rules may have chosen other files of the commit than today's: the marker lists them.
     fn read(
         &self,
         skill: &Declaration,
         commit: &Commit,
         marker: &Marker,
     ) -> Result<Prepared, SkillError> {
-        self.prepare(skill, commit, marker.locale.as_deref())
+        let locale = marker.locale.as_deref();
+        let mut prepared = self.prepare(skill, commit, locale)?;
+        if marker.context_rules != Some(CONTEXT_RULES) {
+            let repository =
+                Repository::open(&self.environment.skills_root.join(skill.source.as_str()))?;
+            let tree = repository.objects().tree(commit, skill.path.as_ref())?;
+            let snapshot = self.cache.snapshot(&skill.source, repository.objects(), &tree)?;
+            prepared.files = listed_context(&snapshot, &marker.files);
+            render(&mut prepared.files, &snapshot, locale).map_err(PrepareError::from)?;
+        }
+        Ok(prepared)
     }
 
     fn prepare(

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use skill::{ContentHasher, Digest, RelPath};
 
 use crate::{SKILL, World};
 
@@ -152,6 +153,8 @@ fn a_lost_ledger_stops_neither_copies_nor_removals() {
 /// Other rules said what was installed: that is no edit, and the skill is completed.
 #[test]
 fn an_install_by_older_rules_is_completed_without_a_word_of_drift() {
+/// A skill that was installed by the first rules: fewer files, a marker without `context_rules`, and the receipt of that marker.
+fn installed_by_first_rules() -> World {
     let world = World::bare();
     let text = "//- /skills/forms/SKILL.md\n---\nname: forms\ndescription: d\n---\nRead [more](forms.md).\n\
                 //- /skills/forms/forms.md\nFill.\n//- /skills/forms/reference/a.md\nA.\n";
@@ -161,23 +164,64 @@ fn an_install_by_older_rules_is_completed_without_a_word_of_drift() {
     for file in ["forms.md", "reference/a.md"] {
         assert!(world.installed("forms").join(file).exists(), "{file}");
     }
-    // As it was before: fewer files, and a marker that does not name its rules.
+    fs::remove_file(world.installed("forms/forms.md")).unwrap();
+    fs::remove_dir_all(world.installed("forms/reference")).unwrap();
+    let mut hasher = ContentHasher::default();
+    hasher.file(&RelPath::new("SKILL.md").unwrap());
+    hasher.bytes(&fs::read(world.installed("forms/SKILL.md")).unwrap());
     let path = world.installed("forms/.csk-install.json");
-    let call = "cd app/.agents/skills/forms && rm -r forms.md reference && sha256sum SKILL.md";
-    assert_eq!(world.env.run_args("sh", &["-c", call]).code, Some(0));
-    let mut marker: Value = serde_json::from_str(&world.read(&path)).unwrap();
-    let digest = "python3 -c \"import hashlib; print(hashlib.sha256(b'SKILL.md\\0' + open('app/.agents/skills/forms/SKILL.md','rb').read()).hexdigest())\"";
-    let digest = world.env.run_args("sh", &["-c", digest]).stdout;
-    marker["content_sha256"] = json!(format!("sha256:{}", digest.trim()));
+    let today = world.read(&path);
+    let mut marker: Value = serde_json::from_str(&today).unwrap();
+    marker["content_sha256"] = json!(hasher.finish().to_string());
+    marker["files"] = json!(["SKILL.md"]);
     let fields = marker.as_object_mut().unwrap();
     for key in ["context_sha256", "context_rules"] {
         fields.remove(key);
     }
-    fs::write(&path, marker.to_string()).unwrap();
+    let first = marker.to_string();
+    fs::write(&path, &first).unwrap();
+    let folder = world.home().join(".cocoaskills/receipts");
+    let receipts = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
+    let text = world.read(&receipts);
+    assert!(text.contains(&digest(&today)), "{text}");
+    fs::write(&receipts, text.replace(&digest(&today), &digest(&first))).unwrap();
+    world
+}
+
+/// Other rules said what was installed: that is no edit, and the skill is completed.
+#[test]
+fn an_install_by_older_rules_is_an_update_and_no_edit() {
+    let world = installed_by_first_rules();
     let status = world.csk("status app");
-    assert!(!status.stdout.contains("were edited"), "{}", status.stdout);
+    assert!(status.stdout.contains("update-available"), "{}{}", status.stdout, status.stderr);
+    assert!(!status.stdout.contains("drift"), "{}", status.stdout);
+    let local = world.csk("diff --local --project app --check");
+    assert_eq!(local.code, Some(0), "{}{}", local.stdout, local.stderr);
+    assert!(local.stderr.contains("nothing was edited"), "{}{}", local.stdout, local.stderr);
+    // What the update brings is shown.
+    let diff = world.csk("diff --project app");
+    assert!(diff.stdout.contains("forms.md"), "{}{}", diff.stdout, diff.stderr);
     world.install();
     assert_eq!(world.read(world.installed("forms/forms.md")), "Fill.\n");
     assert!(!world.app(".agents/backups").exists());
-    assert_eq!(world.csk("verify app").code, Some(0));
+    for command in ["status app --check", "verify app"] {
+        let run = world.csk(command);
+        assert_eq!(run.code, Some(0), "{command}: {}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
+fn edits_of_an_install_by_older_rules_are_shown_and_kept() {
+    let world = installed_by_first_rules();
+    fs::write(world.installed("forms/SKILL.md"), "---\nname: forms\ndescription: mine\n---\n")
+        .unwrap();
+    assert!(world.csk("status app").stdout.contains("content-drift"));
+    let local = world.csk("diff --local --project app --json");
+    let local: Value = serde_json::from_str(&local.stdout).unwrap();
+    let files = local["skills"][0]["files"].as_array().unwrap();
+    assert_eq!((files.len(), &files[0]["path"]), (1, &json!("SKILL.md")), "{local}");
+    let run = world.install();
+    assert!(run.stderr.contains("local edits of forms were kept in"), "{}", run.stderr);
+    assert_eq!(world.read(world.installed("forms/forms.md")), "Fill.\n");
 }
