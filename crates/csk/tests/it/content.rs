@@ -53,3 +53,23 @@ fn a_description_that_the_locale_adds_is_not_missing() {
     assert!(!run.stderr.contains("`description` is missing"), "{}", run.stderr);
     assert!(world.read(world.installed("a/SKILL.md")).contains("description: \"D.\""));
 }
+
+#[test]
+fn a_text_that_is_too_large_to_be_searched_is_named() {
+    let world = World::bare();
+    let text = "//- /SKILL.md\n---\nname: a\ndescription: d\n---\nSee [large](docs/large.md).\n\
+                //- /docs/other.md\nOther.\n";
+    world.repo("a", text);
+    let large = format!("{}[other](other.md)\n", "0123456789\n".repeat(100_000));
+    world.env.write("skills/a/docs/large.md", large.as_bytes());
+    world.commit("a", "");
+    world.git("skills/a", "tag v1");
+    world.skillfile(r#"{"name": "a", "tag": "v1"}"#);
+    let run = world.install();
+    assert!(world.installed("a/docs/large.md").is_file());
+    assert!(
+        run.stderr.contains("not searched for links, since it is too large: docs/large.md"),
+        "{}",
+        run.stderr
+    );
+}
