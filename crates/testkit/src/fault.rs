@@ -1,5 +1,7 @@
 //! Programs that are killed, or fail, at each of their changes in turn, by way of `strace`.
 
+#![expect(clippy::disallowed_methods, reason = "reads what strace wrote")]
+
 use std::fs;
 
 use crate::env::{Run, TestEnv};

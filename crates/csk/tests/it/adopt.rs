@@ -150,9 +150,6 @@ fn a_lost_ledger_stops_neither_copies_nor_removals() {
     }
 }
 
-/// Other rules said what was installed: that is no edit, and the skill is completed.
-#[test]
-fn an_install_by_older_rules_is_completed_without_a_word_of_drift() {
 /// A skill that was installed by the first rules: fewer files, a marker without `context_rules`, and the receipt of that marker.
 fn installed_by_first_rules() -> World {
     let world = World::bare();
