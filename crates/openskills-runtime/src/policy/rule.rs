@@ -256,7 +256,7 @@ fn is_shell_tool(tool: &str) -> bool {
 fn is_broken_about(rule: &ToolRule, called: &str) -> bool {
     let ToolRule::Malformed(text) = rule else { return false };
     let tool = text.split('(').next().unwrap_or_default().trim();
-    tool.is_empty() || same_tool(tool, called)
+    tool.is_empty() || same_tool(tool, called) || is_function_named(tool, called)
 }
 
 /// Returns the specifier of a rule about a tool: `Some(None)` for the whole tool.
@@ -280,19 +280,25 @@ fn denied<'a>(rule: &'a ToolRule, called: &str) -> Option<Option<&'a str>> {
         || (is_of(&SHELLS, tool) && (is_of(&SHELLS, called) || is_of(&OTHER_SHELLS, called)));
     let called = called.trim();
     let (lower, name) = (tool.trim().to_ascii_lowercase(), called.to_ascii_lowercase());
-    // A bare name denies the functions of that name in every package.
-    let is_bare = called.rsplit("::").next().is_some_and(|bare| bare.eq_ignore_ascii_case(tool))
-        || (!tool.contains(['_', ':'])
-            && name.ends_with(&format!("_{lower}"))
-            && !name.contains("__"));
     // What belongs to a server that is denied is denied, whatever its name holds.
     let is_served = lower.starts_with("mcp__") && name.starts_with(&format!("{lower}__"));
     let is_it = does_the_same
         || is_served
-        || is_bare
+        || is_function_named(tool, called)
         || same_tool(&lower, &name)
         || super::glob(&lower, &name);
     is_it.then(|| specifier.as_deref().map(str::trim).filter(|text| *text != "*"))
+}
+
+/// Returns true if a bare name is that of a function of some package: `write_page` is that of `pensar::write_page`, and of `pensar_write_page`.
+/// Where a name takes no colons nothing tells where the package ends, so every `_` may be that place. Tools of servers have names of their own.
+fn is_function_named(bare: &str, called: &str) -> bool {
+    let (bare, called) = (bare.trim().to_ascii_lowercase(), called.trim().to_ascii_lowercase());
+    if bare.is_empty() || bare.contains(':') || called.starts_with("mcp__") {
+        return false;
+    }
+    let before = |mark: &str| called.strip_suffix(&bare)?.strip_suffix(mark).map(str::to_owned);
+    before("::").or_else(|| before("_")).is_some_and(|package| !package.is_empty())
 }
 
 /// Compares names of tools; a server of tools stands for all of its tools.

@@ -715,17 +715,31 @@ fn an_approval_that_showed_any_code_lets_launchers_run_and_nothing_else() {
 
 #[test]
 fn a_bare_name_denies_the_function_in_every_package() {
-    let limits = ToolLimits::denying(&AllowedTools::from_text("drop"));
-    for (tool, expected) in [
-        ("drop", Decision::Deny),
-        ("pensar::drop", Decision::Deny),
-        ("pensar_drop", Decision::Deny),
-        ("pensar_dropped", Decision::Allow),
-        ("raindrop", Decision::Allow),
-    ] {
+    let cases = [
+        ("drop", "drop", Decision::Deny),
+        ("drop", "pensar::drop", Decision::Deny),
+        ("drop", "pensar_drop", Decision::Deny),
+        ("drop", "pensar_dropped", Decision::Allow),
+        ("drop", "raindrop", Decision::Allow),
+        ("drop", "mcp__pensar__drop", Decision::Allow),
+        // A name may have a `_` of its own.
+        ("write_page", "pensar::write_page", Decision::Deny),
+        ("write_page", "pensar_write_page", Decision::Deny),
+        ("write_page", "my_pkg_write_page", Decision::Deny),
+        ("write_page", "Pensar_Write_Page", Decision::Deny),
+        ("write_page", "pensar__write_page", Decision::Deny),
+        ("write_page", "pensar_overwrite_page", Decision::Allow),
+        ("write_page", "page", Decision::Allow),
+        ("pensar::write_page", "pensar_write_page", Decision::Deny),
+        ("pensar::write_page", "other_write_page", Decision::Allow),
+        // A rule that cannot be read denies what it may be about.
+        ("write_page(a", "pensar_write_page", Decision::Deny),
+    ];
+    for (rule, tool, expected) in cases {
+        let limits = ToolLimits::denying(&AllowedTools::from_text(rule));
         let call = call(tool, &json!({}));
         let verdict = decide(&call, &limits, ToolLists::Allowlist, Launchers::Ask, &around());
-        assert_eq!(verdict.decision, expected, "{tool}");
+        assert_eq!(verdict.decision, expected, "{rule}: {tool}");
     }
 }
 
