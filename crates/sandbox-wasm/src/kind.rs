@@ -22,6 +22,11 @@ pub fn is_wasm(start: &[u8]) -> bool {
     start.starts_with(MAGIC)
 }
 
+/// Returns true if a file begins as a component does. Only components can reach the network: WASI's first preview opens no connection.
+pub fn is_component(start: &[u8]) -> bool {
+    start.strip_prefix(MAGIC).is_some_and(|version| version.starts_with(&COMPONENT))
+}
+
 /// Finds out what a file holds, by how it begins.
 pub(crate) fn kind(wasm: &[u8]) -> Result<Kind, WasmError> {
     if wasm.len() > MAX_MODULE {

@@ -24,7 +24,7 @@ pub use artifact::{Artifact, CacheName, CompiledFor, KEY_LENGTH};
 pub use engine::compile;
 pub use error::WasmError;
 pub use job::{Guest, Job};
-pub use kind::{MAX_MODULE, is_wasm};
+pub use kind::{MAX_MODULE, is_component, is_wasm};
 pub use run::{Report, run, run_until};
 pub use staged::init;
 pub use stop::Stop;

@@ -18,7 +18,7 @@ use crate::{RuntimeError, SkillSource};
 
 /// Where a module runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     /// In this process.
     Here,
     /// In one of its own, inside the operating system's sandbox.
@@ -176,7 +176,7 @@ fn cancelled(outcome: &Outcome) -> Report {
 
 /// Decides where a module runs: a stranger's inside the sandbox; so does what writes anything at all, or reaches the network. In this process
 /// nothing bounds what is written, and nothing looks at it before it stays.
-fn place(source: SkillSource, options: &ExecutionOptions, prepared: &Prepared) -> Place {
+pub(super) fn place(source: SkillSource, options: &ExecutionOptions, prepared: &Prepared) -> Place {
     let is_own = match source {
         SkillSource::Builtin | SkillSource::Org | SkillSource::User => true,
         SkillSource::ThirdParty => false,

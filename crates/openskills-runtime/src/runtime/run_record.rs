@@ -9,12 +9,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sandbox::proxy::Reached;
 use sandbox::{Captured, Change, Ended, Network, Outcome, Writes};
+use sandbox_wasm::is_component;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use skill::capabilities::Reach;
 
 use super::again::wasm_event;
 use super::carry_out::Ran;
+use super::module::{Place, place};
 use super::prepare::Prepared;
 use crate::RuntimeError;
 use crate::event::{
@@ -292,22 +294,15 @@ impl<'a> Run<'a> {
         let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
         let others = spec.read.iter().filter(|path| **path != self.prepared.skill).filter(is_given);
         granted.extend(others.map(|path| format!("read: {}", path.display())));
-        granted.extend(spec.workspace.as_ref().map(|workspace| {
-            match workspace.writes {
-                Writes::Never => "read: the workspace",
-                Writes::Layer => "write: the workspace",
-                Writes::Direct => "write: the workspace, directly",
-            }
-            .to_owned()
-        }));
+        granted.extend(self.granted_files().map(str::to_owned));
         let may_write =
             spec.workspace.as_ref().is_some_and(|workspace| workspace.writes != Writes::Never);
-        if self.permit.may_delete() && may_write {
+        if self.permit.may_delete() && may_write && self.options.workspace.is_some() {
             granted.push("delete: files of the workspace".to_owned());
         }
         // A dry run reaches no host, and a variable that is not set is not given.
         match &powers.network {
-            _ if spec.network == Network::None => {}
+            _ if spec.network == Network::None || !self.can_connect() => {}
             Reach::Everything => granted.push("network: any host".to_owned()),
             Reach::Only(hosts) => {
                 granted.extend(hosts.iter().map(|host| format!("network: {host}")));
@@ -318,6 +313,31 @@ impl<'a> Run<'a> {
             granted.extend(names.iter().filter(is_set).map(|name| format!("env: {name}")));
         }
         first(granted.iter().map(|text| self.clean(text)))
+    }
+
+    /// Returns what it was granted of files beside the skill's own: those of a workspace that somebody named, or an empty folder that is gone
+    /// afterwards. In the latter there is nothing to read, and a module in this process is not given it.
+    fn granted_files(&self) -> Option<&'static str> {
+        let writes = self.prepared.spec.workspace.as_ref()?.writes;
+        if self.options.workspace.is_some() {
+            return Some(match writes {
+                Writes::Never => "read: the workspace",
+                Writes::Layer => "write: the workspace",
+                Writes::Direct => "write: the workspace, directly",
+            });
+        }
+        let source = self.permit.plan().subject.source;
+        let is_here = self.prepared.module.is_some()
+            && place(source, self.options, self.prepared) == Place::Here;
+        match writes {
+            Writes::Layer | Writes::Direct if !is_here => Some("write: a temporary folder"),
+            Writes::Layer | Writes::Direct | Writes::Never => None,
+        }
+    }
+
+    /// Returns true if what runs could open a connection at all.
+    fn can_connect(&self) -> bool {
+        self.prepared.module.as_deref().is_none_or(is_component)
     }
 
     /// Returns what it tried and was denied.

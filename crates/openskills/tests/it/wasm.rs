@@ -477,19 +477,49 @@ fn a_module_is_given_variables_and_the_proxy_that_were_approved() {
     assert_eq!(never.code, Some(125), "{}", never.stderr);
 }
 
+/// A component that does nothing but end well, with 0, or badly, with 1.
+fn component(result: u8) -> Vec<u8> {
+    let text = format!(
+        r#"(component
+          (core module $m (func (export "f") (result i32) (i32.const {result})))
+          (core instance $i (instantiate $m))
+          (func $f (result (result)) (canon lift (core func $i "f")))
+          (instance $run (export "run" (func $f)))
+          (export "wasi:cli/run@0.2.0" (instance $run)))"#
+    );
+    wat::parse_str(text).unwrap()
+}
+
+#[test]
+fn the_record_names_no_capability_that_a_module_did_not_have() {
+    let env = TestEnv::with("//- /work/kept\noriginal\n");
+    let modules = [("wasm/core.wasm", hello()), ("wasm/part.wasm", component(0))];
+    write_skill(&env, "s/any", SKILL, &modules);
+    write_skill(&env, "s/reader", READER, &modules);
+    write_skill(&env, "s/online", SKILL, &modules);
+    approve(&env, "s/any", "--dir s");
+    approve(&env, "s/online", "--dir s --net example.com");
+    approve(&env, "s/reader", "--dir s");
+    let (own, temporary) = ("read: the skill's folder", "write: a temporary folder");
+    for (words, granted) in [
+        ("any core.wasm --wasm-stage never", vec![own]),
+        ("any core.wasm --wasm-stage always", vec![own, temporary]),
+        ("any core.wasm --workspace work", vec![own, "write: the workspace"]),
+        ("online core.wasm --net example.com", vec![own, temporary]),
+        ("online part.wasm --net example.com", vec![own, temporary, "network: example.com"]),
+        ("reader core.wasm", vec![own]),
+        ("reader core.wasm --wasm-stage always", vec![own]),
+        ("reader core.wasm --workspace work", vec![own, "read: the workspace"]),
+    ] {
+        let done = openskills(&env, &format!("run {words} --dir s --json"));
+        assert_eq!(done.code, Some(0), "{words}: {}", done.stderr);
+        let record = &json(&done)["record"]["permissions_granted"];
+        assert_eq!(*record, serde_json::json!(granted), "{words}");
+    }
+}
+
 #[test]
 fn a_component_runs_and_its_failure_is_told() {
-    let component = |result: u8| {
-        let text = format!(
-            r#"(component
-              (core module $m (func (export "f") (result i32) (i32.const {result})))
-              (core instance $i (instantiate $m))
-              (func $f (result (result)) (canon lift (core func $i "f")))
-              (instance $run (export "run" (func $f)))
-              (export "wasi:cli/run@0.2.0" (instance $run)))"#
-        );
-        wat::parse_str(text).unwrap()
-    };
     let env = machine(&[("wasm/good.wasm", component(0)), ("wasm/bad.wasm", component(1))]);
     for stage in ["never", "always"] {
         assert_eq!(run(&env, &format!("good.wasm --wasm-stage {stage}")).code, Some(0));
