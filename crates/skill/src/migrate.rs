@@ -1,7 +1,9 @@
 //! Turns ad-hoc frontmatter into corteza.skill/v1, and that into what Claude Code reads, without losing anything on the way there and back.
 //!
-//! Entries that stay keep their lines as they were written, comments included. Comments of an entry that is written anew stand above it, those of one that is
-//! taken out at the end. What Claude Code has no field for goes into `metadata.corteza` as JSON, and comes back from there.
+//! Entries that stay keep their lines as they were written, comments included; blank lines stay where they are. Comments of an entry that is written anew stand
+//! above it, those of one that is taken out at the end. What Claude Code has no field for goes into `metadata.corteza` as JSON, and comes back from there.
+
+mod flow;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,8 +50,10 @@ struct Fields<'a> {
     /// What stands before the first entry, and after the last.
     comments: (String, String),
     entries: Vec<(String, Value, Option<String>)>,
-    /// The comments of entries that are written anew.
+    /// The comments and blank lines of entries that are written anew.
     above: BTreeMap<String, String>,
+    /// The blank lines before a last entry that was taken out.
+    gap: String,
     /// How lines end.
     newline: &'static str,
     /// Whether lines and fields fit together, so that each field knows its lines.
@@ -94,7 +98,8 @@ impl<'a> Fields<'a> {
         let newline = if inside.contains("\r\n") { "\r\n" } else { "\n" };
         let around = (&text[..parts.frontmatter.start], &text[parts.frontmatter.end..]);
         let (comments, above) = ((String::new(), waiting), BTreeMap::new());
-        Ok(Self { around, comments, entries, above, newline, is_plain })
+        let gap = String::new();
+        Ok(Self { around, comments, entries, above, gap, newline, is_plain })
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
@@ -113,9 +118,17 @@ impl<'a> Fields<'a> {
     fn take(&mut self, key: &str) -> Option<Value> {
         let at = self.entries.iter().position(|(name, ..)| name == key)?;
         let (key, value, block) = self.entries.remove(at);
-        let above = self.above.remove(&key).unwrap_or_default();
-        let own = block.map(|block| comments(&block, &value, self.newline)).unwrap_or_default();
-        self.comments.1.push_str(&(above + &own));
+        let lines = self.above.remove(&key).unwrap_or_default() + &block.unwrap_or_default();
+        let blank = blank_before(&lines);
+        let next = match self.entries.get_mut(at) {
+            Some((_, _, Some(block))) => block,
+            Some((key, ..)) => self.above.entry(key.clone()).or_default(),
+            None => &mut self.gap,
+        };
+        if blank_before(next).is_empty() {
+            next.insert_str(0, &blank);
+        }
+        self.comments.1.push_str(&comments(&lines, &value, self.newline));
         Some(value)
     }
 
@@ -129,12 +142,15 @@ impl<'a> Fields<'a> {
                     return;
                 }
                 if let Some(block) = block.take() {
-                    let own = comments(&block, old, self.newline);
+                    let own = blank_before(&block) + &comments(&block, old, self.newline);
                     self.above.insert(key.to_owned(), own);
                 }
                 *old = value;
             }
-            None => self.entries.push((key.to_owned(), value, None)),
+            None => {
+                self.above.insert(key.to_owned(), std::mem::take(&mut self.gap));
+                self.entries.push((key.to_owned(), value, None));
+            }
         }
     }
 
@@ -192,7 +208,7 @@ impl<'a> Fields<'a> {
                 text.push_str(self.newline);
             }
         }
-        text = text + &self.comments.1 + self.around.1;
+        text = text + &self.gap + &self.comments.1 + self.around.1;
         let again = Fields::read(&text).map_err(|_| {
             "an anchor, or something else that other lines need, would be taken out; write it out first".to_owned()
         })?;
@@ -214,10 +230,31 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns the lines of a mapping with some of its entries taken out and others added; the lines of all others stay. `None` where it is written in another
-/// way, or an entry changes.
+/// Returns the blank lines that stand before an entry, or before its comments.
+fn blank_before(lines: &str) -> String {
+    lines.split_inclusive('\n').take_while(|line| line.trim().is_empty()).collect()
+}
+
+/// Returns the lines of a mapping with some of its entries taken out and others changed or added; the lines of all others stay. `None` where it is
+/// written in another way.
 fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
-    let (Value::Object(old), Value::Object(wanted)) = (old, new) else { return None };
+    let (Value::Object(was), Value::Object(wanted)) = (old, new) else { return None };
+    let is_right = |text: &String| {
+        let again = raw_frontmatter(&format!("---\n{text}---\n")).map(|raw| raw.to_json());
+        again.is_some_and(|again| {
+            again.as_object().and_then(|fields| fields.values().next()) == Some(new)
+        })
+    };
+    let lines = edited_lines(block, was, wanted).filter(is_right);
+    lines.or_else(|| flow::edited(block, was, wanted).filter(is_right))
+}
+
+/// The same for a mapping with an entry on each line.
+fn edited_lines(
+    block: &str,
+    old: &Map<String, Value>,
+    wanted: &Map<String, Value>,
+) -> Option<String> {
     let newline = if block.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = block.split_inclusive('\n').collect();
     let is_text = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -239,30 +276,37 @@ fn edited(block: &str, old: &Value, new: &Value) -> Option<String> {
     if children.len() != old.len() {
         return None;
     }
-    let mut text: String = lines[..=head].concat();
+    let (mut text, mut gap): (String, String) = (lines[..=head].concat(), String::new());
     for (child, (key, value)) in children.iter().zip(old) {
+        let (before, own) = (std::mem::take(&mut gap), blank_before(child));
+        let child = &child[own.len()..];
+        let blank = if own.is_empty() { before } else { own };
+        let its_comments = comments(child, value, newline);
+        let its_comments = its_comments.split_inclusive('\n').map(|it| format!("{indent}{it}"));
         match wanted.get(key) {
-            Some(same) if same == value => text.push_str(child),
-            Some(_) => return None,
-            // The comments of what goes stay.
-            None => text.extend(
-                child.lines().filter_map(comment).map(|it| format!("{indent}{it}{newline}")),
-            ),
+            Some(same) if same == value => text.push_str(&(blank + child)),
+            Some(other) => {
+                text.push_str(&blank);
+                text.extend(its_comments);
+                text.push_str(&format!("{indent}{}: {other}{newline}", plain_or_json(key)));
+            }
+            // The comments of what goes stay, and so do the blank lines.
+            None => {
+                text.extend(its_comments);
+                gap = blank;
+            }
         }
     }
     if !text.ends_with('\n') {
         text.push_str(newline);
     }
     for (key, value) in wanted.iter().filter(|(key, _)| !old.contains_key(*key)) {
-        text.push_str(&format!(
-            "{indent}{}: {value}{newline}",
-            Value::from(key.as_str()).as_str()?
-        ));
+        text.push_str(&std::mem::take(&mut gap));
+        text.push_str(&format!("{indent}{}: {value}{newline}", plain_or_json(key)));
     }
+    text.push_str(&gap);
     text.push_str(&waiting);
-    let again = raw_frontmatter(&format!("---\n{text}---\n"))?.to_json();
-    let is_right = again.as_object()?.values().next() == Some(new);
-    is_right.then_some(text)
+    Some(text)
 }
 
 /// Returns the comments in the lines of an entry, each on a line. What stands in its value as well is none.
@@ -729,9 +773,55 @@ mod tests {
         assert!(claude.contains("metadata:\n  author: me # myself\n  corteza: "), "{claude}");
         let quoted = v1.replace("author: me", "author: 'me'");
         assert!(to_claude(&quoted).unwrap().text.contains("  author: 'me' # myself\n"));
+        // One that is written on one line stays on it.
         let inline = v1.replace("metadata:\n  author: me # myself\n", "metadata: {author: me}\n");
         let claude = to_claude(&inline).unwrap().text;
-        assert_eq!(fields(&to_v1(&claude, None).unwrap().text), fields(&inline), "{claude}");
+        assert!(claude.contains("\nmetadata: {author: me, corteza: \""), "{claude}");
+        let back = to_v1(&claude, None).unwrap().text;
+        assert_eq!(fields(&back), fields(&inline), "{claude}");
+        assert!(back.contains("\nmetadata: {author: me}\n"), "{back}");
+    }
+
+    #[test]
+    fn lines_that_need_no_change_stay() {
+        for (fields, migrated) in [
+            (
+                "description: d\n\nversion: 1.0\nlicense: MIT\nmetadata: {author: me}\n",
+                "description: d\n\nlicense: MIT\nmetadata: {author: me, version: \"1.0\"}\n",
+            ),
+            // Between two fields there is one gap, not two.
+            (
+                "description: d\n\nversion: 1.0\n\nlicense: MIT\n\nmetadata: { a: b, }\n\n",
+                "description: d\n\nlicense: MIT\n\nmetadata: { a: b, version: \"1.0\" }\n\n",
+            ),
+            (
+                "description: d\n\nversion: 1.0\n",
+                "description: d\n\nmetadata:\n  version: \"1.0\"\n",
+            ),
+            (
+                "description: d\n\n# which\nversion: 1.0\nlicense: MIT\nmetadata:\n  a: b\n\n  # empty\n  version:\n\n  c: 'd'\n",
+                "description: d\n\nlicense: MIT\nmetadata:\n  a: b\n\n  # empty\n  version: \"1.0\"\n\n  c: 'd'\n# which\n",
+            ),
+            (
+                "description: d\nversion: 1.0\nmetadata: {\n  a: 'b, {', # why\n  c: [1, 2],\n}\nlicense: MIT\n",
+                "description: d\nmetadata: {\n  a: 'b, {', # why\n  c: [1, 2], version: \"1.0\",\n}\nlicense: MIT\n",
+            ),
+            (
+                "description: d\nmetadata: {}\nversion: 1.0\n",
+                "description: d\nmetadata: {version: \"1.0\"}\n",
+            ),
+            (
+                "description: d\n\nallowed-tools: [Read]\n\ntools: {allow: [Read]} # all\nlicense: MIT\n",
+                "description: d\n\ntools: {allow: [Read]} # all\nlicense: MIT\n",
+            ),
+        ] {
+            let text = format!("---\nname: auto\n{fields}---\n\nBody.\n");
+            let head = format!("---\nskill_format: {SKILL_FORMAT}\nname: auto\n");
+            let expected = format!("{head}{migrated}---\n\nBody.\n");
+            assert_eq!(to_v1(&text, None).unwrap().text, expected);
+            let windows = to_v1(&text.replace('\n', "\r\n"), None).unwrap().text;
+            assert_eq!(windows, expected.replace('\n', "\r\n"));
+        }
     }
 
     #[test]
