@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use jsonschema::{PatternOptions, Retrieve, Uri, Validator};
 use serde_json::{Map, Value};
+use skill::SchemaProblem;
 
 use crate::arguments::split;
 
@@ -78,39 +79,68 @@ impl Retrieve for Nothing {
 }
 
 /// Returns what holds arguments to a schema.
-fn validator(schema: &Value) -> Result<Validator, String> {
-    let unusable = |why: String| format!("`arguments.schema` cannot be used: {why}");
+fn validator(schema: &Value) -> Result<Validator, SchemaProblem> {
+    let unusable = |pointer: String, why: String| SchemaProblem {
+        pointer,
+        message: format!("`arguments.schema` cannot be used: {why}"),
+    };
     if !schema.is_object() {
-        return Err(unusable("it is no mapping".to_owned()));
+        return Err(unusable(String::new(), "it is no mapping".to_owned()));
     }
     if cost(schema, schema, &mut HashMap::new(), 0) > MAX_COST {
-        return Err(unusable("it grows too much by its references".to_owned()));
+        return Err(unusable(String::new(), "it grows too much by its references".to_owned()));
     }
     jsonschema::options()
         .with_retriever(Nothing)
         .with_pattern_options(PatternOptions::regex())
         .build(schema)
         .map_err(|error| {
-            let at = error.instance_path().to_string();
-            let at = if at.is_empty() { at } else { format!(" (at {at})") };
-            unusable(format!("{error}{at}"))
+            let (pointer, why) = (error.instance_path().to_string(), error.to_string());
+            let shown = if pointer.is_empty() { String::new() } else { format!(" (at {pointer})") };
+            let quoted = || quoted_in(schema, &why).unwrap_or_default();
+            let pointer = if pointer.is_empty() { quoted() } else { pointer };
+            unusable(pointer, format!("{why}{shown}"))
         })
 }
 
-/// Says what stands against a skill's `arguments.schema`.
-pub fn argument_schema_problem(schema: &Value) -> Option<String> {
-    if let Err(why) = validator(schema) {
-        return Some(why);
+/// Returns where the reference, or pattern, stands that a message quotes: of what cannot be looked up or compiled it says no place.
+fn quoted_in(schema: &Value, message: &str) -> Option<String> {
+    let below = |name: &str, value: &Value| {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        Some(format!("/{name}{}", quoted_in(value, message)?))
+    };
+    match schema {
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
+            Value::String(text) => {
+                let is_meant =
+                    matches!(name.as_str(), "$ref" | "$dynamicRef" | "$schema" | "pattern")
+                        && message.contains(text.trim_end_matches('#'));
+                is_meant.then(|| format!("/{name}"))
+            }
+            value => below(name, value),
+        }),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(at, item)| below(&at.to_string(), item))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// Says what stands against a skill's `arguments.schema`, and where in it.
+pub fn argument_schema_problem(schema: &Value) -> Option<SchemaProblem> {
+    if let Err(problem) = validator(schema) {
+        return Some(problem);
     }
     let kind = schema.get("type").and_then(Value::as_str);
     let is_other = kind.is_some_and(|kind| kind != "object");
-    is_other.then(|| "`arguments.schema` is no schema of an object; arguments are one".to_owned())
+    let message = "`arguments.schema` is no schema of an object; arguments are one".to_owned();
+    is_other.then(|| SchemaProblem { pointer: "/type".to_owned(), message })
 }
 
 /// Reads what was typed by a schema: an object of JSON, or words, each for the next property, or `name=value`.
 pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
     let given = given.unwrap_or_default().trim();
-    let validator = validator(schema)?;
+    let validator = validator(schema).map_err(|problem| problem.message)?;
     let properties = schema.get("properties").and_then(Value::as_object);
     let names: Vec<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
     // An object may have been quoted on its way here.
@@ -148,7 +178,7 @@ pub(crate) fn defaults(schema: &Value) -> impl Iterator<Item = (&String, &Value)
 
 /// Holds data to a schema.
 pub(crate) fn holds(schema: &Value, data: &Value) -> Result<(), String> {
-    check(&validator(schema)?, data)
+    check(&validator(schema).map_err(|problem| problem.message)?, data)
 }
 
 fn check(validator: &Validator, data: &Value) -> Result<(), String> {

@@ -127,11 +127,20 @@ pub fn raw_frontmatter(text: &str) -> Option<Value> {
     ))
 }
 
-/// Reports an `arguments.schema` that `judge` says something against.
+/// What is wrong with an `arguments.schema`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaProblem {
+    /// Where in the schema: a JSON pointer, empty for the whole.
+    pub pointer: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Reports an `arguments.schema` that `judge` says something against, at the value that it says it of.
 pub fn check_argument_schema(
     input: &Input<'_>,
     strictness: Strictness,
-    judge: impl FnOnce(&serde_json::Value) -> Option<String>,
+    judge: impl FnOnce(&serde_json::Value) -> Option<SchemaProblem>,
 ) -> Vec<Diagnostic> {
     let Ok(text) = std::str::from_utf8(input.bytes) else { return Vec::new() };
     let source = Source::new(text);
@@ -148,11 +157,35 @@ pub fn check_argument_schema(
     };
     let Some(schema) = schema else { return Vec::new() };
     let mut report = Report::new(input.file, &source, strictness);
-    if let Some(why) = judge(&schema.to_value().to_json()) {
+    if let Some(SchemaProblem { pointer, message }) = judge(&schema.to_value().to_json()) {
         let hint = "expected a JSON Schema of an object, with nothing that is looked up elsewhere";
-        report.add_with_hint(Code::BadValue, schema.range, why, hint);
+        report.add_with_hint(Code::BadValue, place_of(&schema, &pointer), message, hint);
     }
     report.finish()
+}
+
+/// Returns where the value at a JSON pointer stands: as far as the pointer leads, and the key where there is no value to be seen.
+fn place_of(node: &yaml::Node, pointer: &str) -> Range<usize> {
+    let (mut node, mut place) = (node, node.range.clone());
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        let next = match &node.data {
+            yaml::Data::Map(entries) => entries
+                .iter()
+                .find(|entry| entry.key == part)
+                .map(|entry| (&entry.value, entry.key_range.clone())),
+            yaml::Data::List(items) => part
+                .parse()
+                .ok()
+                .and_then(|at: usize| items.get(at))
+                .map(|item| (item, item.range.clone())),
+            yaml::Data::Null | yaml::Data::Text { .. } => None,
+        };
+        let Some((value, key)) = next else { break };
+        node = value;
+        place = if value.range.is_empty() { key } else { value.range.clone() };
+    }
+    place
 }
 
 fn child(entries: Vec<yaml::Entry>, key: &str) -> Option<yaml::Node> {

@@ -55,7 +55,7 @@ pub use digest::{
 };
 pub use document::{
     Document, Head, Input, MAX_SKILL_FILE_BYTES, Parsed, RESOURCE_FOLDERS, SKILL_FILE,
-    SKILL_FILE_FALLBACK, check_argument_schema, frontmatter_end, parse, parse_head,
+    SKILL_FILE_FALLBACK, SchemaProblem, check_argument_schema, frontmatter_end, parse, parse_head,
     raw_frontmatter,
 };
 pub use edit::{add_frontmatter, set_frontmatter, set_yaml};

@@ -506,7 +506,7 @@ fn an_unfinished_install_is_never_found() {
 fn what_nobody_could_install_is_not_packed() {
     let env = TestEnv::with("");
     for (name, more, file, place) in [
-        ("schema", "arguments:\n  schema:\n    type: objekt\n", "", "schema/SKILL.md:6:5"),
+        ("schema", "arguments:\n  schema:\n    type: objekt\n", "", "schema/SKILL.md:6:11"),
         ("manifest", "", "{\"schema_version\": 9}", "manifest/csk-skill.json:1:20"),
         ("other", "metadata: [1]\n", "", "other/SKILL.md:4:1"),
     ] {
@@ -541,4 +541,29 @@ fn an_address_is_remembered_without_what_may_be_secret() {
     assert_eq!(kept, "");
     let found = env.run_args("sh", &["-c", "grep -rlF 'https://example.com/pdf.zip' ../home"]);
     assert_eq!(found.code, Some(0), "the rest is remembered");
+}
+
+#[test]
+fn a_fault_in_the_schema_of_arguments_is_shown_where_it_is() {
+    for (schema, place) in [
+        ("    type: object\n    properties:\n      x:\n        type: strng\n", "9:15"),
+        ("    properties:\n      a: {type: string}\n      b/c: {type: strng}\n", "8:19"),
+        ("    type: array\n", "6:11"),
+        ("    type: object\n    required: [a, 1]\n", "7:19"),
+        ("    properties:\n      a:\n        $ref: 'https://example.com/x'\n", "8:15"),
+        ("    properties:\n      a: {pattern: '('}\n", "7:20"),
+        ("    properties:\n      a: {type: string}\n      b:\n        type:\n", "9:9"),
+    ] {
+        let text = format!(
+            "---\nname: pdf\ndescription: Reads PDFs when asked.\narguments:\n  schema:\n{schema}---\nBody.\n"
+        );
+        let env = TestEnv::with(SKILL);
+        env.write("src/pdf/SKILL.md", text.as_bytes());
+        for words in ["validate src/pdf", "pack src/pdf", "install src/pdf --yes"] {
+            let run = openskills(&env, words);
+            assert_eq!(run.code, Some(1), "{words}: {}", run.stderr);
+            let told = format!("src/pdf/SKILL.md:{place}\n");
+            assert!(run.stderr.contains(&told), "{words} {place}: {}", run.stderr);
+        }
+    }
 }
