@@ -150,7 +150,7 @@ pub use roots::SkillRoot;
 pub use runtime::{
     Audited, Contents, Disclosure, FileDigest, InstallDone, InstallOrigin, InstallPlace,
     InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, change_lines,
-    check_package, manifest_problems,
+    manifest_problems,
 };
 pub use sandbox;
 pub use scan::file_name;

@@ -58,7 +58,7 @@ pub use approvals::{change_lines, manifest_problems};
 pub(crate) use approvals::{claimed, names, origin, trust};
 pub use audited::Audited;
 pub use contents::{Contents, FileDigest, beyond_mcp_limits};
-pub use install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan, check_package};
+pub use install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
 pub use served::Word;
 pub(crate) use served::{entries, watched};
 pub use tools::ToolContext;

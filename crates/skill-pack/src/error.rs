@@ -2,6 +2,8 @@
 
 use skill_fs::FsError;
 
+use crate::tree::MAX_RATIO;
+
 /// Why an archive is not taken, or not made. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
@@ -41,7 +43,9 @@ pub enum PackError {
         limit: u64,
     },
     /// It grows more than anything that is packed for good.
-    #[error("`{name}` grows from {packed} to {size} bytes: that is a bomb")]
+    #[error(
+        "`{name}` grows from {packed} to {size} bytes when it is unpacked, more than {MAX_RATIO} times"
+    )]
     Bomb {
         /// The entry.
         name: String,
@@ -50,6 +54,9 @@ pub enum PackError {
         /// Its size as far as it was read.
         size: u64,
     },
+    /// It would be refused by whoever installs it.
+    #[error("`openskills install` would refuse the archive: {0}")]
+    NotInstallable(Box<PackError>),
     /// There is not one folder at its root.
     #[error("{0}")]
     Root(String),
@@ -80,9 +87,16 @@ impl PackError {
             Self::NotAnArchive => Some(
                 "name a folder with a SKILL.md, or an archive; `openskills pack DIR` makes one",
             ),
-            Self::Malformed(_) | Self::Bomb { .. } => {
-                Some("get it again from where it is from, or ask who made it")
-            }
+            Self::Malformed(_) => Some("get it again from where it is from, or ask who made it"),
+            Self::Bomb { .. } => Some(
+                "archives that fill a disk do that: get it again from where it is from, or ask who made it",
+            ),
+            Self::NotInstallable(error) => match **error {
+                Self::Bomb { .. } => Some(
+                    "leave files of mostly repeated bytes out, or have a script of the skill make them",
+                ),
+                ref error => error.hint(),
+            },
             Self::Unsupported(_) => Some("pack it again by `openskills pack DIR`"),
             Self::Name { .. } => Some("give it another name, or leave it out of the skill"),
             Self::Kind { .. } => Some("copy what a link leads to into the skill"),

@@ -6,15 +6,11 @@ use std::io::Read;
 use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
 
-use crate::tree::{MAX_BYTES, MAX_FILES, Tree};
+use crate::tree::{MAX_BYTES, MAX_FILES, MAX_RATIO, SMALL, Tree};
 use crate::{Entry, PackError, Package};
 
 /// How much the headers of all entries may add to their bytes.
 const MAX_HEADERS: u64 = (MAX_FILES as u64) * 2048;
-/// How much a tarball may grow. Text grows tenfold; what grows a thousandfold was made to.
-const MAX_RATIO: u64 = 200;
-/// What grows less than this is no bomb, whatever it grew from.
-const SMALL: u64 = 1 << 20;
 /// What everything in a tarball is a multiple of.
 const BLOCK: u64 = 512;
 

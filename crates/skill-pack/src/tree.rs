@@ -11,6 +11,11 @@ pub const MAX_BYTES: u64 = 128 << 20;
 /// The most bytes of one file.
 pub const MAX_FILE: u64 = 64 << 20;
 
+/// How much an archive, or a file in it, may grow. Text grows tenfold; what grows a thousandfold was made to.
+pub(crate) const MAX_RATIO: u64 = 200;
+/// What grows to less than this is no bomb, whatever it grew from.
+pub(crate) const SMALL: u64 = 1 << 20;
+
 /// Files and folders as they come out of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::DeflateDecoder;
 
-use crate::tree::{MAX_BYTES, MAX_FILE, MAX_FILES, Tree};
+use crate::tree::{MAX_BYTES, MAX_FILE, MAX_FILES, MAX_RATIO, SMALL, Tree};
 use crate::{Entry, PackError, Package};
 
 const LOCAL: [u8; 4] = *b"PK\x03\x04";
@@ -16,10 +16,6 @@ const CENTRAL_SIZE: usize = 46;
 const END_SIZE: usize = 22;
 /// The longest comment at the end.
 const MAX_COMMENT: usize = 0xffff;
-/// How much an entry may grow. Text grows tenfold; what grows a thousandfold was made to.
-const MAX_RATIO: u64 = 200;
-/// What grows to less than this is no bomb, whatever it grew from.
-const SMALL: u64 = 1 << 20;
 /// The field that gives another name in another alphabet.
 const UNICODE_PATH: u16 = 0x7075;
 

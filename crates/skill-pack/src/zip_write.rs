@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use crate::{PackError, Package};
+use crate::{PackError, Package, read};
 
 /// The time of every entry: the first that a ZIP file can say, 1 January 1980.
 const DATE: u16 = (1 << 5) | 1;
@@ -25,8 +25,20 @@ struct Entry {
     at: u32,
 }
 
-/// Writes a package as a ZIP file: its folder at the root, entries sorted, fixed times and modes.
+/// Writes a package as a ZIP file: its folder at the root, entries sorted, fixed times and modes. What [`read`] would not give back is refused.
 pub fn zip(package: &Package) -> Result<Vec<u8>, PackError> {
+    let bytes = written(package)?;
+    match read(&bytes) {
+        Ok(again) if again == *package => Ok(bytes),
+        Ok(_) => {
+            let why = "it is read otherwise than it was written".to_owned();
+            Err(PackError::NotInstallable(Box::new(PackError::Malformed(why))))
+        }
+        Err(error) => Err(PackError::NotInstallable(Box::new(error))),
+    }
+}
+
+fn written(package: &Package) -> Result<Vec<u8>, PackError> {
     let mut bytes = Vec::new();
     let mut entries = Vec::new();
     let folder = format!("{}/", package.name);

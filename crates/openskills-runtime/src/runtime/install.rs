@@ -207,6 +207,22 @@ impl OpenSkillRuntime {
         })
     }
 
+    /// Looks at a folder that is to be packed as an install of it would; `shown` is what it is called.
+    pub fn check_package(
+        &self,
+        folder: &AbsPath,
+        package: &Package,
+        shown: &str,
+    ) -> Result<Audited, RuntimeError> {
+        // What is audited is what is packed: not the repository around it, nor what csk wrote beside its files.
+        let unpacked = Unpacked::of(self.places()?, package)?;
+        let root = unpacked.root()?;
+        looked_at(&root, package, shown)?;
+        let sources: Vec<String> =
+            [folder.to_string()].into_iter().chain(repository_urls(folder)).collect();
+        self.audit_files(&package.name, &root, &sources)
+    }
+
     /// Installs what was planned. What somebody had edited is kept in the backups.
     pub fn install(&mut self, plan: &InstallPlan) -> Result<InstallDone, RuntimeError> {
         let state = self.places()?.state.clone();
@@ -364,11 +380,6 @@ fn remove_file(path: &AbsPath) -> Result<(), RuntimeError> {
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses a package that nobody could install; `root` is its folder, and `shown` what it is called.
-pub fn check_package(root: &Root, package: &Package, shown: &str) -> Result<(), RuntimeError> {
-    looked_at(root, package, shown).map(drop)
 }
 
 /// Returns what a package is called in problems: the folder that it is, or its folder in the archive.

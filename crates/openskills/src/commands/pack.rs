@@ -5,21 +5,23 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use openskills_runtime::audit_state::Decision;
 use openskills_runtime::skill_pack::{Package, PackedFile, sign, zip};
-use openskills_runtime::{RuntimeError, check_package, shell_word};
+use openskills_runtime::{Audited, RuntimeError, shell_word};
 use skill::Digest;
-use skill_fs::{AbsPath, Root, real_path, write_file};
+use skill_fs::{AbsPath, real_path, write_file};
 use term::safe_line;
 
 use crate::context::Context;
-use crate::look::check_folder;
+use crate::look::{Look, check_folder, runtime};
 use crate::output::{PackJson, VERSION};
 use crate::target::SKILL_HINT;
 
 const AFTER: &str = "\
 Checks the skill strictly and writes it as a ZIP file: the skill's folder at its root, entries
 sorted, the same times and modes everywhere. The same files give the same bytes. Links and
-names that some system cannot take are refused.
+names that some system cannot take are refused. So is whatever `openskills install` would
+refuse: the archive is read back by the same limits, and the skill is audited.
 
 With --sign the file is signed by a key of SSH (`ssh-keygen -Y sign -n openskills`); the
 signature stands beside it, with .sig after its name.
@@ -31,6 +33,7 @@ Exit codes:
   0  done
   1  the skill is invalid, or cannot be packed; nothing was written
   2  the call is wrong, the folder is not there, or the file cannot be written
+  4  the audit says BLOCK; nothing was written
 
 Examples:
   openskills pack skills/pdf
@@ -61,7 +64,9 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
     let folder = real_path(&check_folder(context, &args.dir, SKILL_HINT)?)?;
     let package = Package::of_folder(&folder).map_err(RuntimeError::from)?;
     // What nobody could install is not packed.
-    check_package(&Root::open(&folder)?.as_skill(), &package, &args.dir.to_string_lossy())?;
+    let config = Look::default().config(context)?;
+    let audited = runtime(config).check_package(&folder, &package, &args.dir.to_string_lossy())?;
+    check_audit(&audited, args)?;
     let bytes = zip(&package).map_err(RuntimeError::from)?;
     let usual = PathBuf::from(format!("{}.zip", package.name));
     let file = AbsPath::new(context.cwd.as_path().join(args.output.as_ref().unwrap_or(&usual)))?;
@@ -128,6 +133,23 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
     let next = format!("to install it: openskills install {}", shell_word(file.as_str()));
     context.ui.note(&format!("{}\n", safe_line(&next)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses what an audit stands against: whoever installs it elsewhere may not even be asked.
+fn check_audit(audited: &Audited, args: &PackArgs) -> Result<(), RuntimeError> {
+    let (message, hint) = match &audited.decision {
+        Decision::Go | Decision::Warn(_) => return Ok(()),
+        Decision::Ask(asked) => {
+            let dir = args.dir.to_string_lossy();
+            (
+                format!("the audit says BLOCK: {}", asked.reasons.join("; ")),
+                format!("run `csk audit {}`, and take out what it finds", shell_word(&dir)),
+            )
+        }
+        Decision::Refuse { reason, hint } => (reason.clone(), hint.clone()),
+    };
+    let message = format!("`openskills install` would refuse the skill: {message}");
+    Err(RuntimeError::PermissionDenied { message, hint: Some(hint) })
 }
 
 /// Returns the files that a listing does not show: whoever gives a skill away should know of them.
