@@ -3,9 +3,11 @@
 //! What is known of them is in the state folder, where nobody else writes; a copy stands beside the skills for whoever shares the folder.
 
 mod ledger;
+mod origin;
 mod place;
 
 pub(crate) use ledger::written;
 pub use ledger::{DeclaredPower, Installed, InstalledSkills, SignatureRecord};
+pub use origin::{OriginUrl, OriginUrlError};
 pub(crate) use place::{UNFINISHED, aside, take_away};
 pub use place::{put, put_aside};

@@ -131,7 +131,8 @@ pub use exec::{
 };
 pub use index::{RefusedSkill, Skill};
 pub use installed::{
-    DeclaredPower, Installed, InstalledSkills, SignatureRecord, put as put_package, put_aside,
+    DeclaredPower, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
+    put as put_package, put_aside,
 };
 pub use load::codex;
 pub use places::Places;

@@ -10,7 +10,6 @@ use skill::{
 };
 use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, walk};
 use skill_pack::{Package, Signed};
-use skill_state::without_password;
 
 use super::OpenSkillRuntime;
 use super::approvals::read_manifest;
@@ -18,7 +17,7 @@ use super::unpacked::Unpacked;
 use crate::activate::side_effects;
 use crate::event::InstallRecord;
 use crate::installed::{
-    Installed, InstalledSkills, SignatureRecord, aside, put, take_away, written,
+    Installed, InstalledSkills, OriginUrl, SignatureRecord, aside, put, take_away, written,
 };
 use crate::project::find_project;
 use crate::provenance::repository_urls;
@@ -40,7 +39,7 @@ pub struct InstallOrigin {
     /// The folder or the archive.
     pub source: String,
     /// Where that is from, as the user says.
-    pub origin_url: Option<String>,
+    pub origin_url: Option<OriginUrl>,
     /// The digest of the archive.
     pub archive: Option<Digest>,
     /// Who signed it.
@@ -97,8 +96,10 @@ impl InstallPlan {
         let is_signer = |signed: &Signed| {
             before.signature.as_ref().is_some_and(|known| known.key == signed.key)
         };
+        let is_origin =
+            |url: &OriginUrl| before.origin_url.as_deref().is_some_and(|was| was == url.as_str());
         before.source == *source
-            && (origin_url.is_none() || before.origin_url == *origin_url)
+            && origin_url.as_ref().is_none_or(is_origin)
             && signed.as_ref().is_none_or(is_signer)
     }
 }
@@ -144,7 +145,6 @@ impl OpenSkillRuntime {
         place: InstallPlace,
         origin: InstallOrigin,
     ) -> Result<InstallPlan, RuntimeError> {
-        let origin = origin.without_secrets();
         let unpacked = Unpacked::of(self.places()?, &package)?;
         let root = unpacked.root()?;
         let (declared, frontmatter, diagnostics) =
@@ -152,7 +152,8 @@ impl OpenSkillRuntime {
         let version = frontmatter.metadata_text("version");
         let side_effects = side_effects(&frontmatter);
         let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
-        let sources = [Some(origin.source.clone()), origin.origin_url.clone()];
+        let origin_url = origin.origin_url.as_ref().map(ToString::to_string);
+        let sources = [Some(origin.source.clone()), origin_url];
         // A folder may be a clone, and that says where it comes from.
         let cloned = AbsPath::new(Path::new(&origin.source)).ok();
         let cloned = cloned.as_ref().map_or_else(Vec::new, repository_urls);
@@ -247,7 +248,7 @@ impl OpenSkillRuntime {
         let installed = Installed {
             name: plan.package.name.clone(),
             source,
-            origin_url,
+            origin_url: origin_url.as_ref().map(ToString::to_string),
             version: Some(plan.version.clone()).filter(|version| !version.is_empty()),
             digest: plan.digest.to_string(),
             archive_sha256: archive.map(|digest| digest.to_string()),
@@ -419,15 +420,4 @@ fn looked_at(
     let warnings = parsed.diagnostics;
     let warnings = warnings.into_iter().filter(|one| one.severity != Severity::Note).collect();
     Ok((declared, document.frontmatter, warnings))
-}
-
-impl InstallOrigin {
-    /// Returns it as it may be written down: an address without a user, a password, a query and a fragment, any of which may be secret.
-    fn without_secrets(mut self) -> Self {
-        self.origin_url = self.origin_url.map(|url| {
-            let plain = without_password(&url);
-            plain.split(['?', '#']).next().unwrap_or_default().to_owned()
-        });
-        self
-    }
 }

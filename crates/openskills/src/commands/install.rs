@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use openskills_runtime::skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
 use openskills_runtime::{
-    InstallOrigin, InstallPlace, InstallPlan, Places, RuntimeError, change_lines, shell_word,
+    InstallOrigin, InstallPlace, InstallPlan, OriginUrl, Places, RuntimeError, change_lines,
+    shell_word,
 };
 use skill::Digest;
 use skill_fs::{AbsPath, real_path};
@@ -29,7 +30,7 @@ newer one what it gains and loses.
 
 It goes to .keep-up/skills of the project, or with --user to ~/.local/share/openskills/skills.
 What openskills did not put there it never replaces; what you edited is kept in the backups
-beside it.
+beside it. Of --origin-url no password, token or query is kept.
 
 A signature beside the archive (FILE.sig, by `openskills pack --sign` or `ssh-keygen -Y sign -n
 openskills`) is verified against the file of allowed signers:
@@ -209,6 +210,7 @@ fn taken(
     args: &InstallArgs,
 ) -> Result<(Package, InstallOrigin, Signature), RuntimeError> {
     let shown = args.source.display();
+    let origin_url = args.origin_url.as_deref().map(origin_url).transpose()?;
     if args.source.to_string_lossy().contains("://") {
         return Err(RuntimeError::Setup {
             message: format!("{shown} is an address, and nothing is downloaded"),
@@ -223,11 +225,8 @@ fn taken(
         .map_err(|error| wrong(error.to_string()))?;
     let path = real_path(&path).map_err(|error| wrong(error.to_string()))?;
     let metadata = std::fs::metadata(path.as_path()).map_err(|error| wrong(error.to_string()))?;
-    let mut origin = InstallOrigin {
-        source: path.to_string(),
-        origin_url: args.origin_url.clone(),
-        ..InstallOrigin::default()
-    };
+    let mut origin =
+        InstallOrigin { source: path.to_string(), origin_url, ..InstallOrigin::default() };
     if metadata.is_dir() {
         if args.require_signature || args.signature.is_some() {
             let message = "a folder has no signature; only archives do".to_owned();
@@ -250,6 +249,18 @@ fn taken(
     }
     origin.archive = Some(Digest::of(&bytes));
     Ok((read(&bytes)?, origin, signature))
+}
+
+/// Reads where it is from. What cannot be read is not shown: it may hold a password.
+fn origin_url(text: &str) -> Result<OriginUrl, RuntimeError> {
+    OriginUrl::parse(text).map_err(|why| RuntimeError::Setup {
+        message: format!("cannot remember --origin-url: {why}"),
+        hint: Some(
+            "use https://HOST/PATH, ssh://git@HOST/PATH or git@HOST:PATH, without a password; \
+             write `%40` for an `@` in the path"
+                .to_owned(),
+        ),
+    })
 }
 
 /// Verifies the signature of an archive, if there is one.

@@ -605,3 +605,39 @@ fn what_install_refuses_is_not_packed() {
         assert_eq!(everything(&env), before, "{make}");
     }
 }
+
+#[test]
+fn an_address_that_may_hold_a_password_is_refused_before_anything_is_written() {
+    let env = TestEnv::with(SKILL);
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let install = |address: &str| {
+        env.run_args(program, &["install", "src/pdf", "--yes", "--origin-url", address])
+    };
+    for address in [
+        "me:hunter2@example.com/a",
+        "me:hunter2@example.com:x.git",
+        "//me:hunter2@h/x",
+        "https:/me:hunter2@example.com/a",
+        "https://me:hun/ter2hunter2@example.com/a",
+    ] {
+        let before = env.run("find", ". ../home").stdout;
+        let run = install(address);
+        assert_eq!(run.code, Some(2), "{address}: {}", run.stderr);
+        assert!(run.stderr.contains("cannot remember --origin-url"), "{}", run.stderr);
+        assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
+        assert_eq!(env.run("find", ". ../home").stdout, before, "{address}");
+    }
+    for (address, kept) in [
+        ("HTTPS://hunter2@example.com/a", "https://example.com/a"),
+        ("git+https://hunter2@example.com/b", "git+https://example.com/b"),
+        ("ftp://hunter2@h/c", "ftp://h/c"),
+        ("git@github.com:a/b.git", "git@github.com:a/b.git"),
+    ] {
+        let run = install(address);
+        assert_eq!(run.code, Some(0), "{address}: {}", run.stderr);
+        let beside = std::fs::read(env.path(".keep-up/skills/.openskills/pdf.json")).unwrap();
+        let beside: Value = serde_json::from_slice(&beside).unwrap();
+        assert_eq!(beside["originUrl"], kept);
+    }
+    assert_eq!(env.run_args("sh", &["-c", "grep -rl hunter2 . ../home; true"]).stdout, "");
+}
