@@ -5,9 +5,11 @@
 mod ledger;
 mod origin;
 mod place;
+mod scratch;
 
 pub(crate) use ledger::written;
 pub use ledger::{DeclaredPower, Installed, InstalledSkills, SignatureRecord};
 pub use origin::{OriginUrl, OriginUrlError};
-pub(crate) use place::{UNFINISHED, aside, take_away};
-pub use place::{put, put_aside};
+pub(crate) use place::{aside, digest_at, take_away};
+pub use place::{clean_up, put, put_aside};
+pub(crate) use scratch::UNFINISHED;

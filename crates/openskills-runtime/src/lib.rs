@@ -132,7 +132,7 @@ pub use exec::{
 pub use index::{RefusedSkill, Skill};
 pub use installed::{
     DeclaredPower, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
-    put as put_package, put_aside,
+    clean_up, put as put_package, put_aside,
 };
 pub use load::codex;
 pub use places::Places;

@@ -52,6 +52,32 @@ pub(crate) struct Roots {
     pub(crate) problems: Vec<Diagnostic>,
 }
 
+/// Returns true if skills are looked for in a folder or in one around it, as far as its path and the configuration say: in this project or any
+/// other. A configuration that cannot be read says nothing; whoever looks for skills is told of it.
+pub(crate) fn is_discovered(folder: &AbsPath, places: &Places) -> bool {
+    let mut found = Roots::default();
+    personal(places, &mut found);
+    let settings = Settings::load(places).ok();
+    let configured = settings.iter().flat_map(|settings| {
+        let directories = settings.directories.iter().map(|directory| &directory.path);
+        directories.chain(settings.package_libraries.iter())
+    });
+    let configured = configured.filter_map(|path| absolute(path, places).ok());
+    let known: Vec<AbsPath> = found
+        .roots
+        .into_iter()
+        .map(|root| root.path)
+        .chain(places.org.clone())
+        .chain(configured)
+        .flat_map(|root| [real_path(&root).ok(), Some(root)])
+        .flatten()
+        .collect();
+    std::iter::successors(Some(folder.clone()), AbsPath::parent).any(|folder| {
+        let is_of_project = PROJECT_FOLDERS.iter().any(|(end, _)| folder.as_path().ends_with(end));
+        is_of_project || known.contains(&folder)
+    })
+}
+
 /// Finds every root.
 pub(crate) fn find_roots(
     config: &RuntimeConfig,

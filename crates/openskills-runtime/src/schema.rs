@@ -156,6 +156,11 @@ fn installed() -> Value {
         "properties": {
             "schema_version": { "const": 1 },
             "skills": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Installed" } },
+            "unfinished": {
+                "description": "Installs that were begun. After a kill, the digest of the folder says whether one was done.",
+                "type": "object",
+                "additionalProperties": { "$ref": "#/$defs/Installed" },
+            },
         },
         "additionalProperties": false,
         "$defs": defs,

@@ -58,21 +58,26 @@ pub(crate) struct LeftOver {
 }
 
 impl LeftOver {
-    /// Removes it. Folders that a script closed are opened first.
+    /// Removes it.
     pub(crate) fn remove(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                open_folders(&self.path)?;
-                fs::remove_dir_all(&self.path)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
+        remove_all(&self.path)
     }
 
     /// Returns how many bytes its files have.
     pub(crate) fn bytes(&self) -> u64 {
         size(&self.path)
+    }
+}
+
+/// Removes a folder with everything in it. Folders that somebody closed are opened first.
+pub(crate) fn remove_all(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_folders(path)?;
+            fs::remove_dir_all(path)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     }
 }
 

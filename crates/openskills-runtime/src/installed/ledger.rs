@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use skill::capabilities::{Extent, Kind, Powers};
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
+use super::place::digest_at;
 use crate::RuntimeError;
 use crate::state::nowhere;
 
@@ -99,11 +100,21 @@ pub struct SignatureRecord {
 struct Ledger {
     schema_version: u32,
     skills: BTreeMap<String, Installed>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    unfinished: BTreeMap<String, Installed>,
 }
 
 /// Every skill that was installed, by its folder.
+///
+/// What is written down and what is on the disk cannot change in one step. So an install first writes down what it is about to put there, beside
+/// what is known already ([`Self::begin`]), and only afterwards what was done ([`Self::finish`]). After a kill in between, the folder itself says
+/// which of the two it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InstalledSkills(BTreeMap<String, Installed>);
+pub struct InstalledSkills {
+    skills: BTreeMap<String, Installed>,
+    /// Installs that were begun.
+    unfinished: BTreeMap<String, Installed>,
+}
 
 impl InstalledSkills {
     /// Reads them from the state folder.
@@ -121,14 +132,23 @@ impl InstalledSkills {
         if ledger.schema_version != VERSION {
             return Err(broken(format!("its version is {}", ledger.schema_version)));
         }
-        Ok(Self(ledger.skills))
+        let Ledger { mut skills, unfinished, .. } = ledger;
+        for (folder, installed) in &unfinished {
+            // What cannot be read is not what was to be put there.
+            let there = AbsPath::new(folder).ok().and_then(|at| digest_at(&at).ok().flatten());
+            if there.is_some_and(|there| there.to_string() == installed.digest) {
+                skills.insert(folder.clone(), installed.clone());
+            }
+        }
+        Ok(Self { skills, unfinished })
     }
 
     /// Writes them.
     pub(crate) fn save(&self, state: Option<&AbsPath>) -> Result<(), RuntimeError> {
         let state = state.ok_or_else(nowhere)?;
         make_private_folder(state)?;
-        let ledger = Ledger { schema_version: VERSION, skills: self.0.clone() };
+        let Self { skills, unfinished } = self.clone();
+        let ledger = Ledger { schema_version: VERSION, skills, unfinished };
         let text = serde_json::to_string_pretty(&ledger)
             .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
         write_file(&state.join(FILE), format!("{text}\n").as_bytes())?;
@@ -137,20 +157,33 @@ impl InstalledSkills {
 
     /// Returns what is known of the skill in a folder.
     pub fn at(&self, folder: &AbsPath) -> Option<&Installed> {
-        self.0.get(folder.as_str())
+        self.skills.get(folder.as_str())
     }
 
     /// Returns all of them with their folders, sorted.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Installed)> {
-        self.0.iter().map(|(folder, installed)| (folder.as_str(), installed))
+        self.skills.iter().map(|(folder, installed)| (folder.as_str(), installed))
     }
 
-    pub(crate) fn insert(&mut self, folder: &AbsPath, installed: Installed) {
-        self.0.insert(folder.to_string(), installed);
+    /// Remembers what is about to be put into a folder.
+    pub(crate) fn begin(&mut self, folder: &AbsPath, installed: Installed) {
+        self.unfinished.insert(folder.to_string(), installed);
     }
 
-    pub(crate) fn remove(&mut self, folder: &AbsPath) -> bool {
-        self.0.remove(folder.as_str()).is_some()
+    /// Remembers that what was begun is done.
+    pub(crate) fn finish(&mut self, folder: &AbsPath) {
+        let begun = self.unfinished.remove_entry(folder.as_str());
+        self.skills.extend(begun);
+    }
+
+    /// Returns true if an install into a folder was begun, and nobody knows that it was done.
+    pub(crate) fn is_unfinished(&self, folder: &AbsPath) -> bool {
+        self.unfinished.contains_key(folder.as_str())
+    }
+
+    pub(crate) fn remove(&mut self, folder: &AbsPath) {
+        self.unfinished.remove(folder.as_str());
+        self.skills.remove(folder.as_str());
     }
 }
 

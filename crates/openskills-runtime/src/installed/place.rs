@@ -5,13 +5,19 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use jiff::Timestamp;
-use skill_fs::{AbsPath, FsError, Root, replace_folder};
+use skill::Digest;
+use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, replace_folder, walk};
 use skill_pack::Package;
 
-use crate::{RuntimeError, rfc3339};
+use super::scratch::{Scratch, sweep};
+use crate::roots::is_discovered;
+use crate::state::nowhere;
+use crate::{Places, RuntimeError, rfc3339};
+
+/// The folder of what somebody edited.
+const BACKUPS: &str = "backups";
 
 fn failed(path: &Path, source: io::Error) -> RuntimeError {
     FsError::Io { path: path.display().to_string(), source }.into()
@@ -27,23 +33,24 @@ fn make(skills: &AbsPath) -> Result<(), RuntimeError> {
     Err(FsError::NotAFolder { path: skills.to_string() }.into())
 }
 
-/// How the folders begin that unfinished skills are in. No discovery looks into one.
-pub(crate) const UNFINISHED: &str = ".openskills-";
-/// What is older than that was left by a process that was killed.
-const LEFT_AFTER: Duration = Duration::from_secs(60 * 60);
-
-/// A folder for what is not finished: beside the folder of skills, so that nothing finds it there, or in it where that cannot be written. It
-/// goes with everything in it when it is dropped; what a killed process left goes with the next one.
-fn scratch(skills: &AbsPath) -> Result<tempfile::TempDir, RuntimeError> {
-    let around = skills.parent();
-    let places = around.iter().chain([skills]);
-    for folder in places.clone() {
-        sweep(folder);
+/// Returns the folders that what belongs into a folder of skills may be staged in, the best first: one around it that no skills are looked for in,
+/// and the folder itself, where such a name is passed over. In the cache, which has many folders, it is the same for all of them.
+fn staging(skills: &AbsPath, places: &Places) -> Vec<AbsPath> {
+    let cache = places.cache.as_ref().map(|cache| real_path(cache).unwrap_or(cache.clone()));
+    if let Some(cache) = cache.filter(|cache| skills.as_path().starts_with(cache.as_path())) {
+        return vec![cache];
     }
+    let around = std::iter::successors(skills.parent(), AbsPath::parent);
+    let outside = around.into_iter().find(|folder| !is_discovered(folder, places));
+    let outside = outside.filter(|folder| is_same_device(folder, skills));
+    outside.into_iter().chain([skills.clone()]).collect()
+}
+
+fn scratch(skills: &AbsPath, places: &Places) -> Result<Scratch, RuntimeError> {
+    clean_up(skills, places);
     let mut made = Err(io::Error::other("there is no folder for it"));
-    for folder in places {
-        made =
-            tempfile::Builder::new().prefix(UNFINISHED).suffix(".tmp").tempdir_in(folder.as_path());
+    for folder in staging(skills, places) {
+        made = Scratch::below(&folder);
         if made.is_ok() {
             break;
         }
@@ -51,25 +58,21 @@ fn scratch(skills: &AbsPath) -> Result<tempfile::TempDir, RuntimeError> {
     made.map_err(|source| failed(skills.as_path(), source))
 }
 
-/// Removes what killed processes left.
-fn sweep(folder: &AbsPath) {
-    for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let is_ours = name
-            .to_str()
-            .is_some_and(|name| name.starts_with(UNFINISHED) && name.ends_with(".tmp"));
-        let age = entry.metadata().ok().and_then(|found| found.modified().ok()?.elapsed().ok());
-        if is_ours && age.is_some_and(|age| age > LEFT_AFTER) {
-            // Another process may be at it.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+/// Removes what killed processes left where a folder of skills is written.
+pub fn clean_up(skills: &AbsPath, places: &Places) {
+    // Links on the way lead to where it was staged.
+    let skills = &real_path(skills).unwrap_or_else(|_| skills.clone());
+    let backups = backups(skills, places).ok();
+    // Earlier versions staged beside the folder, whatever that is in.
+    let folders = staging(skills, places).into_iter().chain(skills.parent()).chain(backups);
+    let folders = folders.chain(own_backups(places).ok());
+    folders.for_each(|folder| sweep(&folder));
 }
 
 /// Puts a package into a folder of skills, in place of what is there. Who reads meanwhile sees the old or the new.
-pub fn put(package: &Package, skills: &AbsPath) -> Result<AbsPath, RuntimeError> {
+pub fn put(package: &Package, skills: &AbsPath, places: &Places) -> Result<AbsPath, RuntimeError> {
     make(skills)?;
-    let scratch = scratch(skills)?;
+    let scratch = scratch(&real_path(skills)?, places)?;
     let staged = scratch.path().join(&package.name);
     package.unpack(&staged)?;
     let staged = AbsPath::new(&staged)
@@ -80,42 +83,100 @@ pub fn put(package: &Package, skills: &AbsPath) -> Result<AbsPath, RuntimeError>
 }
 
 /// Takes a skill away.
-pub(crate) fn take_away(skills: &AbsPath, name: &str) -> Result<(), RuntimeError> {
+pub(crate) fn take_away(skills: &AbsPath, name: &str, places: &Places) -> Result<(), RuntimeError> {
     // A folder that is opened is one, and no link.
     let target = skills.join(name);
     Root::open_real(&target)?;
-    let scratch = scratch(skills)?;
+    let scratch = scratch(&real_path(skills)?, places)?;
     fs::rename(target.as_path(), scratch.path().join(name))
         .map_err(|source| failed(target.as_path(), source))
 }
 
+/// Returns the folder of backups of a folder of skills: beside it, or in the data folder where skills are looked for there.
+fn backups(skills: &AbsPath, places: &Places) -> Result<AbsPath, RuntimeError> {
+    match skills.parent().filter(|around| !is_discovered(around, places)) {
+        Some(around) => Ok(around.join(BACKUPS)),
+        None => own_backups(places),
+    }
+}
+
+fn own_backups(places: &Places) -> Result<AbsPath, RuntimeError> {
+    Ok(places.data.as_ref().ok_or_else(nowhere)?.join(BACKUPS))
+}
+
 /// Copies a skill that somebody edited to the backups beside the folder of skills; returns where that is.
-pub(crate) fn aside(skills: &AbsPath, name: &str, when: &str) -> Result<AbsPath, RuntimeError> {
-    let around = skills.parent().unwrap_or_else(|| skills.clone());
-    let backups = around.join("backups");
+pub(crate) fn aside(
+    skills: &AbsPath,
+    name: &str,
+    places: &Places,
+) -> Result<AbsPath, RuntimeError> {
+    keep(&skills.join(name), name, &backups(&real_path(skills)?, places)?)
+}
+
+/// Copies a bundle that somebody edited to the backups in the data folder; returns where that is. Its own folder may be anywhere, and skills may
+/// be looked for beside it.
+pub fn put_aside(skills: &AbsPath, name: &str, places: &Places) -> Result<AbsPath, RuntimeError> {
+    keep(&skills.join(name), name, &own_backups(places)?)
+}
+
+/// Copies a folder to the backups, in one step, unless one of them is the same already; returns where it is.
+fn keep(from: &AbsPath, name: &str, backups: &AbsPath) -> Result<AbsPath, RuntimeError> {
     fs::create_dir_all(backups.as_path()).map_err(|source| failed(backups.as_path(), source))?;
     if fs::symlink_metadata(backups.as_path()).is_ok_and(|found| found.is_symlink()) {
         return Err(FsError::NotAFolder { path: backups.to_string() }.into());
     }
-    let plain: String = when.chars().filter(char::is_ascii_digit).collect();
+    sweep(backups);
+    // Whoever was killed after the copy was made leaves it to the next one.
+    if let Some(kept) = kept(from, name, backups) {
+        return Ok(kept);
+    }
+    let scratch = Scratch::below(backups).map_err(|source| failed(backups.as_path(), source))?;
+    let staged = scratch.path().join(name);
+    copy(from.as_path(), &staged)?;
+    let when: String = rfc3339(Timestamp::now()).chars().filter(char::is_ascii_digit).collect();
     let to = (0..1000)
         .map(|number| match number {
-            0 => backups.join(format!("{name}-{plain}")),
-            number => backups.join(format!("{name}-{plain}-{number}")),
+            0 => backups.join(format!("{name}-{when}")),
+            number => backups.join(format!("{name}-{when}-{number}")),
         })
         .find(|to| fs::symlink_metadata(to.as_path()).is_err());
     let to = to.ok_or_else(|| failed(backups.as_path(), io::ErrorKind::AlreadyExists.into()))?;
-    if let Err(error) = copy(skills.join(name).as_path(), to.as_path()) {
-        // Half of a copy is none.
-        let _ = fs::remove_dir_all(to.as_path());
-        return Err(error);
-    }
+    fs::rename(&staged, to.as_path()).map_err(|source| failed(to.as_path(), source))?;
     Ok(to)
 }
 
-/// Copies a folder of skills' one that somebody edited to the backups beside it, now; returns where that is.
-pub fn put_aside(skills: &AbsPath, name: &str) -> Result<AbsPath, RuntimeError> {
-    aside(skills, name, &rfc3339(Timestamp::now()))
+/// Returns the backup that a folder has already.
+fn kept(from: &AbsPath, name: &str, backups: &AbsPath) -> Option<AbsPath> {
+    let now = digest_at(from).ok().flatten()?;
+    let is_backup = |found: &str| {
+        let rest = found.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+        rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '-'))
+    };
+    let entries = fs::read_dir(backups.as_path()).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut folders = names.filter(|found| is_backup(found)).map(|found| backups.join(found));
+    folders.find(|folder| digest_at(folder).ok().flatten() == Some(now))
+}
+
+/// Returns the digest of what is in a folder; nothing where there is none.
+pub(crate) fn digest_at(folder: &AbsPath) -> Result<Option<Digest>, RuntimeError> {
+    match Root::open_real(folder) {
+        Err(FsError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+        Ok(root) => Ok(Some(digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle)),
+    }
+}
+
+#[cfg(unix)]
+fn is_same_device(one: &AbsPath, other: &AbsPath) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &AbsPath| fs::metadata(path.as_path()).map(|found| found.dev()).ok();
+    device(one).is_some() && device(one) == device(other)
+}
+
+#[cfg(not(unix))]
+fn is_same_device(_: &AbsPath, _: &AbsPath) -> bool {
+    true
 }
 
 /// Copies a folder with everything in it; links stay links.

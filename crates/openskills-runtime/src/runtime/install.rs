@@ -17,7 +17,8 @@ use super::unpacked::Unpacked;
 use crate::activate::side_effects;
 use crate::event::InstallRecord;
 use crate::installed::{
-    Installed, InstalledSkills, OriginUrl, SignatureRecord, aside, put, take_away, written,
+    Installed, InstalledSkills, OriginUrl, SignatureRecord, aside, clean_up, digest_at, put,
+    take_away, written,
 };
 use crate::project::find_project;
 use crate::provenance::repository_urls;
@@ -74,6 +75,8 @@ pub struct InstallPlan {
     digest: Digest,
     /// What was there when it was looked at.
     there: Option<Digest>,
+    /// Whether an install of it was begun, and nobody knows that it was done.
+    is_unfinished: bool,
     origin: InstallOrigin,
 }
 
@@ -91,7 +94,8 @@ pub struct InstallDone {
 impl InstallPlan {
     /// Returns true if nothing is left to do: the very same is there, and all that is known of where it is from is written down.
     pub fn is_known(&self) -> bool {
-        let Some(before) = self.before.as_ref().filter(|_| self.is_same) else { return false };
+        let is_done = self.is_same && !self.is_unfinished;
+        let Some(before) = self.before.as_ref().filter(|_| is_done) else { return false };
         let InstallOrigin { source, origin_url, signed, .. } = &self.origin;
         let is_signer = |signed: &Signed| {
             before.signature.as_ref().is_some_and(|known| known.key == signed.key)
@@ -170,7 +174,7 @@ impl OpenSkillRuntime {
             });
         }
         let known = InstalledSkills::load(self.places()?.state.as_ref())?;
-        let before = known.at(&target).cloned();
+        let (before, is_unfinished) = (known.at(&target).cloned(), known.is_unfinished(&target));
         let there = digest_at(&target)?;
         // What the folder says now may be anybody's word; what was installed is written down.
         let was = before.as_ref().map(Installed::declared);
@@ -204,8 +208,15 @@ impl OpenSkillRuntime {
             diagnostics,
             digest,
             there,
+            is_unfinished,
             origin,
         })
+    }
+
+    /// Removes what killed processes left where skills are installed.
+    pub fn clean_up_installs(&self, place: InstallPlace) -> Result<(), RuntimeError> {
+        clean_up(&self.install_folder(place)?, self.places()?);
+        Ok(())
     }
 
     /// Looks at a folder that is to be packed as an install of it would; `shown` is what it is called.
@@ -226,9 +237,11 @@ impl OpenSkillRuntime {
 
     /// Installs what was planned. What somebody had edited is kept in the backups.
     pub fn install(&mut self, plan: &InstallPlan) -> Result<InstallDone, RuntimeError> {
-        let state = self.places()?.state.clone();
+        let places = self.places()?.clone();
+        let state = places.state.clone();
         let _lock = lock_state(state.as_ref())?;
         let skills = plan.target.parent().ok_or_else(nowhere)?;
+        clean_up(&skills, &places);
         let mut known = InstalledSkills::load(state.as_ref())?;
         // Whoever changed it while somebody was asked keeps what they did.
         if known.at(&plan.target) != plan.before.as_ref() || digest_at(&plan.target)? != plan.there
@@ -238,7 +251,7 @@ impl OpenSkillRuntime {
         }
         let now = rfc3339(Timestamp::now());
         let backup = if plan.is_edited && !plan.is_same {
-            Some(aside(&skills, &plan.package.name, &now)?)
+            Some(aside(&skills, &plan.package.name, &places)?)
         } else {
             None
         };
@@ -258,13 +271,15 @@ impl OpenSkillRuntime {
         };
         let (path, told) = (plan.target.to_string(), installed.clone());
         self.record(&Event::Installed(Box::new(InstallRecord { path, installed: told })))?;
-        // First what is known, then what is there: a kill between the two leaves a skill that is not what was installed, never one that nobody may remove.
-        known.insert(&plan.target, installed.clone());
+        // What is about to be there is known before it is, so that it may be removed whenever this is killed.
+        known.begin(&plan.target, installed.clone());
         known.save(state.as_ref())?;
         if !plan.is_same {
-            put(&plan.package, &skills)?;
+            put(&plan.package, &skills, &places)?;
         }
         installed.write_beside(&skills)?;
+        known.finish(&plan.target);
+        known.save(state.as_ref())?;
         Ok(InstallDone { installed, folder: plan.target.clone(), backup })
     }
 
@@ -275,7 +290,8 @@ impl OpenSkillRuntime {
         place: InstallPlace,
     ) -> Result<(AbsPath, Option<AbsPath>), RuntimeError> {
         let target = self.target(place, name)?;
-        let state = self.places()?.state.clone();
+        let places = self.places()?.clone();
+        let state = places.state.clone();
         let _lock = lock_state(state.as_ref())?;
         let mut known = InstalledSkills::load(state.as_ref())?;
         let Some(installed) = known.at(&target).cloned() else {
@@ -284,21 +300,23 @@ impl OpenSkillRuntime {
         };
         let skills = target.parent().ok_or_else(nowhere)?;
         let beside = Installed::beside(&skills, name)?;
+        clean_up(&skills, &places);
         let mut backup = None;
         // What cannot even be read is not what was installed.
         let is_there = !matches!(Root::open_real(&target), Err(FsError::NotFound { .. }));
         if is_there {
             let now = digest_at(&target).ok().flatten();
             if now.is_none_or(|now| now.to_string() != installed.digest) {
-                backup = Some(aside(&skills, name, &rfc3339(Timestamp::now()))?);
+                backup = Some(aside(&skills, name, &places)?);
             }
             let path = target.to_string();
             self.record(&Event::Uninstalled(Box::new(InstallRecord { path, installed })))?;
-            take_away(&skills, name)?;
+            take_away(&skills, name, &places)?;
         }
+        // As long as it is known, a removal that was killed can be done again.
+        remove_file(&beside)?;
         known.remove(&target);
         known.save(state.as_ref())?;
-        remove_file(&beside)?;
         Ok((target, backup))
     }
 
@@ -340,15 +358,6 @@ impl OpenSkillRuntime {
             (folder.to_owned(), installed.clone(), is_same)
         };
         Ok(known.iter().map(look).collect())
-    }
-}
-
-/// Returns the digest of what is in a folder; nothing where there is none.
-fn digest_at(folder: &AbsPath) -> Result<Option<Digest>, RuntimeError> {
-    match Root::open_real(folder) {
-        Err(FsError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-        Ok(root) => Ok(Some(digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle)),
     }
 }
 

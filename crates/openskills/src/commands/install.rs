@@ -188,6 +188,9 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         tell_found(&mut context.ui, consent, &plan.audited)?;
     }
     if plan.is_known() {
+        if !args.dry_run {
+            runtime.clean_up_installs(args.place.place())?;
+        }
         tell(context, args, &plan, None, "is there already")?;
         return Ok(ExitCode::SUCCESS);
     }

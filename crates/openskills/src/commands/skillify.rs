@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use openskills_runtime::skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
-use openskills_runtime::{Places, RuntimeError, put_aside, put_package, shell_word};
+use openskills_runtime::{Places, RuntimeError, clean_up, put_aside, put_package, shell_word};
 use similar::TextDiff;
 use skill::{SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder};
@@ -40,12 +40,12 @@ Node.js; with `r:`, `python:` or `node:` before it as one of that kind alone.
 The bundle is kept in the cache by name, version and digest of the source, and never changed
 there. With --output it is written to DIR/NAME as well; a bundle that is there is replaced only
 if it was derived from the same package, and the difference is shown first; one that was edited
-is kept in the backups beside DIR. With --summarize each section goes to a program of yours on
-standard input (its name in SKILLIFY_SECTION), and what that writes takes its place; the bundle
-says so.
+is kept in ~/.local/share/openskills/backups, where no skills are discovered. With --summarize
+each section goes to a program of yours on standard input (its name in SKILLIFY_SECTION), and
+what that writes takes its place; the bundle says so.
 
 Reads:  the package; the bundle that would be replaced
-Writes: the cache; with --output the bundle
+Writes: the cache; with --output the bundle, and a copy of what was edited
 
 Exit codes:
   0  done
@@ -115,6 +115,9 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
         let target = skills.join(&package.name);
         let before = replaced(&target, &library)?;
         let diff = difference(before.as_ref(), &package);
+        if !args.diff {
+            clean_up(&skills, &places);
+        }
         if !args.json && (args.diff || before.is_some()) {
             for line in diff.lines() {
                 context.ui.out(&format!("{}\n", safe_line(line)))?;
@@ -126,14 +129,14 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
                 return Ok(ExitCode::from(REFUSED));
             }
             if let Some(before) = before.filter(|before| !is_kept(&places, &library, before)) {
-                let backup = put_aside(&skills, &before.name)?;
+                let backup = put_aside(&skills, &before.name, &places)?;
                 if !args.json {
                     let note = format!("what was edited is kept in {backup}");
                     context.ui.error(&format!("{}\n", safe_line(&note)))?;
                 }
                 told.backup = Some(backup.to_string());
             }
-            put_package(&package, &skills)?;
+            put_package(&package, &skills, &places)?;
             told.written = true;
             told.path = Some(target.to_string());
         }
@@ -263,11 +266,12 @@ fn keep(
     let hash = format!("{}-{}", &source[7..23], &made[7..15]);
     let folder = derived.join(plain(&library.version)).join(hash);
     let target = folder.join(&package.name);
+    clean_up(&folder, places);
     if target.as_path().is_dir() {
         return Ok(Some(target));
     }
     make_private_folder(&folder)?;
-    put_package(package, &folder)?;
+    put_package(package, &folder, places)?;
     Ok(Some(target))
 }
 

@@ -569,6 +569,42 @@ fn a_fault_in_the_schema_of_arguments_is_shown_where_it_is() {
 }
 
 #[test]
+fn an_address_that_may_hold_a_password_is_refused_before_anything_is_written() {
+    let env = TestEnv::with(SKILL);
+    let program = env!("CARGO_BIN_EXE_openskills");
+    let install = |address: &str| {
+        env.run_args(program, &["install", "src/pdf", "--yes", "--origin-url", address])
+    };
+    for address in [
+        "me:hunter2@example.com/a",
+        "me:hunter2@example.com:x.git",
+        "//me:hunter2@h/x",
+        "https:/me:hunter2@example.com/a",
+        "https://me:hun/ter2hunter2@example.com/a",
+    ] {
+        let before = env.run("find", ". ../home").stdout;
+        let run = install(address);
+        assert_eq!(run.code, Some(2), "{address}: {}", run.stderr);
+        assert!(run.stderr.contains("cannot remember --origin-url"), "{}", run.stderr);
+        assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
+        assert_eq!(env.run("find", ". ../home").stdout, before, "{address}");
+    }
+    for (address, kept) in [
+        ("HTTPS://hunter2@example.com/a", "https://example.com/a"),
+        ("git+https://hunter2@example.com/b", "git+https://example.com/b"),
+        ("ftp://hunter2@h/c", "ftp://h/c"),
+        ("git@github.com:a/b.git", "git@github.com:a/b.git"),
+    ] {
+        let run = install(address);
+        assert_eq!(run.code, Some(0), "{address}: {}", run.stderr);
+        let beside = std::fs::read(env.path(".keep-up/skills/.openskills/pdf.json")).unwrap();
+        let beside: Value = serde_json::from_slice(&beside).unwrap();
+        assert_eq!(beside["originUrl"], kept);
+    }
+    assert_eq!(env.run_args("sh", &["-c", "grep -rl hunter2 . ../home; true"]).stdout, "");
+}
+
+#[test]
 fn what_install_refuses_is_not_packed() {
     let told = "`openskills install` would refuse the";
     let zeros =
@@ -607,37 +643,39 @@ fn what_install_refuses_is_not_packed() {
 }
 
 #[test]
-fn an_address_that_may_hold_a_password_is_refused_before_anything_is_written() {
+fn what_was_edited_in_a_derived_bundle_is_kept_where_no_skills_are_discovered() {
+    let env = TestEnv::with(
+        "//- /lib/my.math/DESCRIPTION\nPackage: my.math\nVersion: 1.0\nTitle: Sums\n//- /lib/my.math/NAMESPACE\nexport(add)\n\
+         //- /lib/my.math/R/add.R\nadd <- function(x) x\n",
+    );
+    let skillify = "skillify ./lib/my.math --output .claude/skills/group --yes";
+    good(&env, skillify);
+    env.write(".claude/skills/group/my-math/mine.md", b"mine\n");
+    env.write("lib/my.math/DESCRIPTION", b"Package: my.math\nVersion: 2.0\nTitle: Sums\n");
+    let run = openskills(&env, skillify);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let told = "what was edited is kept in [ROOT]/home/.local/share/openskills/backups/my-math-";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    for flags in ["", "--dir .claude/skills", "--dir ."] {
+        let found = good(&env, &format!("where my-math {flags}"));
+        assert!(found.contains("group/my-math") && !found.contains("backups"), "{found}");
+        assert!(!found.contains("shadowed"), "{found}");
+    }
+}
+
+#[test]
+fn backups_are_outside_of_a_linked_folder_of_skills() {
     let env = TestEnv::with(SKILL);
-    let program = env!("CARGO_BIN_EXE_openskills");
-    let install = |address: &str| {
-        env.run_args(program, &["install", "src/pdf", "--yes", "--origin-url", address])
-    };
-    for address in [
-        "me:hunter2@example.com/a",
-        "me:hunter2@example.com:x.git",
-        "//me:hunter2@h/x",
-        "https:/me:hunter2@example.com/a",
-        "https://me:hun/ter2hunter2@example.com/a",
-    ] {
-        let before = env.run("find", ". ../home").stdout;
-        let run = install(address);
-        assert_eq!(run.code, Some(2), "{address}: {}", run.stderr);
-        assert!(run.stderr.contains("cannot remember --origin-url"), "{}", run.stderr);
-        assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
-        assert_eq!(env.run("find", ". ../home").stdout, before, "{address}");
-    }
-    for (address, kept) in [
-        ("HTTPS://hunter2@example.com/a", "https://example.com/a"),
-        ("git+https://hunter2@example.com/b", "git+https://example.com/b"),
-        ("ftp://hunter2@h/c", "ftp://h/c"),
-        ("git@github.com:a/b.git", "git@github.com:a/b.git"),
-    ] {
-        let run = install(address);
-        assert_eq!(run.code, Some(0), "{address}: {}", run.stderr);
-        let beside = std::fs::read(env.path(".keep-up/skills/.openskills/pdf.json")).unwrap();
-        let beside: Value = serde_json::from_slice(&beside).unwrap();
-        assert_eq!(beside["originUrl"], kept);
-    }
-    assert_eq!(env.run_args("sh", &["-c", "grep -rl hunter2 . ../home; true"]).stdout, "");
+    let make =
+        "mkdir -p .claude/skills/group .keep-up; ln -s ../.claude/skills/group .keep-up/skills";
+    assert_eq!(env.run_args("sh", &["-c", make]).code, Some(0));
+    good(&env, "install src/pdf --yes");
+    env.write(".claude/skills/group/pdf/mine.md", b"mine\n");
+    env.write("src/pdf/more.md", b"more\n");
+    let run = openskills(&env, "install src/pdf --yes --json");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let done: Value = serde_json::from_str(&run.stdout).unwrap();
+    let backup = done["backup"].as_str().unwrap();
+    assert!(backup.starts_with("[ROOT]/home/.local/share/openskills/backups/pdf-"), "{backup}");
+    assert!(!good(&env, "where pdf").contains("backups"));
 }

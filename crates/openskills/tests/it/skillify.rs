@@ -108,7 +108,8 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
     env.write("skills/my-math/references/add.md", b"mine\n");
     let run = openskills(&env, "skillify my.math --output skills --yes");
     assert!(run.stderr.contains("what was edited is kept in"), "{}", run.stderr);
-    let kept = std::fs::read_dir(env.path("backups")).unwrap().next().unwrap().unwrap().path();
+    let backups = env.path("../home/.local/share/openskills/backups");
+    let kept = std::fs::read_dir(backups).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read_to_string(kept.join("references/add.md")).unwrap(), "mine\n");
     // A package of another kind with the same name is another package.
     env.write("js/package.json", br#"{"name": "my.math", "version": "1.0.0", "main": "i.js"}"#);
