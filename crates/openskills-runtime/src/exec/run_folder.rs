@@ -50,6 +50,13 @@ impl RunFolder {
     }
 }
 
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // The lock goes last: what is left without one is not known for a leftover.
+        let _ = remove_all(&self.files);
+    }
+}
+
 /// What a killed run left. Its lock is held, so no other process touches it.
 #[derive(Debug)]
 pub(crate) struct LeftOver {
@@ -58,8 +65,9 @@ pub(crate) struct LeftOver {
 }
 
 impl LeftOver {
-    /// Removes it.
+    /// Removes it, its lock last.
     pub(crate) fn remove(&self) -> io::Result<()> {
+        remove_all(&self.path.join(FILES))?;
         remove_all(&self.path)
     }
 
@@ -113,7 +121,9 @@ fn look_at(entry: &fs::DirEntry) -> io::Result<Option<LeftOver>> {
         Ok(lock) => lock,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let age = entry.metadata()?.modified()?.elapsed().unwrap_or_default();
-            return Ok((age > OLD).then_some(LeftOver { path, _lock: None }));
+            // Nobody makes one now; an empty one is the last of what was being removed.
+            let is_empty = fs::read_dir(&path)?.next().is_none();
+            return Ok((is_empty || age > OLD).then_some(LeftOver { path, _lock: None }));
         }
         // What cannot be looked at is not taken for anything.
         Err(_) => return Ok(None),

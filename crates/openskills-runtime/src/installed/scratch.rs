@@ -62,6 +62,10 @@ impl Drop for Scratch {
 
 /// Removes what killed processes left in `folder`. What cannot be removed is left for the next time.
 pub(crate) fn sweep(folder: &AbsPath) {
+    // A link leads to what is somebody else's.
+    if !fs::symlink_metadata(folder.as_path()).is_ok_and(|found| found.is_dir()) {
+        return;
+    }
     for entry in fs::read_dir(folder.as_path()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_ours = name

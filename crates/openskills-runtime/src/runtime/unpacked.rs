@@ -18,7 +18,10 @@ pub(super) struct Unpacked {
 impl Unpacked {
     pub(super) fn new(places: &Places) -> Result<Self, RuntimeError> {
         let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?;
-        let folder = RunFolder::new(&base.join(run_folder::FOLDER))?;
+        let base = base.join(run_folder::FOLDER);
+        // Whoever only installs would otherwise keep what a killed install left for ever.
+        run_folder::sweep(&base);
+        let folder = RunFolder::new(&base)?;
         let root = folder.path().to_owned();
         Ok(Self { folder, root })
     }

@@ -45,7 +45,7 @@ fn installed(env: &TestEnv) -> Vec<(String, String)> {
 
 /// Returns everything that unfinished work is in.
 fn unfinished(env: &TestEnv) -> String {
-    env.run("find", ". ../home -name .openskills-*").stdout
+    env.run("find", ". ../home -name .openskills-* -o -path */openskills/runs/run-*").stdout
 }
 
 /// Returns the files of a folder, each with its text.
