@@ -23,6 +23,10 @@ use crate::policy::Decision;
 use crate::quote::shell_word;
 use crate::{RuntimeError, SkillSource};
 
+/// What scripts read because their interpreter finds it, whatever else is granted.
+const PACKAGES: &str =
+    "those of the project (.venv, node_modules), and your own of Python (pip install --user)";
+
 /// The skill that something is planned with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
@@ -285,8 +289,10 @@ impl Request {
             (false, _, _) => "nothing",
             (true, false, false) => "the workspace, after they end well; they delete nothing",
             (true, false, true) => "the workspace, after they end well, deletions included",
-            (true, true, false) => "the workspace, while they run; they delete nothing",
-            (true, true, true) => "the workspace, while they run, deletions included",
+            // Nothing between a script and the files tells a deletion from a write, so one is never granted without the other.
+            (true, true, _) => {
+                "the workspace, while they run, deletions included; `openskills undo` cannot take it back"
+            }
         };
         let network = match &powers.network {
             Reach::Everything => vec!["any host".to_owned()],
@@ -300,6 +306,7 @@ impl Request {
         read.push("the programs of the system".to_owned());
         vec![
             ("read", line(read)),
+            ("packages", PACKAGES.to_owned()),
             ("write", writing.to_owned()),
             ("network", line(network)),
             ("variables", line(env)),

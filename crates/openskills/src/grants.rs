@@ -18,7 +18,7 @@ pub(crate) struct GrantArgs {
     /// Variable that it may read; may be given several times
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
-    /// Let it write straight to the workspace, protected names apart
+    /// Let it write straight to the workspace, protected names apart; needs --deletions, and cannot be undone
     #[arg(long)]
     pub(crate) direct_writes: bool,
     /// Let it delete files of the workspace

@@ -38,6 +38,10 @@ pub fn profile(spec: &Spec, temporary: &Path) -> Result<String, String> {
             // There is no layer here: what is approved says so.
             Writes::Layer | Writes::Direct => {
                 rule(format!("(allow file-read* file-write* (subpath {path}))"));
+                // Elsewhere deletions are decided about when a layer is committed; direct writes are granted with them alone.
+                if workspace.writes == Writes::Layer {
+                    rule(format!("(deny file-write-unlink (subpath {path}))"));
+                }
                 for name in protected() {
                     let path = quoted(&workspace.path.join(name))?;
                     rule(format!("(deny file-write* (subpath {path}) (literal {path}))"));
@@ -79,13 +83,14 @@ mod tests {
         spec.workspace = Some(Workspace { path: "/Users/me/work".into(), writes: Writes::Layer });
         let text = profile(&spec, Path::new("/private/tmp/run-1")).unwrap();
         let own = text.strip_prefix(SYSTEM).unwrap();
-        let start: String = own.lines().take(7).map(|line| format!("{line}\n")).collect();
+        let start: String = own.lines().take(8).map(|line| format!("{line}\n")).collect();
         expect![[r#"
             (allow file-read* (subpath "/Users/me/skill"))
             (allow file-read* (subpath "/opt/python"))
             (allow file-read* (subpath "/opt/python/bin/python3"))
             (allow file-read* file-write* (subpath "/private/tmp/run-1"))
             (allow file-read* file-write* (subpath "/Users/me/work"))
+            (deny file-write-unlink (subpath "/Users/me/work"))
             (deny file-write* (subpath "/Users/me/work/.git") (literal "/Users/me/work/.git"))
             (deny file-write* (subpath "/Users/me/work/.gitmodules") (literal "/Users/me/work/.gitmodules"))
         "#]]

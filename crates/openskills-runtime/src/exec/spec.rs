@@ -111,7 +111,10 @@ pub(crate) fn spec(
     let may_write = powers.write.has(&Place::at(Anchor::Workspace));
     let writes = match (may_write, permit.may_write_directly()) {
         (false, _) => Writes::Never,
-        (true, true) => Writes::Direct,
+        (true, true) if permit.may_delete() => Writes::Direct,
+        (true, true) => {
+            return Err("direct writes need the approval of deletions: --deletions".to_owned());
+        }
         (true, false) => Writes::Layer,
     };
     let mut read = vec![around.skill.to_owned()];

@@ -116,12 +116,18 @@ fn tiers_decide_who_is_asked() {
             "the network needs a word in every tier"
         );
         for asked in [
-            Asked { direct_writes: true, ..Asked::default() },
+            Asked { direct_writes: true, deletions: true, ..Asked::default() },
             Asked { deletions: true, ..Asked::default() },
             Asked { env: vec!["NAME".to_owned()], ..Asked::default() },
         ] {
             assert!(plainly(Plan { asked, ..plan(source) }).starts_with("ask: it wants"));
         }
+    }
+    // Nothing would keep what is written directly from being deleted, so no answer grants the one without the other.
+    for source in [SkillSource::Builtin, SkillSource::User, SkillSource::ThirdParty] {
+        let asked = Asked { direct_writes: true, ..Asked::default() };
+        let refused = plainly(Plan { asked, ..plan(source) });
+        assert!(refused.starts_with("refusal: direct writes cannot be kept"), "{refused}");
     }
     assert_eq!(
         plainly(plan(SkillSource::User)),

@@ -80,6 +80,11 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
             refusal.reasons.push(format!("`{id}` does not declare that it reads `{place}`"));
         }
     }
+    if asked.direct_writes && !asked.deletions {
+        let why = "direct writes cannot be kept from deleting files: renaming one over another deletes it";
+        refusal.reasons.push(why.to_owned());
+        refusal.how_to_allow.push("approve both: --direct-writes --deletions".to_owned());
+    }
     if !refusal.reasons.is_empty() {
         return Err(refusal);
     }
@@ -146,7 +151,8 @@ pub(super) fn with_earlier(plan: &Plan, grant: &Grant, earlier: &Grant) -> Grant
         named: grant.named.clone(),
         network,
         env: grant.env.iter().chain(earlier.env.iter().filter(is_declared)).cloned().collect(),
-        direct_writes: grant.direct_writes || earlier.direct_writes,
+        // Direct writes that were approved without deletions are not granted any more, and deletions were not agreed to.
+        direct_writes: grant.direct_writes || (earlier.direct_writes && earlier.deletions),
         deletions: grant.deletions || earlier.deletions,
     }
 }

@@ -41,7 +41,7 @@ fn word() -> String {
 
 fn machine() -> TestEnv {
     let env = TestEnv::with(SKILLS);
-    for approval in ["waits --direct-writes", "quick"] {
+    for approval in ["waits --direct-writes --deletions", "quick"] {
         let run = openskills(&env, &format!("approve {approval} --dir s --yes"));
         assert_eq!(run.code, Some(0), "{}", run.stderr);
     }
@@ -138,7 +138,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
 #[test]
 fn after_direct_writes_the_record_says_that_files_may_have_been_written() {
     let env = machine();
-    let (mut child, word) = start(&env, "--direct-writes");
+    let (mut child, word) = start(&env, "--direct-writes --deletions");
     signal(&child, "-TERM");
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(!running(&word));
@@ -155,7 +155,7 @@ fn after_direct_writes_the_record_says_that_files_may_have_been_written() {
 
 #[test]
 fn a_killed_run_is_recorded_by_the_next_command_and_its_copies_go() {
-    for (flags, has_written) in [("", false), ("--direct-writes", true)] {
+    for (flags, has_written) in [("", false), ("--direct-writes --deletions", true)] {
         let env = machine();
         let (mut child, word) = start(&env, flags);
         // One that still runs is never taken for a killed one, whoever writes the log meanwhile.

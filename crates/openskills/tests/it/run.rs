@@ -223,8 +223,8 @@ fn writes_are_committed_after_the_end_and_only_what_may_be() {
     let hook = run(&env, "many hook.sh --workspace work");
     assert!(hook.code == Some(125) && hook.stderr.contains("it is protected"), "{}", hook.stderr);
     assert!(!env.path("work/.git").exists() && !env.path("work/plain").exists());
-    openskills(&env, "approve many --dir s --direct-writes --yes");
-    let direct = run(&env, "many hook.sh --workspace work --direct-writes");
+    openskills(&env, "approve many --dir s --direct-writes --deletions --yes");
+    let direct = run(&env, "many hook.sh --workspace work --direct-writes --deletions");
     assert!(env.path("work/plain").exists(), "{}", direct.stderr);
     assert!(
         direct.code == Some(125) && direct.stderr.contains("which is protected"),
@@ -356,13 +356,14 @@ fn without_user_namespaces_a_strangers_skill_does_not_start_and_yours_does() {
     let limitations = data["limitations"].as_array().unwrap();
     assert!(limitations.iter().any(|one| one.as_str().unwrap().contains("readlink")), "{data}");
     let own = without(
-        "run hello --dir s --workspace work --direct-writes --allow-degraded subpath_protect --approve-once",
+        "run hello --dir s --workspace work --direct-writes --deletions --allow-degraded subpath_protect --approve-once",
     );
     assert!(own.stderr.contains("the weaker sandbox"), "{}", own.stderr);
     assert_eq!((own.code, own.stdout.as_str()), (Some(0), "hello\n"), "{}", own.stderr);
     assert!(env.path("work/made").exists());
     fs::remove_file(env.path("work/made")).unwrap();
-    let unprotected = without("run hello --dir s --workspace work --direct-writes --approve-once");
+    let unprotected =
+        without("run hello --dir s --workspace work --direct-writes --deletions --approve-once");
     assert_eq!(unprotected.code, Some(78), "{}", unprotected.stderr);
     // Without a layer nothing is written that was not approved to be written directly.
     let closed = without("run hello --dir s --workspace work --approve-once");

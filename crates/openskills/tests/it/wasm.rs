@@ -232,8 +232,8 @@ fn a_workspace_is_written_through_the_layer() {
     assert!(never.stderr.contains("written only from inside the sandbox"), "{}", never.stderr);
     // Nothing stands between a module in this process and protected names, so it is not let near them.
     fs::remove_file(env.path("work/made.txt")).unwrap();
-    approve(&env, "s/mod", "--dir s --direct-writes");
-    let direct = run(&env, "--workspace work --direct-writes --wasm-stage never");
+    approve(&env, "s/mod", "--dir s --direct-writes --deletions");
+    let direct = run(&env, "--workspace work --direct-writes --deletions --wasm-stage never");
     assert_eq!(direct.code, Some(125), "{}", direct.stderr);
     assert!(!env.path("work/made.txt").exists());
     // Without a workspace it has one of its own, here as in there.
