@@ -27,6 +27,13 @@ pub enum ChangeKind {
     Folder,
     /// A link to this.
     Link(PathBuf),
+    /// A folder that was there, with other rights.
+    Mode {
+        /// Its rights before.
+        from: u32,
+        /// Its rights now.
+        to: u32,
+    },
 }
 
 impl Change {
@@ -34,7 +41,12 @@ impl Change {
     pub fn shown(&self) -> String {
         match &self.kind {
             ChangeKind::Link(target) => format!("{} -> {}", escaped(&self.path), escaped(target)),
-            _ => escaped(&self.path),
+            ChangeKind::Mode { from, to } => {
+                format!("{} ({from:03o} -> {to:03o})", escaped(&self.path))
+            }
+            ChangeKind::Added | ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Folder => {
+                escaped(&self.path)
+            }
         }
     }
 }
@@ -57,6 +69,7 @@ impl ChangeKind {
             Self::Deleted => "deleted",
             Self::Folder => "folder",
             Self::Link(_) => "link",
+            Self::Mode { .. } => "mode",
         }
     }
 }

@@ -21,6 +21,7 @@ mod tier_b;
 pub(crate) mod undo;
 mod view;
 mod wire;
+mod work;
 
 pub(crate) use layer::Layer;
 pub(crate) use running::{Canceller, Running, start};

@@ -38,7 +38,7 @@ pub(crate) fn diff(workspace: &Path, layer: &Layer, changes: &[Change]) -> Strin
             ChangeKind::Added => (Some(Vec::new()), layer.read(&change.path, MOST + 1).ok()),
             ChangeKind::Modified => (before(&change.path), layer.read(&change.path, MOST + 1).ok()),
             ChangeKind::Deleted => (before(&change.path), Some(Vec::new())),
-            ChangeKind::Folder | ChangeKind::Link(_) => continue,
+            ChangeKind::Folder | ChangeKind::Link(_) | ChangeKind::Mode { .. } => continue,
         };
         let as_text = |bytes: Option<Vec<u8>>| {
             let bytes = bytes.filter(|bytes| bytes.len() as u64 <= MOST)?;

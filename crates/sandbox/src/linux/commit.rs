@@ -7,19 +7,17 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{
-    Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, accessat, fchmod, fchown,
-    fstat, mkdirat, openat, renameat_with, symlinkat, unlinkat,
-};
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Stat, accessat, fchmod, fstat, openat};
 
 use super::layer::{
-    Layer, changed_at, failed, folder_of, is_folder, is_same, link_below, names, open_below,
-    open_file, open_folder, stat_below,
+    Layer, changed_at, failed, is_folder, is_same, link_below, names, open_below, open_file,
+    open_folder, stat_below,
 };
+use super::work::{Work, give, new_name, old_name};
 use crate::layer::{Change, ChangeKind, CommitError};
 
 impl Layer {
@@ -49,19 +47,27 @@ impl Layer {
             may_write(&host, &change.path).map_err(failed(&change.path))?;
         }
         self.check_size(changes)?;
-        let mut work = Work::new(host).map_err(failed(&self.workspace))?;
-        let staged = self.stage_all(&mut work, changes, is_called_off);
+        // A name that nobody can have known.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let name = format!(".openskills-{}-{now}.tmp", std::process::id());
+        let mut work = Work::new(host, name).map_err(failed(&self.workspace))?;
+        let staged = self.stage_all(&work, changes, is_called_off);
         let done = staged.and_then(|()| self.carry_out(&mut work, changes, &gone));
         match done {
-            Ok(()) => work.finish(changes),
-            Err(error) => Err(work.undo(error)),
+            Ok(()) => finish(work, changes),
+            Err(error) => Err(match work.take_back() {
+                Ok(()) => error,
+                Err((paths, kept)) => {
+                    CommitError::Partly { paths, kept, because: error.to_string() }
+                }
+            }),
         }
     }
 
     /// Writes what is new into our own folder. Nothing of the workspace is touched yet, so it can still be called off.
     fn stage_all(
         &self,
-        work: &mut Work,
+        work: &Work,
         changes: &[Change],
         is_called_off: &dyn Fn() -> bool,
     ) -> Result<(), CommitError> {
@@ -94,9 +100,27 @@ impl Layer {
             if change.kind == ChangeKind::Modified {
                 self.check(&work.host, change, gone)?;
             }
-            work.perform(number, change).map_err(failed(&change.path))?;
+            perform(work, number, change).map_err(failed(&change.path))?;
+        }
+        // Rights of folders come last, from below: they may close what the steps before had to enter.
+        for change in changes.iter().rev() {
+            if let Some(mode) = self.mode_of(change).map_err(failed(&change.path))? {
+                work.mark(&change.path, mode, None).map_err(failed(&change.path))?;
+            }
         }
         Ok(())
+    }
+
+    /// Returns the rights that a change gives a folder.
+    fn mode_of(&self, change: &Change) -> io::Result<Option<u32>> {
+        match change.kind {
+            ChangeKind::Mode { to, .. } => Ok(Some(to)),
+            ChangeKind::Folder => Ok(Some(stat_below(&self.upper, &change.path)?.st_mode & 0o777)),
+            ChangeKind::Added
+            | ChangeKind::Modified
+            | ChangeKind::Deleted
+            | ChangeKind::Link(_) => Ok(None),
+        }
     }
 
     /// Makes sure that nobody else changed what is about to be replaced.
@@ -115,7 +139,14 @@ impl Layer {
             Err(error) => return Err(failed(&change.path)(error)),
         };
         match (&change.kind, now) {
-            (ChangeKind::Modified | ChangeKind::Deleted, None) => conflict("it is gone meanwhile"),
+            (ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Mode { .. }, None) => {
+                conflict("it is gone meanwhile")
+            }
+            (ChangeKind::Mode { from, .. }, Some(now)) => {
+                // A copy of a folder may always be entered by its owner.
+                let is_it = is_folder(&now) && (now.st_mode | 0o700) & 0o777 == from | 0o700;
+                if is_it { Ok(()) } else { conflict("it was changed meanwhile") }
+            }
             (ChangeKind::Modified | ChangeKind::Deleted, Some(now)) => {
                 let is_changed = self.is_changed(host, &change.path, &now, gone);
                 if is_changed.map_err(failed(&change.path))? {
@@ -187,16 +218,17 @@ impl Layer {
         let mut to = File::from(to);
         io::copy(&mut from, &mut to)?;
         if change.kind == ChangeKind::Modified {
-            // Whose group it is may not be ours to say; then it is the user's own.
+            // Whose it is may not be ours to say; then it is the user's own.
             let before = stat_below(&work.host, &change.path)?;
-            let _ = fchown(&to, None, Some(Gid::from_raw(before.st_gid)));
+            let to = to.as_fd().try_clone_to_owned()?;
+            give(&to, (before.st_uid, before.st_gid));
         }
         Ok(fchmod(&to, Mode::from_raw_mode(mode))?)
     }
 }
 
 /// Makes sure that entries can be made and removed in the folder of a path, or in the nearest one that is there.
-fn may_write(host: &OwnedFd, path: &Path) -> io::Result<()> {
+pub(super) fn may_write(host: &OwnedFd, path: &Path) -> io::Result<()> {
     for folder in path.ancestors().skip(1) {
         match open_below(host, folder, OFlags::DIRECTORY) {
             Ok(open) => {
@@ -208,207 +240,34 @@ fn may_write(host: &OwnedFd, path: &Path) -> io::Result<()> {
                 )?);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // Something that is to become a folder stands there still; whether it may go was asked for itself.
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+            // Something that is to become a folder stands there still, or a link; whether it may go was asked for itself.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotADirectory
+                    || error.raw_os_error() == Some(libc::ELOOP) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-fn new_name(number: usize) -> String {
-    format!("new-{number}")
+fn perform(work: &mut Work, number: usize, change: &Change) -> io::Result<()> {
+    match &change.kind {
+        ChangeKind::Deleted | ChangeKind::Mode { .. } => Ok(()),
+        ChangeKind::Folder => work.make_folder(&change.path),
+        ChangeKind::Link(target) => work.link(target, &change.path),
+        ChangeKind::Added => work.place(number, &change.path),
+        ChangeKind::Modified => work.exchange(number, &change.path),
+    }
 }
 
-fn old_name(number: usize) -> String {
-    format!("old-{number}")
-}
-
-/// A step that was done, and can be taken back.
-enum Done {
-    /// Something was put into our folder.
-    Aside { number: usize, path: PathBuf },
-    /// A file came out of our folder to a place where there was none.
-    Placed { number: usize, path: PathBuf },
-    /// A file changed places with one of our folder.
-    Exchanged { number: usize, path: PathBuf },
-    /// A folder was made.
-    Made(PathBuf),
-    /// A link was made.
-    Linked(PathBuf),
-}
-
-/// The workspace, our own folder in it, and what was done.
-struct Work {
-    host: OwnedFd,
-    own: OwnedFd,
-    name: String,
-    done: Vec<Done>,
-}
-
-impl Work {
-    fn new(host: OwnedFd) -> io::Result<Self> {
-        // A name that nobody can have known.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        let name = format!(".openskills-{}-{now}.tmp", std::process::id());
-        mkdirat(&host, &name, Mode::RWXU)?;
-        let own = open_below(&host, Path::new(&name), OFlags::DIRECTORY)?;
-        Ok(Self { host, own, name, done: Vec::new() })
-    }
-
-    fn put_aside(&mut self, number: usize, path: &Path) -> io::Result<()> {
-        let (folder, name) = folder_of(&self.host, path)?;
-        renameat_with(&folder, name, &self.own, old_name(number), RenameFlags::NOREPLACE)?;
-        self.done.push(Done::Aside { number, path: path.to_owned() });
-        Ok(())
-    }
-
-    fn perform(&mut self, number: usize, change: &Change) -> io::Result<()> {
-        if change.kind == ChangeKind::Deleted {
-            return Ok(());
-        }
-        let path = change.path.clone();
-        let (folder, name) = folder_of(&self.host, &path)?;
-        let done = match &change.kind {
-            ChangeKind::Deleted => return Ok(()),
-            ChangeKind::Folder => {
-                mkdirat(&folder, name, Mode::from_raw_mode(0o777))?;
-                Done::Made(path.clone())
-            }
-            ChangeKind::Link(target) => {
-                symlinkat(target, &folder, name)?;
-                Done::Linked(path.clone())
-            }
-            ChangeKind::Added => {
-                let staged = new_name(number);
-                renameat_with(&self.own, staged, &folder, name, RenameFlags::NOREPLACE)?;
-                Done::Placed { number, path: path.clone() }
-            }
-            ChangeKind::Modified => {
-                let staged = new_name(number);
-                renameat_with(&self.own, staged, &folder, name, RenameFlags::EXCHANGE)?;
-                Done::Exchanged { number, path: path.clone() }
-            }
-        };
-        self.done.push(done);
-        Ok(())
-    }
-
-    /// Takes everything back. What cannot be is named, and what it was is kept.
-    fn undo(mut self, error: CommitError) -> CommitError {
-        let mut left = Vec::new();
-        while let Some(done) = self.done.pop() {
-            let (taken, path) = self.take_back(done);
-            if taken.is_err() {
-                left.push(path);
-            }
-        }
-        if left.is_empty() {
-            self.clear_staged();
-            let _ = unlinkat(&self.host, &self.name, AtFlags::REMOVEDIR);
-            return error;
-        }
-        CommitError::Partly {
-            paths: left,
-            kept: PathBuf::from(&self.name),
-            because: error.to_string(),
-        }
-    }
-
-    fn take_back(&self, done: Done) -> (io::Result<()>, PathBuf) {
-        let at = |path: &Path, back: &dyn Fn(&OwnedFd, &std::ffi::OsStr) -> io::Result<()>| {
-            folder_of(&self.host, path).and_then(|(folder, name)| back(&folder, name))
-        };
-        match done {
-            Done::Aside { number, path } => {
-                let back = |folder: &OwnedFd, name: &std::ffi::OsStr| {
-                    Ok(renameat_with(
-                        &self.own,
-                        old_name(number),
-                        folder,
-                        name,
-                        RenameFlags::NOREPLACE,
-                    )?)
-                };
-                (at(&path, &back), path)
-            }
-            Done::Placed { number, path } => {
-                let back = |folder: &OwnedFd, name: &std::ffi::OsStr| {
-                    Ok(renameat_with(
-                        folder,
-                        name,
-                        &self.own,
-                        new_name(number),
-                        RenameFlags::NOREPLACE,
-                    )?)
-                };
-                (at(&path, &back), path)
-            }
-            Done::Exchanged { number, path } => {
-                let back = |folder: &OwnedFd, name: &std::ffi::OsStr| {
-                    Ok(renameat_with(
-                        &self.own,
-                        new_name(number),
-                        folder,
-                        name,
-                        RenameFlags::EXCHANGE,
-                    )?)
-                };
-                (at(&path, &back), path)
-            }
-            Done::Made(path) => {
-                let back = |folder: &OwnedFd, name: &std::ffi::OsStr| {
-                    Ok(unlinkat(folder, name, AtFlags::REMOVEDIR)?)
-                };
-                (at(&path, &back), path)
-            }
-            Done::Linked(path) => {
-                let back = |folder: &OwnedFd, name: &std::ffi::OsStr| {
-                    Ok(unlinkat(folder, name, AtFlags::empty())?)
-                };
-                (at(&path, &back), path)
+/// Removes what went, by the names that are known. What came to it meanwhile stays, and is named.
+fn finish(work: Work, changes: &[Change]) -> Result<(), CommitError> {
+    for (number, top) in work.aside() {
+        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Deleted) {
+            if let Ok(rest) = change.path.strip_prefix(&top) {
+                let _ = work.remove(&Path::new(&old_name(number)).join(rest));
             }
         }
     }
-
-    /// Removes what went, by the names that are known. What came to it meanwhile stays, and is named.
-    fn finish(self, changes: &[Change]) -> Result<(), CommitError> {
-        let aside: Vec<(usize, PathBuf)> = self
-            .done
-            .iter()
-            .filter_map(|done| match done {
-                Done::Aside { number, path } => Some((*number, path.clone())),
-                _ => None,
-            })
-            .collect();
-        for (number, top) in &aside {
-            let inside = changes.iter().rev().filter(|change| change.kind == ChangeKind::Deleted);
-            for change in inside {
-                if let Ok(rest) = change.path.strip_prefix(top) {
-                    let path = Path::new(&old_name(*number)).join(rest);
-                    let _ = self.remove(&path);
-                }
-            }
-        }
-        self.clear_staged();
-        match unlinkat(&self.host, &self.name, AtFlags::REMOVEDIR) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(CommitError::Kept { kept: PathBuf::from(&self.name) }),
-        }
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        let (folder, name) = folder_of(&self.own, path)?;
-        let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let flags = if is_folder(&stat) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        Ok(unlinkat(&folder, name, flags)?)
-    }
-
-    /// Removes what was staged: what was not placed, and what places were changed with.
-    fn clear_staged(&self) {
-        let Ok(all) = names(&self.own) else { return };
-        for name in all.iter().filter(|name| name.to_string_lossy().starts_with("new-")) {
-            let _ = unlinkat(&self.own, name, AtFlags::empty());
-        }
-    }
+    work.finish().map_err(|kept| CommitError::Kept { kept })
 }

@@ -127,18 +127,23 @@ impl Walk<'_> {
                 } else if before.is_some() && !was_folder {
                     self.add(path, ChangeKind::Deleted);
                 }
-                if !was_folder {
-                    self.add(path, ChangeKind::Folder);
+                match before.as_ref().filter(|_| was_folder).map(|before| before.st_mode & 0o777) {
+                    None => self.add(path, ChangeKind::Folder),
+                    Some(from) if from == stat.st_mode & 0o777 => {}
+                    Some(from) => {
+                        self.add(path, ChangeKind::Mode { from, to: stat.st_mode & 0o777 });
+                    }
                 }
                 self.folder(path, below)?;
             }
             FileType::RegularFile => {
-                if was_folder {
-                    self.gone(path)?;
-                }
                 let is_file = before.as_ref().is_some_and(|before| {
                     FileType::from_raw_mode(before.st_mode) == FileType::RegularFile
                 });
+                // A folder, a link or anything else that a file came in place of.
+                if before.is_some() && !is_file {
+                    self.gone(path)?;
+                }
                 let is_same = before
                     .as_ref()
                     .is_some_and(|before| is_same(self.upper, self.before, path, stat, before));

@@ -322,6 +322,47 @@ fn places_of(size: Size) {
     assert!(matches!(layer.changes(), Err(CommitError::TooDeep { .. })));
 }
 
+/// A link is no file that is written through: what comes in its place is a change of its own, after the link went.
+#[test]
+fn links_and_rights_of_folders_are_changes() {
+    for size in [Size::Small, Size::Large] {
+        let world = world(size);
+        world.write("work/file", "x");
+        fs::create_dir(world.path("work/folder")).unwrap();
+        world.write("work/folder/inner", "x");
+        for name in ["to_file", "to_folder"] {
+            symlink("file", world.path(&format!("work/{name}"))).unwrap();
+        }
+        fs::create_dir(world.path("work/closed")).unwrap();
+        let rights = |name: &str, mode| {
+            fs::set_permissions(world.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        rights("work/closed", 0o755);
+        let script = "rm to_file; echo y > to_file; rm to_folder; mkdir to_folder; echo z > to_folder/new; rm file; ln -s to_file file; \
+                      rm -rf folder; ln -s to_file folder; chmod 700 closed; echo c > closed/in; mkdir -m 710 made";
+        let (layer, lines) = changed(&world, script);
+        assert_eq!(
+            lines,
+            "mode closed\nadded closed/in\ndeleted file\nlink file\ndeleted folder\nlink folder\ndeleted folder/inner\nfolder made\n\
+             deleted to_file\nadded to_file\ndeleted to_folder\nfolder to_folder\nadded to_folder/new\n",
+            "{size:?}"
+        );
+        let changes = layer.changes().unwrap();
+        // Somebody else's rights are a conflict, as their files are.
+        rights("work/closed", 0o711);
+        assert!(matches!(layer.commit(&changes), Err(CommitError::Conflict { .. })), "{size:?}");
+        rights("work/closed", 0o755);
+        layer.commit(&changes).unwrap();
+        let mode = |name: &str| {
+            fs::symlink_metadata(world.path(name)).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!((mode("work/closed"), mode("work/made")), (0o700, 0o710));
+        let is_link = |name: &str| fs::symlink_metadata(world.path(name)).unwrap().is_symlink();
+        assert!(is_link("work/file") && is_link("work/folder") && !is_link("work/to_file"));
+        assert_eq!(fs::read_to_string(world.path("work/to_folder/new")).unwrap(), "z\n");
+    }
+}
+
 /// Runs a script and returns what it changed; `meanwhile` happens on the host before anything is committed.
 fn with_user(
     world: &World,
