@@ -154,6 +154,8 @@ pub struct Execution {
     pub committed: bool,
     /// Whether `openskills undo` can take them back.
     pub can_undo: bool,
+    /// Why it cannot, where they were made or files were written directly.
+    pub cannot_undo: Option<String>,
     /// Why they were not, where they should have been.
     pub not_committed: Option<Box<RuntimeError>>,
     /// Why it most likely failed.

@@ -1,30 +1,29 @@
-//! What the last run committed to a workspace, kept so that it can be taken back.
+//! What the last run did to a workspace, kept so that it can be taken back.
 //!
-//! `undo/NAME.json` in the state folder says what was replaced, and names the folder beside it that has it. The file is written after the commit and removed
-//! before the next one: what it says is the last thing that was committed.
+//! `undo/NAME.json` in the state folder says what was replaced, and names the folder beside it that has it; or it says why the last run cannot be
+//! taken back. `undo/NAME.pending` stands beside it while a run changes the workspace ([`keeping`]): where a run was killed, nothing is taken back,
+//! since the record is of a run before it.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+mod keeping;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
-use sandbox::Change;
-use sandbox::undo::{Replaced, State, keep, look, take_back};
+use sandbox::undo::{Replaced, UndoError, check, take_back};
 use serde::{Deserialize, Serialize};
 use skill::Digest;
-use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file};
+use skill_fs::{AbsPath, read_own_file};
 
+pub(crate) use self::keeping::{DIRECT, Keeping, NO_STATE};
 use crate::RuntimeError;
 
 const FOLDER: &str = "undo";
-/// More than this is not kept of what a run replaced.
-const MAX_BYTES: u64 = 64 << 20;
-/// How large the list of it may be.
-const MAX_LIST: u64 = 16 << 20;
-/// What was committed so long ago is not taken back.
-const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How large a record may be.
+const MAX_RECORD: u64 = 16 << 20;
+/// The version of the format. Records of the first one have no owners of files, and none says why a run cannot be taken back.
+const VERSION: u32 = 2;
 
 /// What a run committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,115 +39,70 @@ pub struct LastCommit {
     pub execution_id: String,
     /// When, in seconds since 1970.
     pub committed_at: i64,
-    /// The folder that has what was there before.
+    /// The folder that has what was there before; empty if nothing is kept.
     kept: String,
     /// Every path, sorted.
     pub replaced: Vec<Replaced>,
-}
-
-/// What was kept before a commit; it goes unless the commit is noted.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    state: AbsPath,
-    folder: AbsPath,
-    workspace: PathBuf,
-    before: Vec<(PathBuf, State)>,
-    is_noted: bool,
-}
-
-impl Kept {
-    /// Keeps what changes are about to replace. `None` where that is too much, or is called by what is no text.
-    pub(crate) fn new(
-        state: &AbsPath,
-        workspace: &Path,
-        changes: &[Change],
-        execution_id: &str,
-    ) -> Result<Option<Self>, FsError> {
-        forget_old(state);
-        let pointer = pointer(state, workspace);
-        remove_commit(state, &pointer);
-        let folder = state.join(FOLDER).join(execution_id);
-        make_private_folder(&folder)?;
-        let mut kept = Self {
-            state: state.clone(),
-            folder,
-            workspace: workspace.to_owned(),
-            before: Vec::new(),
-            is_noted: false,
-        };
-        if changes.iter().any(|change| change.path.to_str().is_none()) {
-            return Ok(None);
-        }
-        let failed = |source| FsError::Io { path: workspace.display().to_string(), source };
-        match keep(workspace, changes, kept.folder.as_path(), MAX_BYTES).map_err(failed)? {
-            Some(before) => kept.before = before,
-            None => return Ok(None),
-        }
-        Ok(Some(kept))
-    }
-
-    /// Notes that the commit was made.
-    pub(crate) fn note(mut self, skill_id: &str) -> Result<(), FsError> {
-        let failed = |source| FsError::Io { path: self.workspace.display().to_string(), source };
-        let before = std::mem::take(&mut self.before);
-        let commit = LastCommit {
-            version: 1,
-            workspace: self.workspace.clone(),
-            skill_id: skill_id.to_owned(),
-            execution_id: self.folder.file_name().unwrap_or_default().to_owned(),
-            committed_at: Timestamp::now().as_second(),
-            kept: self.folder.file_name().unwrap_or_default().to_owned(),
-            replaced: look(&self.workspace, before).map_err(failed)?,
-        };
-        let text = serde_json::to_string(&commit).map_err(|error| failed(error.into()))?;
-        write_file(&pointer(&self.state, &self.workspace), text.as_bytes())?;
-        self.is_noted = true;
-        Ok(())
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if !self.is_noted {
-            let _ = fs::remove_dir_all(self.folder.as_path());
-        }
-    }
+    /// Why it cannot be taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cannot_undo: Option<String>,
 }
 
 impl LastCommit {
-    /// Returns the last thing that was committed to a workspace.
+    /// Returns what the last run committed to a workspace; an error if it cannot be taken back.
     pub(crate) fn load(state: &AbsPath, workspace: &Path) -> Result<Option<Self>, RuntimeError> {
-        let pointer = pointer(state, workspace);
-        let Some(bytes) = read_own_file(&pointer, MAX_LIST)? else { return Ok(None) };
-        let commit: Self = serde_json::from_slice(&bytes).map_err(|error| RuntimeError::Setup {
-            message: format!("{pointer} cannot be read: {error}"),
-            hint: Some(
-                "it only says what `openskills undo` takes back, and may be deleted".to_owned(),
-            ),
-        })?;
-        let is_ours =
-            commit.version == 1 && commit.workspace == workspace && is_plain(&commit.kept);
-        Ok(is_ours.then_some(commit))
+        let found = match read(&pending(state, workspace))? {
+            None => read(&pointer(state, workspace))?,
+            pending => pending,
+        };
+        let is_known =
+            |found: &Self| (1..=VERSION).contains(&found.version) && found.workspace == workspace;
+        let Some(found) = found.filter(is_known) else { return Ok(None) };
+        if let Some(why) = &found.cannot_undo {
+            return Err(RuntimeError::Setup {
+                message: format!(
+                    "the last run of `{}` in {} cannot be taken back: {why}",
+                    found.skill_id,
+                    workspace.display()
+                ),
+                hint: None,
+            });
+        }
+        Ok(is_plain(&found.kept).then_some(found))
+    }
+
+    /// Makes sure that all of it can be taken back. Returns folders that would stay, since something else is in them by now.
+    pub(crate) fn check(&self, state: &AbsPath) -> Result<Vec<PathBuf>, RuntimeError> {
+        check(&self.workspace, self.kept(state).as_path(), &self.replaced)
+            .map_err(|error| self.refused(&error))
     }
 
     /// Puts back what was there before. Returns folders that stay, since something else is in them by now.
     pub(crate) fn take_back(&self, state: &AbsPath) -> Result<Vec<PathBuf>, RuntimeError> {
-        let kept = state.join(FOLDER).join(&self.kept);
-        let stay = take_back(&self.workspace, kept.as_path(), &self.replaced)
-            .map_err(|error| self.refused(&error.to_string()))?;
-        remove_commit(state, &pointer(state, &self.workspace));
+        let stay = take_back(&self.workspace, self.kept(state).as_path(), &self.replaced)
+            .map_err(|error| self.refused(&error))?;
+        // What a record names must be there as long as it is. One that stays finds everything taken back.
+        if fs::remove_file(pointer(state, &self.workspace).as_path()).is_ok() {
+            remove_kept(state, &self.kept);
+        }
         Ok(stay)
     }
 
-    /// Makes sure that nobody has changed any of it.
-    pub(crate) fn check(&self) -> Result<(), RuntimeError> {
-        sandbox::undo::check(&self.workspace, &self.replaced)
-            .map_err(|error| self.refused(&error.to_string()))
+    fn kept(&self, state: &AbsPath) -> AbsPath {
+        state.join(FOLDER).join(&self.kept)
     }
 
-    fn refused(&self, why: &str) -> RuntimeError {
-        RuntimeError::Undo { skill: self.skill_id.clone(), message: why.to_owned() }
+    fn refused(&self, why: &UndoError) -> RuntimeError {
+        RuntimeError::Undo { skill: self.skill_id.clone(), message: why.to_string() }
     }
+}
+
+fn read(file: &AbsPath) -> Result<Option<LastCommit>, RuntimeError> {
+    let Some(bytes) = read_own_file(file, MAX_RECORD)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| RuntimeError::Setup {
+        message: format!("{file} cannot be read: {error}"),
+        hint: Some("it only says what `openskills undo` takes back, and may be deleted".to_owned()),
+    })
 }
 
 /// Returns true for the name of a folder of ours.
@@ -156,33 +110,23 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Returns the file that says what was committed last to a workspace.
+/// Returns the record of a workspace.
 fn pointer(state: &AbsPath, workspace: &Path) -> AbsPath {
+    file(state, workspace, "json")
+}
+
+/// Returns the record of a run that changes a workspace just now, or was killed when it did.
+fn pending(state: &AbsPath, workspace: &Path) -> AbsPath {
+    file(state, workspace, "pending")
+}
+
+fn file(state: &AbsPath, workspace: &Path, ending: &str) -> AbsPath {
     let name = Digest::of(workspace.as_os_str().as_encoded_bytes());
-    state.join(FOLDER).join(format!("{}.json", name.short()))
+    state.join(FOLDER).join(format!("{}.{ending}", name.short()))
 }
 
-/// Removes what a file says was committed, and the folder that it names.
-fn remove_commit(state: &AbsPath, pointer: &AbsPath) {
-    let commit: Option<LastCommit> =
-        fs::read(pointer.as_path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let _ = fs::remove_file(pointer.as_path());
-    if let Some(kept) = commit.map(|commit| commit.kept).filter(|kept| is_plain(kept)) {
+fn remove_kept(state: &AbsPath, kept: &str) {
+    if is_plain(kept) {
         let _ = fs::remove_dir_all(state.join(FOLDER).join(kept).as_path());
-    }
-}
-
-/// Removes what was committed long ago, and what killed runs left.
-fn forget_old(state: &AbsPath) {
-    let entries = fs::read_dir(state.join(FOLDER).as_path()).into_iter().flatten();
-    for entry in entries.filter_map(Result::ok) {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let is_old = modified.is_ok_and(|modified| {
-            SystemTime::now().duration_since(modified).is_ok_and(|age| age > OLD)
-        });
-        if is_old {
-            let path = entry.path();
-            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        }
     }
 }

@@ -17,6 +17,7 @@ mod seccomp;
 mod spawn;
 mod stage;
 mod sys;
+mod take_back;
 mod tier_b;
 pub(crate) mod undo;
 mod view;

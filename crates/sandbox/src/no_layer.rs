@@ -11,26 +11,30 @@ pub(crate) mod undo {
     use std::path::{Path, PathBuf};
 
     use crate::Change;
-    use crate::undo::{Replaced, State, UndoError};
+    use crate::undo::{KeepError, Replaced, State, UndoError};
 
     fn never() -> io::Error {
         io::Error::other("nothing is committed on this system")
     }
 
     pub(crate) fn keep(
-        _: &Path,
+        workspace: &Path,
         _: &[Change],
         _: &Path,
         _: u64,
-    ) -> io::Result<Option<Vec<(PathBuf, State)>>> {
-        Err(never())
+    ) -> Result<Vec<(PathBuf, State)>, KeepError> {
+        Err(KeepError::Io { path: workspace.to_owned(), source: never() })
     }
 
     pub(crate) fn look(_: &Path, _: Vec<(PathBuf, State)>) -> io::Result<Vec<Replaced>> {
         Err(never())
     }
 
-    pub(crate) fn check(workspace: &Path, _: &[Replaced]) -> Result<(), UndoError> {
+    pub(crate) fn check(
+        workspace: &Path,
+        _: &Path,
+        _: &[Replaced],
+    ) -> Result<Vec<PathBuf>, UndoError> {
         Err(UndoError::Io { path: workspace.to_owned(), source: never() })
     }
 

@@ -23,7 +23,7 @@ use crate::event::Writing;
 use crate::exec::{Execution, ExecutionOptions, Failed, WasmRun, diff, granted};
 use crate::log::OpenRun;
 use crate::permit::Permit;
-use crate::undo::Kept;
+use crate::undo::{DIRECT, Keeping, NO_STATE};
 use crate::{Event, ExecutionRecord, Logging, RuntimeError};
 
 impl OpenSkillRuntime {
@@ -41,6 +41,7 @@ impl OpenSkillRuntime {
         // From here until its end is recorded, a signal ends the run before it ends this process.
         let _entered = options.cancel.enter();
         let run = Run::new(permit, options, &prepared)?;
+        let direct = self.begin_direct(&run)?;
         let open = self.begin(&run)?;
         let mut guarded = Guarded::new(&prepared.spec);
         let start = Instant::now();
@@ -48,6 +49,11 @@ impl OpenSkillRuntime {
             Some(wasm) => self.module(permit, options, &prepared, wasm),
             None => program(permit, options, &prepared.spec),
         };
+        // What it wrote directly stays, however it ended; only where nothing was started nothing was written.
+        let is_started = !matches!(ran, Err(RuntimeError::SandboxUnavailable { .. }));
+        if let Some(direct) = direct.filter(|_| is_started) {
+            direct.cannot(DIRECT);
+        }
         match ran {
             Ok(mut ran) => {
                 ran.timings.insert(0, ("copy the skill", copied));
@@ -66,6 +72,17 @@ impl OpenSkillRuntime {
                 Err(error)
             }
         }
+    }
+
+    /// Notes that a run is about to write to its workspace directly: the run before it is not the last one any more.
+    fn begin_direct(&self, run: &Run<'_>) -> Result<Option<Keeping>, RuntimeError> {
+        let workspace = run.prepared.spec.workspace.as_ref();
+        let is_direct = run.writes_directly() && run.options.workspace.is_some();
+        let place = self.places()?.state.as_ref().zip(workspace).filter(|_| is_direct);
+        let begin = |(state, workspace): (_, &sandbox::Workspace)| {
+            Keeping::direct(state, &workspace.path, run.ids())
+        };
+        Ok(place.map(begin).transpose()?)
     }
 
     /// Records that a run starts. What cannot be recorded does not start.
@@ -90,9 +107,7 @@ impl OpenSkillRuntime {
         guarded: &mut Guarded,
     ) -> Result<Execution, RuntimeError> {
         let Run { permit, options, prepared, .. } = run;
-        let id = &permit.plan().subject.skill_id;
         let layer = ran.layer.take();
-        let not_committed = |message: String| RuntimeError::Commit { skill: id.clone(), message };
         // What cannot even be looked at is told after it is in the log.
         let (changes, unreadable) = match layer.as_ref().map(sandbox::Layer::changes) {
             Some(Ok(changes)) => (changes, None),
@@ -124,7 +139,7 @@ impl OpenSkillRuntime {
         let committed = guarded
             .check()
             .and_then(|()| unreadable.map_or(Ok(()), Err))
-            .map_err(not_committed)
+            .map_err(|message| run.not_committed(message))
             .and_then(|()| match layer.filter(|_| fate == Writing::Commit) {
                 // A kill from here on may leave a part of it in the workspace.
                 Some(layer) => self.commit(run, &layer, &mut done),
@@ -140,23 +155,29 @@ impl OpenSkillRuntime {
         layer: &sandbox::Layer,
         done: &mut Execution,
     ) -> Result<Commit, RuntimeError> {
+        may_commit(run.permit, &done.changes).map_err(|message| run.not_committed(message))?;
         let workspace = run.prepared.spec.workspace.as_ref();
         let place = self.places()?.state.as_ref().zip(workspace);
         let is_worth =
             !done.changes.is_empty() && done.changes.iter().all(|one| one.refused.is_none());
-        let kept = match place.filter(|_| is_worth) {
-            Some((state, workspace)) => Kept::new(state, &workspace.path, &done.changes, &run.id)?,
+        let keeping = match place.filter(|_| is_worth) {
+            Some((state, workspace)) => {
+                Some(Keeping::changes(state, &workspace.path, &done.changes, run.ids())?)
+            }
             None => None,
         };
-        let committed = commit(run, layer, done)?;
-        if let (Commit::All, Some(kept)) = (&committed, kept) {
-            // It is committed; that it cannot be taken back changes nothing of that.
-            match kept.note(&run.permit.plan().subject.skill_id) {
-                Ok(()) => done.can_undo = true,
-                Err(error) => done.add_note(&format!("it cannot be undone: {error}")),
+        let committed = commit(run, layer, done);
+        // It is committed; that it cannot be taken back changes nothing of that. What was not leaves the record of the run before.
+        match (&committed, keeping) {
+            (Ok(Commit::All), Some(keeping)) => done.cannot_undo = keeping.committed().err(),
+            (Ok(Commit::All), None) => done.cannot_undo = Some(NO_STATE.to_owned()),
+            (Err(RuntimeError::PartlyCommitted { .. }), Some(keeping)) => {
+                keeping.cannot("its changes were applied in part");
             }
+            (Ok(Commit::Nothing | Commit::CalledOff) | Err(_), _) => {}
         }
-        Ok(committed)
+        done.can_undo = matches!(committed, Ok(Commit::All)) && done.cannot_undo.is_none();
+        committed
     }
 
     /// Records what became of the changes. They are in the workspace already, or not, so a log that cannot be written is told and
@@ -291,6 +312,8 @@ impl Execution {
             note: None,
             committed: false,
             can_undo: false,
+            cannot_undo: (run.writes_directly() && run.options.workspace.is_some())
+                .then(|| DIRECT.to_owned()),
             not_committed: None,
             causes,
             interpreter: run.prepared.interpreter.clone(),
@@ -348,20 +371,18 @@ fn commit(
     layer: &sandbox::Layer,
     done: &mut Execution,
 ) -> Result<Commit, RuntimeError> {
-    let skill = run.permit.plan().subject.skill_id.clone();
     if done.changes.is_empty() {
         return Ok(Commit::Nothing);
     }
-    may_commit(run.permit, &done.changes)
-        .map_err(|message| RuntimeError::Commit { skill: skill.clone(), message })?;
     match layer.commit_unless(&done.changes, &|| run.options.cancel.is_cancelled()) {
         Ok(()) => {}
         Err(CommitError::CalledOff) => return Ok(Commit::CalledOff),
         Err(error @ CommitError::Kept { .. }) => done.note = Some(error.to_string()),
         Err(error @ CommitError::Partly { .. }) => {
+            let skill = run.permit.plan().subject.skill_id.clone();
             return Err(RuntimeError::PartlyCommitted { skill, message: error.to_string() });
         }
-        Err(error) => return Err(RuntimeError::Commit { skill, message: error.to_string() }),
+        Err(error) => return Err(run.not_committed(error.to_string())),
     }
     done.committed = true;
     Ok(Commit::All)

@@ -97,6 +97,16 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Returns the skill and the run, by their ids.
+    pub(super) fn ids(&self) -> (&str, &str) {
+        (&self.permit.plan().subject.skill_id, &self.id)
+    }
+
+    /// Returns the error of changes that were not applied.
+    pub(super) fn not_committed(&self, message: String) -> RuntimeError {
+        RuntimeError::Commit { skill: self.permit.plan().subject.skill_id.clone(), message }
+    }
+
     /// Returns the event before the program starts.
     pub(super) fn start(&self, session: &str) -> ScriptStart {
         let subject = &self.permit.plan().subject;

@@ -28,10 +28,16 @@ impl OpenSkillRuntime {
         })
     }
 
-    /// Takes back what was committed last to a workspace, if nobody has changed any of it. It is in the log before it is done. Returns folders that
-    /// stay, since something else is in them by now.
+    /// Makes sure that [`undo`](Self::undo) would take it all back, and changes nothing. Returns folders that would stay, since something else is in
+    /// them by now.
+    pub fn check_undo(&self, commit: &LastCommit) -> Result<Vec<PathBuf>, RuntimeError> {
+        commit.check(self.places()?.state.as_ref().ok_or_else(nowhere)?)
+    }
+
+    /// Takes back what was committed last to a workspace, if nobody has changed any of it: all of it, or nothing. It is in the log before it is
+    /// done. Returns folders that stay, since something else is in them by now.
     pub fn undo(&mut self, commit: &LastCommit) -> Result<Vec<PathBuf>, RuntimeError> {
-        commit.check()?;
+        self.check_undo(commit)?;
         self.record(&Event::Undone {
             skill_id: commit.skill_id.clone(),
             execution_id: commit.execution_id.clone(),

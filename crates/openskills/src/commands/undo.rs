@@ -12,17 +12,19 @@ use crate::output::{UndoJson, UndonePathJson, VERSION};
 
 const AFTER: &str = "\
 `openskills run --workspace` keeps what it replaces, up to 64 MiB and for 30 days, until the next
-run commits to the same workspace. `undo` puts it back: all of it, and only while every file is
-still as the run left it. What was written with --direct-writes was not committed, and is not
-taken back.
+run changes the same workspace. `undo` puts it back, with permissions and owners: all of it, and
+only while every file is still as the run left it. A run that replaced more, or that wrote with
+--direct-writes, cannot be taken back; then `undo` refuses, and does not take back a run before it.
+If `undo` itself is killed, call it again: it completes what it began.
 
 Reads:  what the last run committed, the files of the workspace that it changed
 Writes: the same files, the log; nothing with --dry-run
 
 Exit codes:
   0  done
-  1  something has been changed since; nothing was touched
-  2  the call is wrong, or there is nothing to take back
+  1  something has been changed since, or cannot be written; nothing was touched, unless the
+     message names what was taken back
+  2  the call is wrong, there is nothing to take back, or the last run cannot be taken back
   6  the log cannot be written
 
 Examples:
@@ -37,7 +39,7 @@ pub(crate) struct UndoArgs {
     /// The workspace; by default the working folder
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     workspace: PathBuf,
-    /// Show what would be taken back, and change nothing
+    /// Check and show what would be taken back, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Write it as JSON
@@ -48,7 +50,7 @@ pub(crate) struct UndoArgs {
 pub(crate) fn undo(context: &mut Context, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     let mut runtime = OpenSkillRuntime::with_config(RuntimeConfig::default());
     let commit = runtime.last_commit(&args.workspace)?;
-    let stay = if args.dry_run { Vec::new() } else { runtime.undo(&commit)? };
+    let stay = if args.dry_run { runtime.check_undo(&commit)? } else { runtime.undo(&commit)? };
     let changed = || commit.replaced.iter().filter(|one| one.before != one.after);
     if args.json {
         let paths = changed().map(|one| UndonePathJson {
@@ -74,7 +76,7 @@ pub(crate) fn undo(context: &mut Context, args: &UndoArgs) -> anyhow::Result<Exi
         context.ui.done(&format!("{}\n", safe_line(&line)))?;
     }
     for path in stay {
-        let line = format!("note: {} stays: something else is in it", path.display());
+        let line = format!("note: {} stays: it is not empty", path.display());
         context.ui.error(&format!("{}\n", safe_line(&line)))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -35,6 +35,9 @@ pub struct RunJson {
     pub committed: bool,
     /// Whether `openskills undo` can take them back.
     pub can_undo: bool,
+    /// Why it cannot, where they were made or files were written directly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cannot_undo: Option<String>,
     /// Why they were not, where the run ended well and they should have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_committed: Option<String>,
@@ -92,9 +95,9 @@ pub struct ViolationJson {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChangeJson {
-    /// Where, seen from the workspace.
+    /// Where, seen from the workspace; of a link also its target, of a folder with another mode both modes.
     pub path: String,
-    /// `added`, `modified`, `deleted`, `folder` or `link`.
+    /// `added`, `modified`, `deleted`, `folder`, `link` or `mode` (of a folder that was there).
     pub change: String,
     /// Why it cannot be made.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use testkit::{Run, TestEnv};
+use testkit::{Fault, Run, TestEnv, skip};
 
 use crate::openskills;
 
@@ -28,6 +28,15 @@ echo new > old.txt; echo made > made.txt; mkdir -p sub/deep; echo x > sub/deep/f
 rm -r gone; chmod +x mode.sh
 //- /s/many/scripts/more.sh
 echo more > more.txt
+//- /s/many/scripts/delete.sh
+rm old.txt
+//- /s/many/scripts/protected.sh
+echo x > .envrc
+//- /s/many/scripts/empty.sh
+: > big
+//- /s/many/scripts/kinds.sh
+rm l1; echo file > l1; rm f1; ln -s old.txt f1; rm l2; mkdir l2; echo in > l2/in; rm -r gone; ln -s old.txt gone
+chmod 700 closed; mkdir -m 750 own; echo x > own/x
 //- /w/old.txt
 old
 //- /w/gone/a
@@ -121,6 +130,209 @@ fn only_the_last_commit_is_taken_back() {
     run(&env, "more.sh");
     openskills(&env, "run many more.sh --dir s --approve-once --workspace w --dry-run");
     assert_eq!(openskills(&env, "undo --workspace w").code, Some(0));
+}
+
+#[test]
+fn a_run_that_fails_to_commit_leaves_the_undo_of_the_run_before() {
+    for script in ["delete.sh", "protected.sh"] {
+        let env = TestEnv::with(SKILLS);
+        let before = listed(&env);
+        assert_eq!(run(&env, "change.sh").code, Some(0));
+        let call = format!("run many {script} --dir s --approve-once --workspace w");
+        let failed = openskills(&env, &call);
+        assert_eq!(failed.code, Some(125), "{script}: {}", failed.stderr);
+        let undone = openskills(&env, "undo --workspace w");
+        assert_eq!(undone.code, Some(0), "{script}: {}", undone.stderr);
+        assert_eq!(listed(&env), before, "{script}");
+    }
+}
+
+#[test]
+fn a_dry_run_checks_what_the_real_one_does() {
+    let env = TestEnv::with(SKILLS);
+    run(&env, "change.sh");
+    env.write("w/old.txt", b"mine");
+    let [dry, real] =
+        ["undo --workspace w --dry-run", "undo --workspace w"].map(|call| openskills(&env, call));
+    assert_eq!((dry.code, &dry.stderr), (real.code, &real.stderr));
+    assert!(dry.code == Some(1) && !dry.stdout.contains("would take back"), "{}", dry.stdout);
+    // What would stay is known beforehand; what is not kept any more is found.
+    env.write("w/old.txt", b"new\n");
+    env.write("w/sub/mine", b"mine");
+    let dry = openskills(&env, "undo --workspace w --dry-run");
+    assert_eq!(dry.code, Some(0), "{}", dry.stderr);
+    assert!(
+        dry.stderr.contains("w/sub stays") || dry.stderr.contains("sub stays"),
+        "{}",
+        dry.stderr
+    );
+    let state = env.path("../home/.local/state/openskills/undo");
+    let spoil = format!("echo other | tee {}/*/old-* > spoiled", state.display());
+    assert_eq!(env.run_args("sh", &["-c", &spoil]).code, Some(0));
+    for call in ["undo --workspace w --dry-run", "undo --workspace w"] {
+        let lost = openskills(&env, call);
+        assert_eq!(lost.code, Some(1), "{}", lost.stderr);
+        assert!(lost.stderr.contains("is not kept any more"), "{}", lost.stderr);
+    }
+}
+
+#[test]
+fn more_than_is_kept_is_told_by_the_run_and_by_undo() {
+    let env = TestEnv::with(SKILLS);
+    assert_eq!(run(&env, "more.sh").code, Some(0));
+    let grow = || fs::File::create(env.path("w/big")).unwrap().set_len(65 << 20).unwrap();
+    grow();
+    let done = run(&env, "empty.sh");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let why = "it replaced more than 64 MiB";
+    assert!(done.stderr.contains(&format!("cannot take this run back: {why}")), "{}", done.stderr);
+    let refused = openskills(&env, "undo --workspace w");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains(why) && !refused.stderr.contains("hint"), "{}", refused.stderr);
+    assert!(env.path("w/more.txt").exists(), "the run before it is not taken back");
+    grow();
+    let call = "run many empty.sh --dir s --approve-once --workspace w --json";
+    let told: Value = serde_json::from_str(&openskills(&env, call).stdout).unwrap();
+    assert_eq!(
+        (&told["canUndo"], &told["cannotUndo"]),
+        (&Value::from(false), &Value::from(why)),
+        "{told}"
+    );
+    // The next one that is kept can be.
+    assert_eq!(run(&env, "change.sh").code, Some(0));
+    assert_eq!(openskills(&env, "undo --workspace w").code, Some(0));
+}
+
+#[test]
+fn after_direct_writes_no_run_before_is_taken_back() {
+    let env = TestEnv::with(SKILLS);
+    assert_eq!(run(&env, "change.sh").code, Some(0));
+    let call = "run many more.sh --dir s --approve-once --workspace w --direct-writes --deletions";
+    let direct = openskills(&env, call);
+    assert_eq!(direct.code, Some(0), "{}", direct.stderr);
+    assert!(direct.stderr.contains("cannot take this run back: it wrote"), "{}", direct.stderr);
+    let after = listed(&env);
+    for call in ["undo --workspace w", "undo --workspace w --dry-run"] {
+        let refused = openskills(&env, call);
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        let why = "cannot be taken back: it wrote to the workspace directly";
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    assert_eq!(listed(&env), after);
+    // A run that is refused before it starts changes nothing of that.
+    assert_eq!(run(&env, "empty.sh").code, Some(0), "it commits again");
+    let call = "run many more.sh --dir s --approve-once --workspace w --direct-writes";
+    assert_eq!(openskills(&env, call).code, Some(125));
+    assert_eq!(openskills(&env, "undo --workspace w").code, Some(0));
+    assert_eq!(listed(&env), after);
+}
+
+/// Nothing tells a deletion from a write where a script writes directly, so the one is not granted without the other.
+#[test]
+fn direct_writes_without_deletions_are_refused() {
+    let env = TestEnv::with(SKILLS);
+    let call = "run many delete.sh --dir s --approve-once --workspace w --direct-writes";
+    let refused = openskills(&env, call);
+    assert_eq!(refused.code, Some(125), "{}", refused.stderr);
+    assert!(refused.stderr.contains("cannot be kept from deleting files"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--direct-writes --deletions"), "{}", refused.stderr);
+    assert!(env.path("w/old.txt").exists());
+    let approve = openskills(&env, "approve many --dir s --direct-writes --yes");
+    assert_eq!(approve.code, Some(4), "{}", approve.stderr);
+    let both = openskills(&env, &format!("{call} --deletions --json"));
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    let told: Value = serde_json::from_str(&both.stdout).unwrap();
+    let granted = told["record"]["permissions_granted"].to_string();
+    assert!(granted.contains("workspace, directly") && granted.contains("delete:"), "{granted}");
+    assert!(!env.path("w/old.txt").exists());
+}
+
+#[test]
+fn kinds_and_rights_of_folders_are_committed_and_taken_back() {
+    let env = TestEnv::with(SKILLS);
+    let made = "cd w && ln -s old.txt l1 && ln -s gone l2 && echo f > f1 && mkdir -m 755 closed && echo x > closed/x";
+    assert_eq!(env.run_args("sh", &["-c", made]).code, Some(0));
+    let before = listed(&env);
+    let refused = openskills(&env, "run many kinds.sh --dir s --approve-once --workspace w");
+    assert_eq!(refused.code, Some(125));
+    assert!(
+        refused.stderr.contains("would be deleted, which was not approved"),
+        "{}",
+        refused.stderr
+    );
+    let done = run(&env, "kinds.sh");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stderr.contains("mode closed (755 -> 700)"), "{}", done.stderr);
+    let after = listed(&env);
+    for line in ["./closed d 700 ", "./own d 750 ", "./l1 f ", "./f1 l 777 old.txt", "./gone l "] {
+        assert!(after.contains(line), "{line}: {after}");
+    }
+    let undone = openskills(&env, "undo --workspace w");
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert_eq!(listed(&env), before);
+}
+
+#[test]
+fn owners_are_kept_by_a_commit_and_given_back() {
+    let env = TestEnv::with(SKILLS);
+    let owners =
+        || env.run_args("sh", &["-c", "cd w && find . -printf '%p %U %G\n' | sort"]).stdout;
+    if env.run_args("sh", &["-c", "chown -R 1234:2345 w/old.txt w/gone w/mode.sh"]).code != Some(0)
+    {
+        return skip("owners_are_kept_by_a_commit_and_given_back", "only root gives files away");
+    }
+    let before = owners();
+    assert_eq!(run(&env, "change.sh").code, Some(0));
+    assert!(owners().contains("./old.txt 1234 2345"), "{}", owners());
+    assert_eq!(openskills(&env, "undo --workspace w").code, Some(0));
+    assert_eq!(owners(), before);
+}
+
+/// A call that fails anywhere leaves all of it as the run did; a killed one is completed by the next.
+#[test]
+fn undo_is_all_or_nothing_whatever_fails() {
+    const OPENSKILLS: &str = env!("CARGO_BIN_EXE_openskills");
+    for fault in [Fault::Deny, Fault::Kill] {
+        let env = TestEnv::with(SKILLS);
+        if !env.has_faults() {
+            return skip("undo_is_all_or_nothing_whatever_fails", "`strace` is not there");
+        }
+        let made =
+            "cd w && ln -s old.txt l1 && ln -s gone l2 && echo f > f1 && mkdir -m 755 closed";
+        assert_eq!(env.run_args("sh", &["-c", made]).code, Some(0));
+        let before = listed(&env);
+        assert_eq!(run(&env, "kinds.sh").code, Some(0));
+        let after = listed(&env);
+        let call = [OPENSKILLS, "undo", "--workspace", "w"];
+        let mut codes = std::collections::BTreeSet::new();
+        let faults = env.at_each_change(fault, &call, |at, done| {
+            // The folder that it worked in may stay, if it could not be removed; then that is told.
+            let left = done.stderr.contains(".tmp stays");
+            let listed = || {
+                let all = listed(&env);
+                let is_kept = |line: &&str| !(left && line.contains(".openskills-undo-"));
+                all.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>()
+            };
+            let now = listed();
+            if fault == Fault::Deny {
+                codes.insert(done.code);
+                let is_whole = match done.code {
+                    Some(0) => now == before,
+                    Some(1) => now == after,
+                    // The log, or what it prints, could not be written.
+                    _ => now == before || now == after,
+                };
+                assert!(is_whole, "{at}: {:?} {}: {now}", done.code, done.stderr);
+            }
+            // Where it was all done, and only what was kept for it was left, there is nothing to do any more.
+            let again = openskills(&env, "undo --workspace w");
+            let is_over = now == before && again.code == Some(2);
+            assert!(again.code == Some(0) || is_over, "{at}: {}", again.stderr);
+            assert_eq!(listed(), before, "{at}");
+        });
+        assert!(faults > 20, "{faults}");
+        assert!(fault == Fault::Kill || codes.contains(&Some(1)), "{codes:?}");
+    }
 }
 
 #[test]

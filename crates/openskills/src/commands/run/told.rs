@@ -104,6 +104,9 @@ pub(super) fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> a
         let refused = if args.dry_run { "a run that is not dry would be refused: " } else { "" };
         notes.push(format!("{refused}{note}"));
     }
+    if let Some(why) = &done.cannot_undo {
+        notes.push(format!("`openskills undo` cannot take this run back: {why}"));
+    }
     if !done.stderr.is_empty() && !done.stderr.ends_with(b"\n") && !notes.is_empty() {
         context.ui.error("\n")?;
     }
@@ -198,6 +201,7 @@ impl RunJson {
             held_back: done.held_back.iter().map(ToString::to_string).collect(),
             committed: done.committed,
             can_undo: done.can_undo,
+            cannot_undo: done.cannot_undo.clone(),
             not_committed: done.not_committed.as_ref().map(ToString::to_string),
             causes: done.causes.clone(),
             interpreter: done.interpreter.as_ref().map(|path| path.display().to_string()),
