@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use skill::{
-    MAX_DESCRIPTION, MAX_NAME, NeededLibrary, RelPath, SKILL_FILE, is_invisible, is_unsafe_to_show,
-};
+use skill::{MAX_DESCRIPTION, MAX_NAME, NeededLibrary, RelPath, SKILL_FILE};
 use skill_pack::{Package, PackedFile};
 
+use crate::clean::clean;
 use crate::{Kind, Library, Topic};
 
 /// How many exports are listed in SKILL.md itself.
@@ -46,6 +45,12 @@ impl Library {
         if lines.len() > MOST_LISTED {
             body += "- and more: [all of it](references/index.md)\n";
             files.push(packed("references/index.md", clean(&lines.concat())));
+        }
+        if !self.unread.is_empty() {
+            body += "\n## Not covered\n\n";
+            for note in &self.unread {
+                body += &clean(&format!("- {}\n", one_line(note)));
+            }
         }
         if !self.vignettes.is_empty() {
             body += "\n## Longer texts that the package brings\n\n";
@@ -118,12 +123,21 @@ impl Library {
                 self.name
             ),
             Kind::Python => {
-                let usual = || self.name.replace('-', "_");
-                let module = self.module.clone().unwrap_or_else(usual);
-                format!("Import what you need from `{module}`.")
+                let modules: Vec<String> =
+                    self.modules.iter().map(|module| format!("`{module}`")).collect();
+                format!("Import what you need from {}.", modules.join(" or "))
             }
             Kind::Rust => {
-                format!("Add it by `cargo add {}`, and use items by their paths.", self.name)
+                let modules: Vec<String> = self
+                    .modules
+                    .iter()
+                    .map(|module| format!(" It is imported as `{module}`."))
+                    .collect();
+                format!(
+                    "Add it by `cargo add {}`, and use items by their paths.{}",
+                    self.name,
+                    modules.concat()
+                )
             }
             Kind::Npm => format!("Import what you need from `{}`.", self.name),
         };
@@ -218,11 +232,4 @@ fn cut(text: &str, most: usize) -> String {
         None => text.to_owned(),
         Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
     }
-}
-
-/// Returns a text without what could steer whoever reads it: control characters and hidden ones.
-fn clean(text: &str) -> String {
-    let is_good =
-        |c: &char| *c == '\n' || (!c.is_control() && !is_unsafe_to_show(*c) && !is_invisible(*c));
-    text.replace("\r\n", "\n").replace('\t', "    ").chars().filter(is_good).collect()
 }

@@ -20,8 +20,16 @@ pub enum SkillifyError {
         why: String,
     },
     /// It exports nothing that is documented or named.
-    #[error("`{0}` exports nothing that could be told of")]
+    #[error("`{0}` has no exports to document")]
     Nothing(String),
+    /// It may export something, but in a form that is not read.
+    #[error("cannot read the exports of `{name}`: {why}")]
+    NotRead {
+        /// The package.
+        name: String,
+        /// What was not read.
+        why: String,
+    },
     /// It has more, or larger files, than are read.
     #[error("the package has more than {0}")]
     Limit(&'static str),

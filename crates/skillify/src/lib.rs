@@ -4,6 +4,7 @@
 //! [`Library::bundle`] writes that as a skill. Nothing of a package is run. The same files give the same bytes.
 
 mod bundle;
+mod clean;
 mod error;
 mod files;
 mod library;
@@ -47,7 +48,14 @@ fn read(files: &Files) -> Result<Library, SkillifyError> {
     library.name = bundle::plain(&library.name);
     library.version = bundle::plain(&library.version);
     if library.topics.is_empty() {
-        return Err(SkillifyError::Nothing(library.name));
+        let name = library.name;
+        let notes: Vec<String> = library.unread.iter().map(|note| bundle::plain(note)).collect();
+        return Err(if notes.is_empty() {
+            SkillifyError::Nothing(name)
+        } else {
+            let why = notes.join(" ").trim_end_matches('.').to_owned();
+            SkillifyError::NotRead { name, why }
+        });
     }
     Ok(library)
 }

@@ -52,10 +52,12 @@ pub struct Library {
     pub description: String,
     /// Its licence, as it says.
     pub license: Option<String>,
-    /// What it is imported as, where that is not its name.
-    pub module: Option<String>,
+    /// What it is imported as: the packages and modules that others write in an import. Empty where that is its name.
+    pub modules: Vec<String>,
     /// What it exports, sorted by name.
     pub topics: Vec<Topic>,
+    /// What it exports and the bundle does not cover, as sentences for a reader.
+    pub unread: Vec<String>,
     /// Titles of longer texts that it brings.
     pub vignettes: Vec<String>,
     /// The digest of its files.
@@ -95,6 +97,29 @@ pub struct Argument {
     pub name: String,
     /// What it is.
     pub text: String,
+}
+
+/// The most exports that get a page.
+pub(crate) const MAX_TOPICS: usize = 600;
+
+/// Keeps the exports that a reader needs first, sorted by name, and returns a note for a reader where that leaves some out.
+///
+/// `rank` is 0 for what comes first. Within a rank, what is exported comes before what it contains.
+pub(crate) fn bounded(
+    mut topics: Vec<Topic>,
+    rank: impl Fn(&Topic) -> usize,
+) -> (Vec<Topic>, Option<String>) {
+    let all = topics.len();
+    topics.sort_by_cached_key(|topic| (rank(topic), topic.name.clone()));
+    let left_out: Vec<Topic> = topics.split_off(all.min(MAX_TOPICS));
+    topics.sort_by(|one, other| one.name.cmp(&other.name));
+    let note = left_out.first().map(|first| {
+        format!(
+            "{all} exports were found and {MAX_TOPICS} have a page. The first without one is `{}`.",
+            first.name
+        )
+    });
+    (topics, note)
 }
 
 /// Returns the first sentence of a text, on one line.

@@ -2,4 +2,6 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod check;
 mod packages;
+mod rust;

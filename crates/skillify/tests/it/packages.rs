@@ -1,42 +1,8 @@
 //! One package of each kind, and what is told of it.
 
-use std::convert::Infallible;
+use skillify::{Files, derive};
 
-use skill::{Input, Severity, Strictness, parse};
-use skill_pack::Package;
-use skillify::{Files, Library, derive};
-
-fn files(all: &[(&str, &str)]) -> Files {
-    Files::of(all.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())))
-}
-
-fn bundle(library: &Library) -> Package {
-    library.bundle(|_, _| Ok::<_, Infallible>(None), None).unwrap()
-}
-
-fn text(package: &Package, path: &str) -> String {
-    let file = package.file(path).unwrap_or_else(|| {
-        panic!(
-            "no {path} in {:?}",
-            package.files.iter().map(|file| file.path.to_string()).collect::<Vec<_>>()
-        )
-    });
-    String::from_utf8(file.bytes.clone()).unwrap()
-}
-
-/// Returns the bundle, which must be one that `openskills validate` takes.
-fn valid(all: &[(&str, &str)]) -> (Library, Package) {
-    let library = derive(&files(all)).unwrap();
-    let package = bundle(&library);
-    let skill = text(&package, "SKILL.md");
-    let input = Input { file: "SKILL.md", directory: Some(&package.name), bytes: skill.as_bytes() };
-    let parsed = parse(&input, Strictness::Strict);
-    let errors: Vec<_> =
-        parsed.diagnostics.iter().filter(|one| one.severity == Severity::Error).collect();
-    assert!(errors.is_empty(), "{errors:?}\n{skill}");
-    assert_eq!(bundle(&derive(&files(all)).unwrap()), package, "it is not the same every time");
-    (library, package)
-}
+use crate::check::{bundle, files, text, valid};
 
 const RD: &str = r"% a comment
 \name{add}
@@ -228,7 +194,7 @@ fn what_is_no_package_is_said() {
         (vec![("Cargo.toml", "[package")], "Cargo.toml"),
         (vec![("Cargo.toml", "[package]\nname = \"a\"\n")], "no library"),
         (vec![("package.json", "{")], "package.json"),
-        (vec![("package.json", "{\"name\": \"a\"}")], "exports nothing"),
+        (vec![("package.json", "{\"name\": \"a\"}")], "has no exports to document"),
         (vec![("DESCRIPTION", "Package: a\n"), ("man/a.Rd", "\\name{a")], "not closed"),
     ] {
         let error = derive(&files(&all)).unwrap_err().to_string();
@@ -526,7 +492,7 @@ fn only_what_others_reach_of_a_crate_is_told_of() {
         ]
     );
     assert_eq!(library.topics[6].usage, "fn go(&self, far: u8) -> bool");
-    assert_eq!(library.topics[2].title, "handed on from `dep::Thing`");
+    assert_eq!(library.topics[2].title, "re-exported from the crate `dep`, which was not read");
 }
 
 #[test]
