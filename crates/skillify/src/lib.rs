@@ -32,6 +32,9 @@ pub fn derive(files: &Files) -> Result<Library, SkillifyError> {
 /// The stack of whoever reads a package.
 const STACK: usize = 512 << 20;
 
+/// How many notes of what is not covered a bundle has.
+const MAX_NOTES: usize = 20;
+
 fn read(files: &Files) -> Result<Library, SkillifyError> {
     let mut library = if files.has("DESCRIPTION") {
         r::library(files)
@@ -47,6 +50,10 @@ fn read(files: &Files) -> Result<Library, SkillifyError> {
     // They stand in frontmatter, and are shown.
     library.name = bundle::plain(&library.name);
     library.version = bundle::plain(&library.version);
+    if library.unread.len() > MAX_NOTES {
+        let more = library.unread.split_off(MAX_NOTES).len();
+        library.unread.push(format!("There are {more} more notes of this kind."));
+    }
     if library.topics.is_empty() {
         let name = library.name;
         let notes: Vec<String> = library.unread.iter().map(|note| bundle::plain(note)).collect();

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod check;
+mod npm;
 mod packages;
 mod rust;

@@ -516,7 +516,8 @@ fn what_an_npm_package_hands_on_is_told_of_as_it_is_called() {
         library.topics.iter().map(|topic| (topic.name.as_str(), topic.usage.as_str())).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0].0, "Maker");
-    assert_eq!(told[1], ("walk", "function go(far)"));
+    assert_eq!(told[0].1, "function Maker(size)");
+    assert_eq!(told[1], ("walk", "function walk(far)"));
     assert_eq!(library.topics[1].arguments[0].name, "far");
     let (library, _) = valid(&[
         (
