@@ -22,13 +22,12 @@ pub struct Files(BTreeMap<String, Vec<u8>>);
 fn is_telling(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let hidden = path.split('/').any(|part| {
-        part.starts_with('.')
-            || matches!(
-                part,
-                "node_modules" | "target" | "__pycache__" | "tests" | "test" | "vendor"
-            )
-    });
+    let is_beside = |part: &str| {
+        part.starts_with('.') || matches!(part, "node_modules" | "__pycache__" | "tests")
+    };
+    // Deeper down these are names of modules, such as `django.test`.
+    let top = path.split('/').next().filter(|top| *top != path).unwrap_or_default();
+    let hidden = path.split('/').any(is_beside) || matches!(top, "target" | "test" | "vendor");
     let is_named = matches!(
         name,
         "DESCRIPTION"
@@ -36,6 +35,7 @@ fn is_telling(path: &str) -> bool {
             | "INDEX"
             | "PKG-INFO"
             | "METADATA"
+            | "RECORD"
             | "top_level.txt"
             | "Cargo.toml"
             | "package.json"
@@ -89,6 +89,32 @@ impl Files {
     /// Reads a wheel: a ZIP file that holds what is installed.
     pub fn of_wheel(bytes: &[u8]) -> Result<Self, SkillifyError> {
         Self::of_entries(|take| zip_entries(bytes, take), |name| name)
+    }
+
+    /// Reads an installed package of Python: its `.dist-info` folder, and the files that RECORD there lists.
+    ///
+    /// That is right for a package that is one module, and for one with several packages or another name than they have.
+    pub fn of_installed_python(about: &AbsPath) -> Result<Self, SkillifyError> {
+        let mut files = Self::default();
+        let name = about.as_path().file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
+        let own = Self::of_folder(about)?;
+        let record = own.text("RECORD").unwrap_or_default();
+        files.extend(&name, own);
+        let Some(site) = about.parent() else { return Ok(files) };
+        let site = Root::open(&site)?;
+        for line in record.lines() {
+            let path = line.split(',').next().unwrap_or_default();
+            // RECORD also lists programs, by paths that lead out of the folder.
+            let Ok(path) = skill::RelPath::new(path) else { continue };
+            if is_telling(path.as_str()) && !files.has(path.as_str()) {
+                // A file that was removed since cannot be read; the others can.
+                if let Ok(bytes) = site.read(&path, MAX_FILE as u64) {
+                    files.add(path.to_string(), bytes)?;
+                }
+            }
+        }
+        Ok(files)
     }
 
     fn of_entries(

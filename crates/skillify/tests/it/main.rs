@@ -5,4 +5,5 @@
 mod check;
 mod npm;
 mod packages;
+mod python;
 mod rust;

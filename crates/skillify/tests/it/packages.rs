@@ -447,7 +447,7 @@ fn only_what_is_installed_of_a_python_project_is_told_of() {
     let names: Vec<&str> = library.topics.iter().map(|topic| topic.name.as_str()).collect();
     assert_eq!(names, ["my_lib.Public", "my_lib.data.Point", "my_lib.do"]);
     let made = &library.topics[0];
-    assert!(made.usage.ends_with("\nShown(size: int = 3, *, deep=False)"), "{}", made.usage);
+    assert!(made.usage.ends_with("\nPublic(size: int = 3, *, deep=False)"), "{}", made.usage);
     let arguments: Vec<&str> = made.arguments.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(arguments, ["size", "deep"]);
     assert!(
