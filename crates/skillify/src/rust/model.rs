@@ -59,11 +59,11 @@ pub(super) enum Found {
     Variant(String, String, String),
 }
 
-/// Takes a `use` apart.
-pub(super) fn uses(tree: &UseTree, is_public: bool) -> Vec<Use> {
+/// Takes a `use` apart. Nothing of it is public until the caller says so.
+pub(super) fn uses(tree: &UseTree) -> Vec<Use> {
     let mut found = Vec::new();
     take_apart(tree, &mut Vec::new(), &mut |path, alias| {
-        found.push(Use { path, alias, is_public });
+        found.push(Use { path, alias, is_public: false });
     });
     found
 }

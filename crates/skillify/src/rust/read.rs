@@ -20,6 +20,7 @@ const MAX_DEPTH: usize = 12;
 const QUIET: [&str; 3] = ["thread_local", "compile_error", "macro_rules"];
 
 /// The file that a crate begins with.
+#[derive(Clone, Copy)]
 pub(super) struct Root<'a> {
     pub path: &'a str,
     pub file: &'a syn::File,
@@ -101,10 +102,10 @@ impl Reader<'_> {
         match item {
             Item::Fn(item) => self.function(item, module),
             Item::Struct(item) => {
-                self.add(module, &item.ident, &item.attrs, &item.vis, show::structure(item));
+                self.add(module, &item.ident, (&item.attrs, &item.vis), show::structure(item));
             }
             Item::Union(item) => {
-                self.add(module, &item.ident, &item.attrs, &item.vis, show::union(item));
+                self.add(module, &item.ident, (&item.attrs, &item.vis), show::union(item));
             }
             Item::Enum(item) => {
                 let variants = item.variants.iter().filter(|variant| !is_left_out(&variant.attrs));
@@ -113,13 +114,13 @@ impl Reader<'_> {
                     topic(&variant.ident.to_string(), &variant.attrs, usage)
                 });
                 let variants = variants.collect();
-                self.add(module, &item.ident, &item.attrs, &item.vis, show::enumeration(item));
+                self.add(module, &item.ident, (&item.attrs, &item.vis), show::enumeration(item));
                 if let Some(entry) = self.entry(module, &item.ident.to_string()) {
                     entry.variants = variants;
                 }
             }
             Item::Trait(item) => {
-                self.add(module, &item.ident, &item.attrs, &item.vis, show::contract(item));
+                self.add(module, &item.ident, (&item.attrs, &item.vis), show::contract(item));
                 let members = item.items.iter().filter_map(trait_member).collect();
                 if let Some(entry) = self.entry(module, &item.ident.to_string()) {
                     entry.members = members;
@@ -128,11 +129,11 @@ impl Reader<'_> {
             Item::Type(item) => {
                 let mut bare = item.clone();
                 bare.attrs.clear();
-                self.add(module, &item.ident, &item.attrs, &item.vis, written(&bare));
+                self.add(module, &item.ident, (&item.attrs, &item.vis), written(&bare));
             }
             Item::Const(item) => {
                 let usage = format!("pub const {}: {}", item.ident, written(&item.ty));
-                self.add(module, &item.ident, &item.attrs, &item.vis, usage);
+                self.add(module, &item.ident, (&item.attrs, &item.vis), usage);
             }
             Item::Static(item) => {
                 let word = match item.mutability {
@@ -140,14 +141,16 @@ impl Reader<'_> {
                     _ => "pub static",
                 };
                 let usage = format!("{word} {}: {}", item.ident, written(&item.ty));
-                self.add(module, &item.ident, &item.attrs, &item.vis, usage);
+                self.add(module, &item.ident, (&item.attrs, &item.vis), usage);
             }
             Item::Macro(item) => self.macro_item(item, module),
             Item::Impl(item) if item.trait_.is_none() => self.methods(item, module),
             Item::Mod(item) if !item.attrs.iter().any(is_for_tests) => self.module(item, place),
             Item::Use(item) if !item.attrs.iter().any(is_for_tests) => {
                 let is_open = is_public(&item.vis) && !is_left_out(&item.attrs);
-                self.take(module, uses(&item.tree, is_open));
+                let mut uses = uses(&item.tree);
+                uses.iter_mut().for_each(|one| one.is_public = is_open);
+                self.take(module, uses);
             }
             Item::ExternCrate(item) => {
                 let is_open = is_public(&item.vis) && !is_left_out(&item.attrs);
@@ -170,13 +173,13 @@ impl Reader<'_> {
         let name = item.sig.ident.to_string();
         if attributes::has(&item.attrs, "proc_macro") {
             let usage = format!("{name}!(...)");
-            self.add(module, &format!("{name}!"), &item.attrs, &item.vis, usage);
+            self.add(module, &format!("{name}!"), (&item.attrs, &item.vis), usage);
         } else if attributes::has(&item.attrs, "proc_macro_attribute") {
-            self.add(module, &name, &item.attrs, &item.vis, format!("#[{name}]"));
+            self.add(module, &name, (&item.attrs, &item.vis), format!("#[{name}]"));
         } else if let Some(derived) = attributes::derived(&item.attrs) {
-            self.add(module, &derived, &item.attrs, &item.vis, format!("#[derive({derived})]"));
+            self.add(module, &derived, (&item.attrs, &item.vis), format!("#[derive({derived})]"));
         } else {
-            self.add(module, &name, &item.attrs, &item.vis, usage);
+            self.add(module, &name, (&item.attrs, &item.vis), usage);
         }
     }
 
@@ -264,8 +267,7 @@ impl Reader<'_> {
         &mut self,
         module: &str,
         name: &impl ToString,
-        attributes: &[Attribute],
-        visibility: &syn::Visibility,
+        (attributes, visibility): (&[Attribute], &syn::Visibility),
         usage: String,
     ) {
         if attributes.iter().any(is_for_tests) {
