@@ -9,11 +9,13 @@ mod diff;
 mod input;
 mod interpreter;
 mod interpreter_answers;
+pub(crate) mod linked;
 pub(crate) mod module_cache;
 mod outside;
 pub(crate) mod packages;
 pub(crate) mod run_folder;
 mod spec;
+mod variables;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -37,12 +39,13 @@ pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub use input::Input;
-pub(crate) use interpreter::{Search, interpreter};
+pub(crate) use interpreter::{Interpreter, Search, interpreter};
 pub(crate) use module_cache::ModuleCache;
 pub use outside::OutsidePlaces;
 pub(crate) use outside::{own_places, real_home, touches};
 pub(crate) use run_folder::RunFolder;
-pub(crate) use spec::{Around, granted, may_be_given, spec};
+pub(crate) use spec::{Around, granted, spec};
+pub(crate) use variables::never_given;
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
 /// `main`; without it nothing runs in a sandbox.

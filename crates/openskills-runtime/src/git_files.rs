@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most that is read of a file.
 const MAX_BYTES: u64 = 1 << 20;
@@ -15,18 +15,11 @@ pub(crate) fn config_around(folder: &Path) -> Option<String> {
 
 /// Returns the configuration of the repository that a folder is, if it is one.
 fn config_of(folder: &Path) -> Option<String> {
-    let own = folder.join(".git");
-    let shared = match fs::metadata(&own).ok()?.is_dir() {
-        true => own,
-        // A worktree names its repository, and that the one it shares its configuration with.
-        false => {
-            let text = read_small(&own)?;
-            let own = folder.join(text.strip_prefix("gitdir:")?.trim());
-            match read_small(&own.join("commondir")) {
-                Some(shared) => own.join(shared.trim()),
-                None => own,
-            }
-        }
+    let own = git_folder(folder)?;
+    // The repository of a worktree names the one that it shares its configuration with.
+    let shared = match read_small(&own.join("commondir")) {
+        Some(shared) => own.join(shared.trim()),
+        None => own,
     };
     read_small(&shared.join("config"))
 }
@@ -38,28 +31,11 @@ fn read_small(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The largest index that is read.
-const MAX_INDEX: u64 = 256 << 20;
-
-/// Returns true if the index of the repository at `root` lists anything in a folder. What cannot be looked up counts as listed.
-pub(crate) fn lists(root: &Path, folder: &Path) -> bool {
-    let Some(inside) = folder.strip_prefix(root).ok().and_then(Path::to_str) else { return true };
-    let own = match read_small(&root.join(".git")) {
-        // A worktree has its own.
-        Some(text) => match text.strip_prefix("gitdir:") {
-            Some(own) => root.join(own.trim()),
-            None => return true,
-        },
-        None => root.join(".git"),
-    };
-    let index = own.join("index");
-    match fs::metadata(&index) {
-        Err(error) => return error.kind() != std::io::ErrorKind::NotFound,
-        Ok(found) if !found.is_file() || found.len() > MAX_INDEX => return true,
-        Ok(_) => {}
+/// Returns the folder in which the repository at `root` keeps its own files; that of a worktree or a submodule is elsewhere.
+pub(crate) fn git_folder(root: &Path) -> Option<PathBuf> {
+    let own = root.join(".git");
+    match fs::metadata(&own).ok()?.is_dir() {
+        true => Some(own),
+        false => Some(root.join(read_small(&own)?.strip_prefix("gitdir:")?.trim())),
     }
-    let Ok(bytes) = fs::read(&index) else { return true };
-    // From version 4 on a path is stored as what differs from the one before it.
-    let is_whole = bytes.starts_with(b"DIRC\0\0\0\x02") || bytes.starts_with(b"DIRC\0\0\0\x03");
-    !is_whole || memchr::memmem::find(&bytes, format!("{inside}/").as_bytes()).is_some()
 }

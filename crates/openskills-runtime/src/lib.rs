@@ -76,6 +76,7 @@ mod error;
 mod event;
 pub mod exec;
 mod git_files;
+mod git_index;
 mod hash;
 mod index;
 mod installed;

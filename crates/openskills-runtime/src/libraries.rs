@@ -9,8 +9,9 @@ use skill::{LibraryKind, NeededLibrary};
 use skill_fs::AbsPath;
 
 use crate::Places;
-use crate::exec::packages::{Environment, node_modules};
-use crate::exec::{Search, interpreter, own_places};
+use crate::exec::linked::PythonLink;
+use crate::exec::packages::ProjectPackages;
+use crate::exec::{Search, interpreter};
 
 /// Where libraries are on this machine, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,8 +20,14 @@ pub(crate) struct Libraries {
     pub(crate) r: Vec<PathBuf>,
     /// Those of Python.
     pub(crate) python: Vec<PathBuf>,
+    /// What files among those of Python link to.
+    pub(crate) python_links: Vec<PythonLink>,
     /// Those of Node.js.
     pub(crate) node: Vec<PathBuf>,
+    /// What links among those lead to and a script may read.
+    pub(crate) node_links: Vec<PathBuf>,
+    /// Folders that are not used, each with the reason.
+    pub(crate) unused: Vec<String>,
 }
 
 impl Libraries {
@@ -29,7 +36,7 @@ impl Libraries {
         ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "PYTHONPATH", "VIRTUAL_ENV", "NODE_PATH"];
 
     /// Finds the folders in which a run finds them: those of the interpreter that would run, and of the project.
-    pub(crate) fn find(places: &Places) -> Self {
+    pub(crate) fn find(places: &Places, project: Option<&Path>) -> Self {
         let home = places.home.as_ref().map(AbsPath::as_path);
         let listed = |name: &str| listed(places, name);
         let mut r: Vec<PathBuf> =
@@ -39,18 +46,18 @@ impl Libraries {
             ["/usr/local/lib/R/site-library", "/usr/lib/R/site-library", "/usr/lib/R/library"]
                 .map(PathBuf::from),
         );
-        let own = own_places(places);
-        let avoid: Vec<&Path> =
-            own.iter().map(PathBuf::as_path).chain([places.cwd.as_path()]).collect();
-        let environment = Environment::find(places);
-        let cache = places.cache.as_ref();
-        let search = Search { avoid: &avoid, environment: environment.as_ref(), cache };
-        let python =
-            interpreter("python3", &search).map_or_else(|_| Vec::new(), |found| found.packages);
-        let mut node = node_modules(places);
-        // What Debian installs its own node finds.
-        node.push(PathBuf::from("/usr/share/nodejs"));
-        Self { r, python, node }
+        let project = ProjectPackages::find(places, project);
+        let avoid: Vec<&Path> = project.avoid.iter().map(PathBuf::as_path).collect();
+        let search = Search { avoid: &avoid, project: &project, cache: places.cache.as_ref() };
+        let (python, python_links) = interpreter("python3", &search)
+            .map_or_else(|_| (Vec::new(), Vec::new()), |found| (found.packages, found.links));
+        let of_node =
+            interpreter("node", &search).map_or_else(|_| Vec::new(), |node| node.packages);
+        let ProjectPackages { mut node, mut node_links, unused, .. } = project;
+        // What the machine has its scripts read anyway.
+        node_links.extend(["/usr", "/lib"].map(PathBuf::from));
+        node.extend(of_node);
+        Self { r, python, python_links, node, node_links, unused }
     }
 
     /// Adds the folders that the environment names for interpreters outside of the sandbox: whoever only reads a library looks there first.
@@ -72,12 +79,21 @@ impl Libraries {
                 None => how_to_get(&library),
                 Some(version) => match &library.least {
                     Some(least) if is_older(&version, least) => {
-                        format!("{version} is there; {}", how_to_get(&library))
+                        let there = if version.is_empty() {
+                            "it tells no version"
+                        } else {
+                            &format!("{version} is there")
+                        };
+                        format!("{there}; {}", how_to_get(&library))
                     }
                     _ => continue,
                 },
             };
             missing.push((text.clone(), how));
+        }
+        // Where a folder is left out, what is missing may be in it.
+        if let Some((_, how)) = missing.last_mut().filter(|_| !self.unused.is_empty()) {
+            *how = format!("{how}; {}", self.unused.join("; "));
         }
         missing
     }
@@ -131,15 +147,49 @@ impl Libraries {
                 field(&read(&folder.join(name).join("DESCRIPTION"))?, "Version:")
             }),
             LibraryKind::Node => self.node.iter().find_map(|folder| {
-                let text = read(&folder.join(name).join("package.json"))?;
-                let data: serde_json::Value = serde_json::from_str(&text).ok()?;
-                Some(data.get("version")?.as_str()?.to_owned())
+                let package = folder.join(name);
+                if !self.is_readable(&package) {
+                    return None;
+                }
+                node_version(&package)
             }),
-            LibraryKind::Python => {
-                self.python.iter().find_map(|folder| python_version(folder, name))
-            }
+            LibraryKind::Python => self.python.iter().find_map(|folder| {
+                let version = python_version(folder, name)?;
+                self.is_linked(folder, name).then_some(version)
+            }),
         }
     }
+}
+
+impl Libraries {
+    /// Returns true for a package of node that a script may read, wherever its link leads.
+    fn is_readable(&self, package: &Path) -> bool {
+        let open = self.node.iter().chain(&self.node_links);
+        let open: Vec<PathBuf> = open.filter_map(|folder| fs::canonicalize(folder).ok()).collect();
+        let real = fs::canonicalize(package);
+        real.is_ok_and(|real| open.iter().any(|folder| real.starts_with(folder)))
+    }
+
+    /// Returns true unless a package of Python was installed as a link to what a script may not read.
+    fn is_linked(&self, folder: &Path, name: &str) -> bool {
+        let record = python_record(folder, name).and_then(|(about, _)| read(&about.join("RECORD")));
+        let record = record.unwrap_or_default();
+        let mut files = record.lines().filter_map(|line| line.split(',').next());
+        files.all(|file| {
+            let mut links = self.python_links.iter().filter(|link| link.file == file);
+            links.all(|link| !link.reads.is_empty())
+        })
+    }
+}
+
+/// Returns the version of a package of node; empty where it tells none.
+fn node_version(package: &Path) -> Option<String> {
+    let Some(text) = read(&package.join("package.json")) else {
+        return package.join("index.js").is_file().then(String::new);
+    };
+    let data: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let version = data.as_object()?.get("version").and_then(serde_json::Value::as_str);
+    Some(version.unwrap_or_default().to_owned())
 }
 
 /// Returns the folders that a variable lists.
@@ -245,12 +295,19 @@ mod tests {
             ("py/bare/__init__.py", ""),
             ("node/left-pad/package.json", "{\"version\": \"1.3.0\"}"),
             ("node/@scope/thing/package.json", "{\"version\": \"2.0.0\"}"),
+            ("node/noversion/package.json", "{\"main\": \"a.js\"}"),
+            ("node/bare/index.js", ""),
         ] {
             fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
             fs::write(base.join(path), text).unwrap();
         }
         let folder = |name: &str| vec![base.join("none"), base.join(name)];
-        let libraries = Libraries { r: folder("r"), python: folder("py"), node: folder("node") };
+        let libraries = Libraries {
+            r: folder("r"),
+            python: folder("py"),
+            node: folder("node"),
+            ..Libraries::default()
+        };
         let there = [
             "pensar",
             "r:pensar>=0.3",
@@ -261,6 +318,8 @@ mod tests {
             "python:bare",
             "node:left-pad>=1.3.0",
             "node:@scope/thing",
+            "node:noversion",
+            "node:bare",
         ];
         assert_eq!(libraries.missing(&there.map(str::to_owned)), []);
         assert_eq!(libraries.missing_dependencies("python>=3.8, requests>=2.0, node:left-pad"), []);
@@ -273,8 +332,9 @@ mod tests {
             ("python:-rhttp", "no name of a library"),
             ("pensar>=99999999999999999999999999999999999999999", "0.3.1 is there"),
             ("python:numpy", "pip install numpy"),
-            ("python:bare>=1", "is there"),
+            ("python:bare>=1", "it tells no version"),
             ("node:chalk", "npm install chalk"),
+            ("node:noversion>=1", "it tells no version"),
             ("../etc", "no name of a library"),
             ("ruby:rails", "no name of a library"),
             ("node:@a/../b", "no name of a library"),

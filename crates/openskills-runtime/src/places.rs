@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skill_fs::AbsPath;
 
@@ -81,14 +81,14 @@ impl Places {
         })
     }
 
-    /// Finds where libraries are that skills need.
-    pub(crate) fn libraries(&self) -> Libraries {
-        Libraries::find(self)
+    /// Finds where libraries are that skills need, for the project that was named or the working folder.
+    pub(crate) fn libraries(&self, project: Option<&Path>) -> Libraries {
+        Libraries::find(self, project)
     }
 
     /// Returns the folders of an installed package: `name`, or `r:name`, `python:name`, `node:name`.
     pub fn installed_library(&self, name: &str) -> Option<Vec<PathBuf>> {
-        self.libraries().with_named(self).folders(name)
+        self.libraries(None).with_named(self).folders(name)
     }
 
     /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. For

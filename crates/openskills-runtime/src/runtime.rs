@@ -431,7 +431,7 @@ impl OpenSkillRuntime {
         if needed.is_empty() {
             return Ok(());
         }
-        let missing = self.places()?.libraries().missing(needed);
+        let missing = self.places()?.libraries(self.config.project_root.as_deref()).missing(needed);
         if missing.is_empty() {
             return Ok(());
         }
@@ -452,7 +452,10 @@ impl OpenSkillRuntime {
             return Ok(Vec::new());
         }
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());
-        let missing = self.places()?.libraries().missing_dependencies(&named);
+        let missing = self
+            .places()?
+            .libraries(self.config.project_root.as_deref())
+            .missing_dependencies(&named);
         let warning = |(name, how): (String, String)| {
             let message =
                 format!("`{}` depends on `{name}`, which is not installed here", skill.id);

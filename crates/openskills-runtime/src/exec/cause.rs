@@ -12,6 +12,8 @@ pub(crate) struct Failed<'a> {
     pub(crate) stderr: &'a str,
     pub(crate) ended: Ended,
     pub(crate) interpreter: Option<&'a Path>,
+    /// Folders of packages that are not used, each with the reason.
+    pub(crate) unused: &'a [String],
     /// The most memory that it may use, in bytes.
     pub(crate) memory: u64,
     pub(crate) is_dry: bool,
@@ -116,18 +118,22 @@ impl Failed<'_> {
         let node = quoted_after(self.stderr, "Cannot find package ")
             .or_else(|| quoted_after(self.stderr, "Cannot find module "))
             .filter(|name| !name.starts_with(['.', '/']));
-        match (python, node) {
+        let told = match (python, node) {
             (Some(name), _) => {
                 let name = name.split('.').next().unwrap_or(name);
-                Some(format!(
+                format!(
                     "Python found no package `{name}`; install it into the project's .venv or activate the environment that has it"
-                ))
+                )
             }
-            (None, Some(name)) => Some(format!(
+            (None, Some(name)) => format!(
                 "node found no package `{name}`; install it into the project: npm install {name}"
-            )),
-            (None, None) => None,
-        }
+            ),
+            (None, None) => return None,
+        };
+        // Where a folder is left out, what is missing may be in it.
+        Some(
+            std::iter::once(told).chain(self.unused.iter().cloned()).collect::<Vec<_>>().join("; "),
+        )
     }
 
     fn writing(&self) -> Option<String> {
@@ -183,6 +189,7 @@ mod tests {
             stderr,
             ended: Ended::Exited(1),
             interpreter: None,
+            unused: &[],
             memory: 512 << 20,
             is_dry: false,
             has_network: false,

@@ -31,16 +31,19 @@ pub(crate) struct PrivateCopy {
 }
 
 impl PrivateCopy {
-    /// Copies a folder below `base`, and makes sure that the copy is what was permitted.
+    /// Copies a folder below `base`, with `above` more folders around it, and makes sure that the copy is what was permitted.
     pub(crate) fn new(
         skill: &Root,
         base: &AbsPath,
         expected: Expected,
+        above: usize,
     ) -> Result<Self, RuntimeError> {
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
         let folder = RunFolder::new(base)?;
         let name = skill.path().file_name().unwrap_or("skill").to_owned();
-        let place = folder.path().join(&name);
+        let around = (0..above).fold(folder.path().to_owned(), |path, _| path.join("in"));
+        fs::create_dir_all(&around).map_err(|source| failed(&around, source))?;
+        let place = around.join(&name);
         copy(skill, &place)?;
         let real = fs::canonicalize(&place).map_err(|source| failed(&place, source))?;
         let root = AbsPath::new(real)

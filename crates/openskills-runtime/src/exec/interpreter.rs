@@ -8,8 +8,10 @@ use std::process::{Command, Stdio};
 
 use skill_fs::AbsPath;
 
-use super::interpreter_answers::{Answers, key};
-use super::packages::Environment;
+use super::interpreter_answers::Answers;
+use super::linked::{PythonLink, python_links};
+use super::packages::{Environment, ProjectPackages};
+use super::variables::STEERING;
 
 /// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
 /// stands in is not among them: that may hold anything.
@@ -19,6 +21,8 @@ pub(crate) struct Interpreter {
     pub(crate) places: Vec<PathBuf>,
     /// Where it looks for packages.
     pub(crate) packages: Vec<PathBuf>,
+    /// What files among the packages of Python link to.
+    pub(crate) links: Vec<PythonLink>,
     /// Below which the user's own packages of Python are.
     pub(crate) user_base: Option<PathBuf>,
     /// What node says of types in a script.
@@ -53,6 +57,8 @@ const ASK: [(&str, &[&str]); 4] = [
             "import sys, sysconfig as c, site\nprint(sys.executable)\nprint(sys.prefix + '/pyvenv.cfg')\n\
              for n in ('stdlib', 'platstdlib', 'purelib', 'platlib'): print(c.get_path(n))\n\
              print((c.get_config_var('LIBDIR') or '') + '/' + (c.get_config_var('INSTSONAME') or '-'))\n\
+             s = 'venv' if 'venv' in c.get_scheme_names() else 'posix_prefix'\n\
+             for n in ('purelib', 'platlib'): print('venv:' + c.get_path(n, s, vars={'base': '', 'platbase': ''}))\n\
              for p in site.getsitepackages(): print('packages:' + p)\n\
              if sys.prefix == sys.base_prefix: print('packages:' + site.getusersitepackages()); print('user:' + site.getuserbase())",
         ],
@@ -62,7 +68,9 @@ const ASK: [(&str, &[&str]); 4] = [
         &[
             "-p",
             "const can = process.features.typescript, flag = process.allowedNodeEnvironmentFlags.has('--experimental-strip-types'); \
-             process.execPath + (can ? '' : flag ? '\\ntypes:option' : '\\ntypes:never')",
+             const home = require('os').homedir(), mine = path => home.length > 1 && path.startsWith(home + '/'); \
+             const global = require('module').globalPaths.filter(path => !mine(path)).map(path => '\\npackages:' + path).join(''); \
+             process.execPath + (can ? '' : flag ? '\\ntypes:option' : '\\ntypes:never') + global",
         ],
     ),
     (
@@ -86,77 +94,131 @@ const MAX_LINKS: usize = 16;
 pub(crate) struct Search<'a> {
     /// The skill, the workspace and what skills installed.
     pub(crate) avoid: &'a [&'a Path],
-    /// The project's environment of Python.
-    pub(crate) environment: Option<&'a Environment>,
+    /// What the project has, its environment of Python among it.
+    pub(crate) project: &'a ProjectPackages,
     /// Where answers of interpreters are kept.
     pub(crate) cache: Option<&'a AbsPath>,
 }
 
+impl Search<'_> {
+    /// Returns true for what neither the skill nor the workspace can have brought. What csk or openskills installed comes from skills,
+    /// wherever a PATH puts it.
+    fn is_foreign(&self, path: &Path) -> bool {
+        !self.avoid.iter().any(|avoid| path.starts_with(avoid))
+            && !path.components().any(|part| part.as_os_str() == ".agents")
+    }
+}
+
 /// Finds an interpreter by its name.
 pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
-    let avoid = search.avoid;
+    let mut found = match of_environment(name, search) {
+        Some(found) => found,
+        None => on_path(name, search)?,
+    };
+    if base(name) == "python" {
+        let root = &search.project.root;
+        found.links = found.packages.iter().flat_map(|folder| python_links(folder, root)).collect();
+        for link in &found.links {
+            found.places.extend(link.reads.iter().cloned());
+            let is_open = !link.reads.is_empty();
+            found.packages.extend(link.folder.clone().filter(|_| is_open));
+        }
+    }
+    Ok(found)
+}
+
+/// Finds the interpreter of the project's environment of Python.
+fn of_environment(name: &str, search: &Search<'_>) -> Option<Interpreter> {
+    let environment = search.project.environment.as_ref().filter(|_| base(name) == "python")?;
+    let program = environment.program(name);
+    let itself = original(environment, name, search)?;
+    let told = Told::new(asked(name, &itself, search.cache).ok()?);
+    let has_system = environment.has_system_packages;
+    let of_system: Vec<PathBuf> = told.packages.iter().filter(|_| has_system).cloned().collect();
+    let own = environment.places().into_iter().chain(links(&program));
+    Some(Interpreter {
+        places: wanted(own.chain(told.paths).chain(of_system.clone()), |_| true),
+        packages: environment.packages(&told.venv).into_iter().chain(of_system).collect(),
+        links: Vec::new(),
+        user_base: told.user_base.filter(|_| has_system),
+        types: told.types,
+        program,
+    })
+}
+
+/// Returns the interpreter of the machine that one of an environment is, or is a copy of: only such a one is asked about itself.
+fn original(environment: &Environment, name: &str, search: &Search<'_>) -> Option<PathBuf> {
+    let is_python = |path: &Path| {
+        path.file_name().is_some_and(|name| base(&name.to_string_lossy()) == "python")
+    };
+    let program = environment.program(name);
+    let real = std::fs::canonicalize(&program).ok().filter(|real| is_program(real))?;
+    let is_copy = real.starts_with(std::fs::canonicalize(environment.program("")).ok()?);
+    let candidates = if is_copy { environment.originals(name) } else { vec![real] };
+    candidates.into_iter().find_map(|path| {
+        let real = std::fs::canonicalize(path).ok()?;
+        (is_python(&real) && is_program(&real) && search.is_foreign(&real)).then_some(real)
+    })
+}
+
+/// Finds the first on the PATH that is an interpreter, or leads to one.
+fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(usual);
-    // What csk or openskills installed comes from skills, wherever a PATH puts it.
-    let is_foreign = |path: &Path| {
-        !avoid.iter().any(|avoid| path.starts_with(avoid))
-            && !path.components().any(|part| part.as_os_str() == ".agents")
-    };
-    let of_environment = search.environment.and_then(|environment| {
-        let program = environment.program(name);
-        let real = std::fs::canonicalize(&program).ok()?;
-        // Only an interpreter of the machine is asked about itself, and only Python is one here.
-        let is_python = |path: &Path| {
-            path.file_name().is_some_and(|name| base(&name.to_string_lossy()) == "python")
-        };
-        let is_meant =
-            is_python(&program) && is_python(&real) && is_program(&real) && is_foreign(&real);
-        is_meant.then_some((environment, program, real))
-    });
-    if let Some((environment, program, real)) = of_environment {
-        let told = Told::new(asked(name, &real, search.cache));
-        let own = environment.places().into_iter().chain(links(&program));
-        let of_system = told.packages.iter().filter(|_| environment.has_system_packages);
-        return Ok(Interpreter {
-            places: wanted(own.chain(told.paths.clone()), |_| true),
-            packages: environment.packages().into_iter().chain(of_system.cloned()).collect(),
-            user_base: told.user_base.filter(|_| environment.has_system_packages),
-            types: told.types,
-            program,
-        });
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut failure = None;
+    for program in folders.map(|folder| folder.join(name)) {
+        let Ok(real) = std::fs::canonicalize(&program) else { continue };
+        let is_meant = is_program(&real) && search.is_foreign(&real) && search.is_foreign(&program);
+        if !is_meant || seen.contains(&program) {
+            continue;
+        }
+        match resolved(name, &program, &real, search) {
+            Ok(found) => return Ok(found),
+            Err(why) => failure = failure.or(Some(why)),
+        }
+        seen.push(program);
     }
-    let found = folders
-        .map(|folder| folder.join(name))
-        .filter_map(|program| {
-            let real = std::fs::canonicalize(&program).ok()?;
-            (is_program(&real) && is_foreign(&real) && is_foreign(&program)).then_some(program)
-        })
-        .next();
-    let Some(program) = found else {
-        return Err(format!("there is no `{name}` on this machine's PATH"));
-    };
-    if !KNOWN.contains(&base(name))
-        && !std::fs::canonicalize(&program).is_ok_and(|real| is_system(&real))
-    {
+    Err(failure.unwrap_or_else(|| format!("there is no `{name}` on this machine's PATH")))
+}
+
+fn resolved(
+    name: &str,
+    program: &Path,
+    real: &Path,
+    search: &Search<'_>,
+) -> Result<Interpreter, String> {
+    let shown = program.display();
+    if !KNOWN.contains(&base(name)) && !is_system(real) {
         return Err(format!(
-            "cannot run scripts with `{name}` ({}): it is neither a known interpreter nor in a system folder",
-            program.display()
+            "cannot run scripts with `{name}` ({shown}): it is neither a known interpreter nor in a system folder"
         ));
     }
-    let told = Told::new(asked(name, &program, search.cache));
+    let told = match asked(name, program, search.cache) {
+        Ok(lines) => Told::new(lines),
+        // One of the system is no shim, whatever it does not answer.
+        Err(_) if is_system(real) => Told::new(Vec::new()),
+        Err(why) => {
+            return Err(format!(
+                "cannot resolve the interpreter `{name}`: {shown} starts none: {why}"
+            ));
+        }
+    };
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut paths = told.paths.into_iter();
-    let itself = paths.next().filter(|program| is_program(program)).unwrap_or(program);
-    if !is_foreign(&real(&itself)) {
+    let itself = paths.next().filter(|program| is_program(program));
+    let itself = itself.unwrap_or_else(|| program.to_owned());
+    if !search.is_foreign(&real(&itself)) {
         return Err(format!("the `{name}` that is found stands in the skill or in the workspace"));
     }
     let packages: Vec<PathBuf> = told.packages;
-    let places = wanted(paths.chain(packages.iter().cloned()).chain(links(&itself)), is_foreign);
+    let all = paths.chain(packages.iter().cloned()).chain(links(&itself));
     Ok(Interpreter {
         program: itself,
-        places,
+        places: wanted(all, |path| search.is_foreign(path)),
         packages,
+        links: Vec::new(),
         user_base: told.user_base,
         types: told.types,
     })
@@ -167,6 +229,8 @@ struct Told {
     /// Itself, and its library.
     paths: Vec<PathBuf>,
     packages: Vec<PathBuf>,
+    /// Where packages are in an environment of it.
+    venv: Vec<PathBuf>,
     user_base: Option<PathBuf>,
     types: Types,
 }
@@ -179,6 +243,9 @@ impl Told {
         };
         Self {
             packages: named("packages:").collect(),
+            venv: named("venv:")
+                .filter_map(|path| Some(path.strip_prefix("/").ok()?.to_owned()))
+                .collect(),
             user_base: named("user:").next(),
             types: match lines.iter().find_map(|line| line.strip_prefix("types:")) {
                 None => Types::Fine,
@@ -208,7 +275,7 @@ fn wanted(
 }
 
 /// Returns true for what every script may read anyway.
-fn is_system(path: &Path) -> bool {
+pub(super) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
@@ -246,42 +313,36 @@ fn is_program(path: &Path) -> bool {
     }
 }
 
-/// Returns what an interpreter says of itself. A shim leads to another one by more than its file, so what it says is not kept.
-fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Vec<String> {
+/// Returns what an interpreter says of itself, or why it says nothing. One that no question is known for says nothing, and that is fine.
+fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Result<Vec<String>, String> {
     let Some((_, question)) = ASK.iter().find(|(known, _)| base(name) == *known) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let mut answers = Answers::load(cache);
-    let key = key(program);
-    if let Some(known) = key.as_ref().and_then(|key| answers.get(key)) {
-        return known;
+    if let Some(known) = answers.get(program) {
+        return Ok(known);
     }
-    let told = ask(question, program);
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let is_itself = told.first().is_some_and(|itself| real(Path::new(itself)) == real(program));
-    if let Some(key) = key.filter(|_| is_itself) {
-        answers.keep(key, &told);
-    }
-    told
+    let told = ask(question, program)?;
+    answers.keep(program, &told);
+    Ok(told)
 }
 
-/// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it.
-fn ask(question: &[&str], program: &Path) -> Vec<String> {
-    let answer = Command::new(program)
-        .args(question)
-        .current_dir("/")
-        .env_remove("PYTHONPATH")
-        .env_remove("PYTHONHOME")
-        .env_remove("PYTHONUSERBASE")
-        .env_remove("NODE_OPTIONS")
-        .env_remove("RUBYOPT")
-        .env_remove("PERL5OPT")
-        .env_remove("PERL5LIB")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let text = answer
-        .map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned())
-        .unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+/// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it. The first line is its program.
+fn ask(question: &[&str], program: &Path) -> Result<Vec<String>, String> {
+    let mut command = Command::new(program);
+    command.args(question).current_dir("/").env("PWD", "/").stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| STEERING.contains(&name)) {
+            command.env_remove(name);
+        }
+    }
+    let answer = command.output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if answer.status.success() && lines.first().is_some_and(|path| Path::new(path).is_absolute()) {
+        return Ok(lines);
+    }
+    let error = String::from_utf8_lossy(&answer.stderr).into_owned();
+    let first = error.lines().map(str::trim).find(|line| !line.is_empty());
+    Err(first.map_or_else(|| format!("it ended with {}", answer.status), str::to_owned))
 }

@@ -10,6 +10,8 @@ use skill_fs::{AbsPath, read_text, write_file};
 
 /// The file in the cache folder.
 const FILE: &str = "interpreters.json";
+/// Changes with the questions, so that an answer to an older one does not count.
+const QUESTIONS: &str = "2";
 /// More interpreters than this are not kept.
 const MAX_KEPT: usize = 64;
 
@@ -34,29 +36,72 @@ impl Answers {
         Self { known: known.collect(), file }
     }
 
-    /// Returns what a program said.
-    pub(crate) fn get(&self, key: &str) -> Option<Vec<String>> {
-        self.known.get(key).cloned()
+    /// Returns what a program said, if that still holds: neither it, nor what chose it, nor what it leads to has changed.
+    pub(crate) fn get(&self, program: &Path) -> Option<Vec<String>> {
+        let lines = self.known.get(&key(program)?)?;
+        let (seal, lines) = lines.split_first()?;
+        let itself = lines.first()?;
+        (*seal == stamp(Path::new(itself))?).then(|| lines.to_vec())
     }
 
     /// Keeps what a program said. What cannot be kept is asked again.
-    pub(crate) fn keep(&mut self, key: String, lines: &[String]) {
+    pub(crate) fn keep(&mut self, program: &Path, lines: &[String]) {
         let Some(file) = &self.file else { return };
+        let Some(itself) = lines.first().map(Path::new) else { return };
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        // What else a shim leads to by is known of some.
+        let is_known = real(itself) == real(program) || Shims::of(program).is_some();
+        let Some((key, seal)) = key(program).zip(stamp(itself)).filter(|_| is_known) else {
+            return;
+        };
         if self.known.len() >= MAX_KEPT {
             self.known.clear();
         }
-        self.known.insert(key, lines.to_vec());
+        self.known.insert(key, std::iter::once(seal).chain(lines.iter().cloned()).collect());
         let text = format!("{:#}\n", serde_json::json!(self.known));
         let _ = write_file(file, text.as_bytes());
     }
 }
 
-/// Returns what an answer is kept under: the program by its path, with the stamps of the file that it really is and of the settings of a virtual
-/// environment around it. `None` where the system has no such stamps.
-pub(crate) fn key(program: &Path) -> Option<String> {
+/// The folder of a manager of versions (pyenv, rbenv, nodenv, plenv): `shims/`, `versions/`, and the chosen one in `version`.
+struct Shims<'a> {
+    root: &'a Path,
+}
+
+impl<'a> Shims<'a> {
+    fn of(program: &'a Path) -> Option<Self> {
+        let folder = program.parent().filter(|folder| folder.ends_with("shims"))?;
+        let root = folder.parent().filter(|root| root.join("versions").is_dir())?;
+        Some(Self { root })
+    }
+
+    /// Returns what chooses a version, where the working folder is the root: files, and variables such as PYENV_VERSION.
+    fn state(&self) -> String {
+        let files = [self.root.join("version"), self.root.join("versions")];
+        let names = [".python-version", ".ruby-version", ".node-version", ".perl-version"];
+        let of_root = names.map(|name| Path::new("/").join(name));
+        let stamps = files.iter().chain(&of_root);
+        let stamps = stamps.map(|file| stamp(file).unwrap_or_else(|| "-".to_owned()));
+        let is_meant = |name: &str| {
+            let start = name.split_once('_').map_or("", |(start, _)| start);
+            ["PYENV", "RBENV", "NODENV", "PLENV"].contains(&start)
+        };
+        let mut variables: Vec<String> = std::env::vars_os()
+            .filter(|(name, _)| name.to_str().is_some_and(is_meant))
+            .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+            .collect();
+        variables.sort();
+        stamps.chain(variables).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Returns what an answer is kept under: the program by its path, with the stamps of the file that it really is, of the settings of a virtual
+/// environment around it, and of what a shim goes by. `None` where the system has no such stamps.
+fn key(program: &Path) -> Option<String> {
     let around = program.parent()?.parent()?.join("pyvenv.cfg");
     let settings = stamp(&around).unwrap_or_else(|| "-".to_owned());
-    Some(format!("{} {} {settings}", program.display(), stamp(program)?))
+    let shims = Shims::of(program).map_or_else(String::new, |shims| format!(" {}", shims.state()));
+    Some(format!("{QUESTIONS} {} {} {settings}{shims}", program.display(), stamp(program)?))
 }
 
 #[cfg(unix)]

@@ -184,18 +184,22 @@ fn access(real: &Path, home: Option<&Path>, own: &[PathBuf]) -> Access {
 fn is_ordinary(part: Component<'_>) -> bool {
     let Component::Normal(name) = part else { return false };
     let Some(name) = name.to_str() else { return false };
+    !name.starts_with('.')
+        && !STORES.iter().any(|store| store.eq_ignore_ascii_case(name))
+        && !is_key_name(name)
+}
+
+/// Returns true for a name that files with keys or credentials have.
+pub(crate) fn is_key_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     let ending = lower.rsplit_once('.').map_or("", |(_, ending)| ending);
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
     let joined: String = lower.chars().filter(|c| c.is_alphanumeric()).collect();
-    let is_key = KEYS.contains(&ending)
+    KEYS.contains(&ending)
         || lower.starts_with("id_")
         || PROFILES.contains(&lower.as_str())
         || words.any(|word| CREDENTIALS.contains(&word))
-        || ["serviceaccount", "apikey", "clientsecret"].iter().any(|name| joined.contains(name));
-    !name.starts_with('.')
-        && !STORES.iter().any(|store| store.eq_ignore_ascii_case(name))
-        && !is_key
+        || ["serviceaccount", "apikey", "clientsecret"].iter().any(|name| joined.contains(name))
 }
 
 /// Returns true if nothing in a folder has to be named: no hidden name and no key, nothing of another file system, and no file that has another

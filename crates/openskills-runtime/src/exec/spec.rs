@@ -11,6 +11,8 @@ use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
 use super::choose::{Module, Runs};
 use super::interpreter::Interpreter;
 use super::outside::path_of;
+use super::packages::ProjectPackages;
+use super::variables::never_given;
 use super::{ExecutionOptions, Input};
 use crate::SkillSource;
 use crate::permit::Permit;
@@ -24,6 +26,10 @@ pub(crate) struct Around<'a> {
     pub(crate) runs: &'a Runs,
     pub(crate) module: Option<&'a Module>,
     pub(crate) interpreter: Option<&'a Interpreter>,
+    /// Python and node as the project has them, for scripts that start them.
+    pub(crate) companions: &'a [Interpreter],
+    /// The project's folders of packages for node, and what links in them lead to.
+    pub(crate) packages: &'a ProjectPackages,
     pub(crate) workspace: &'a Path,
     pub(crate) home: Option<&'a Path>,
     /// The environment of the caller, of which only what is named is given on.
@@ -36,28 +42,6 @@ const RUN_MODULE: &str = "import runpy, sys; sys.path[0] = sys.argv[1]; name = s
 
 /// The memory of a module, unless more is asked for.
 const WASM_MEMORY: u64 = 128 << 20;
-
-/// Variables that would change what runs, or how.
-const NEVER: [&str; 18] = [
-    "PATH",
-    "HOME",
-    "TMPDIR",
-    "IFS",
-    "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONSTARTUP",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5LIB",
-    "RUBYOPT",
-    "GCONV_PATH",
-    "PS4",
-    "PROMPT_COMMAND",
-    "SSH_AUTH_SOCK",
-];
 
 /// The user's locale and time zone, which are not secret (POSIX, and what glibc adds).
 const LOCALE: [&str; 14] = [
@@ -76,12 +60,6 @@ const LOCALE: [&str; 14] = [
     "LC_TELEPHONE",
     "LC_TIME",
 ];
-
-/// Returns true if a variable may be given on: one that changes what runs, or how, never is.
-pub(crate) fn may_be_given(name: &str) -> bool {
-    let is_loader = name.starts_with("LD_") || name.starts_with("DYLD_");
-    !(NEVER.contains(&name) || is_loader || name.is_empty() || name.contains(['=', '\0']))
-}
 
 /// Returns what the sandbox is to run, and with which powers.
 pub(crate) fn spec(
@@ -118,9 +96,12 @@ pub(crate) fn spec(
         (true, false) => Writes::Layer,
     };
     let mut read = vec![around.skill.to_owned()];
-    read.extend(
-        around.interpreter.iter().flat_map(|interpreter| interpreter.places.iter().cloned()),
-    );
+    let interpreters = around.interpreter.into_iter().chain(around.companions);
+    for place in interpreters.flat_map(|interpreter| &interpreter.places) {
+        if !read.contains(place) {
+            read.push(place.clone());
+        }
+    }
     read.extend(granted_places(&powers.read, around)?);
     // What is sent cannot be taken back, so a dry run sends nothing.
     let is_cut = powers.network.is_nothing() || options.dry_run;
@@ -205,13 +186,7 @@ fn environment(
     let subject = &permit.plan().subject;
     let input = options.input.as_ref().map_or("", Input::as_str);
     let wall = options.timeout.unwrap_or(Limits::default().wall).as_millis().to_string();
-    let folder = around.interpreter.and_then(|interpreter| interpreter.program.parent());
-    let path = match folder {
-        Some(folder) => format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display()),
-        None => "/usr/local/bin:/usr/bin:/bin".to_owned(),
-    };
     let of_machine = [
-        ("PATH", path.as_str()),
         ("HOME", "/tmp/home"),
         ("TMPDIR", "/tmp"),
         ("LANG", "C.UTF-8"),
@@ -220,7 +195,8 @@ fn environment(
     let of_skill =
         [("SKILL_ID", &*subject.skill_id), ("SKILL_NAME", &subject.name), ("TIMEOUT_MS", &wall)];
     // The user's own packages of Python are found below their real home, and no others.
-    let user_base = around.interpreter.and_then(|interpreter| interpreter.user_base.as_deref());
+    let mut pythons = around.interpreter.into_iter().chain(around.companions);
+    let user_base = pythons.find_map(|interpreter| interpreter.user_base.as_deref());
     let of_user = match user_base {
         Some(base) => ("PYTHONUSERBASE", base.as_os_str().to_owned()),
         None => ("PYTHONNOUSERSITE", "1".into()),
@@ -231,7 +207,13 @@ fn environment(
         .chain(of_skill)
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
-    env.extend((!is_wasm).then(|| (of_user.0.into(), of_user.1)));
+    if !is_wasm {
+        env.push(("PATH".into(), search_path(around)?));
+        env.push((of_user.0.into(), of_user.1));
+        if !around.packages.node.is_empty() {
+            env.push(("NODE_PATH".into(), joined(&around.packages.node)?));
+        }
+    }
     env.push(("SKILL_DIR".into(), if is_wasm { "/skill".into() } else { around.skill.into() }));
     if let Some(seed) = options.seed {
         env.push(("RANDOM_SEED".into(), seed.to_string().into()));
@@ -247,10 +229,8 @@ fn environment(
     }
     let Reach::Only(names) = &permit.powers().env else { return Ok(env) };
     for name in names {
-        if !may_be_given(name) {
-            return Err(format!(
-                "the variable `{name}` would change what runs; it is never given on"
-            ));
+        if let Some(why) = never_given(name) {
+            return Err(why);
         }
         if let Some((_, value)) = around.env.iter().find(|(known, _)| known == name.as_str()) {
             env.push((name.into(), value.clone()));
@@ -266,6 +246,26 @@ fn environment(
         env.push((name.clone(), value.clone()));
     }
     Ok(env)
+}
+
+/// Returns where a script finds programs: those of the project's environment first, as a shell in it would, and those of the system last.
+fn search_path(around: &Around<'_>) -> Result<OsString, String> {
+    let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+    let folder = |interpreter: &Interpreter| interpreter.program.parent().map(Path::to_owned);
+    let own = around.interpreter.and_then(folder);
+    let all = around.companions.iter().filter_map(folder).chain(own.clone());
+    let mut path: Vec<PathBuf> = Vec::new();
+    let first = all.filter(|folder| !usual.contains(folder));
+    for folder in first.chain(own).chain(usual.clone()) {
+        if !path.contains(&folder) {
+            path.push(folder);
+        }
+    }
+    joined(&path)
+}
+
+fn joined(folders: &[PathBuf]) -> Result<OsString, String> {
+    std::env::join_paths(folders).map_err(|error| format!("a folder cannot be searched: {error}"))
 }
 
 /// Returns whether a host was granted, and by what. A host is granted for the web; other services of it are not.

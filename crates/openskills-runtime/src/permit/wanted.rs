@@ -9,7 +9,7 @@ use skill_state::{Grant, OrgPolicy};
 
 use super::{AskedNetwork, Plan, Refusal};
 use crate::SkillSource;
-use crate::exec::may_be_given;
+use crate::exec::never_given;
 use crate::quote::shell_word;
 
 /// What a plan wants.
@@ -65,10 +65,7 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         }
     }
     for name in &asked.env {
-        if !may_be_given(name) {
-            let why = "would change what runs; it is never given to a script";
-            refusal.reasons.push(format!("the variable `{name}` {why}"));
-        }
+        refusal.reasons.extend(never_given(name));
         if declared.env.as_ref().is_some_and(|declared| !declared.has(name)) {
             let id = &subject.skill_id;
             refusal.reasons.push(format!("`{id}` does not declare the variable `{name}`"));
@@ -102,7 +99,7 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         network: policy.hosts(&of_skill).unwrap_or_else(|_| Reach::nothing()),
         env: match &declared.env {
             Some(Reach::Only(names)) => {
-                names.iter().filter(|name| may_be_given(name)).cloned().collect()
+                names.iter().filter(|name| never_given(name).is_none()).cloned().collect()
             }
             Some(Reach::Everything) | None => BTreeSet::new(),
         },

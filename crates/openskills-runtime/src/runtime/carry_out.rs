@@ -340,6 +340,7 @@ fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
         stderr: &String::from_utf8_lossy(&ran.outcome.stderr.bytes),
         ended: ran.outcome.ended,
         interpreter: run.prepared.interpreter.as_deref(),
+        unused: &run.prepared.unused,
         memory: run.prepared.spec.limits.memory,
         is_dry: run.options.dry_run,
         has_network: run.prepared.spec.network != Network::None,

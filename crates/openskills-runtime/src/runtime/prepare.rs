@@ -12,16 +12,16 @@ use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
 use skill_state::runtime_place;
 
 use super::OpenSkillRuntime;
-use crate::exec::packages::{Environment, node_modules};
+use crate::exec::packages::ProjectPackages;
 use crate::exec::{
-    Around, Candidate, ExecutionOptions, Expected, PrivateCopy, RunFolder, Runs, Search, choose,
-    interpreter, own_places, real_home, run_folder, spec, touches, with_types,
+    Around, Candidate, ExecutionOptions, Expected, Interpreter, PrivateCopy, RunFolder, Runs,
+    Search, choose, interpreter, own_places, real_home, run_folder, spec, touches, with_types,
 };
 use crate::index::Place;
 use crate::permit::{Permit, Subject};
 use crate::quote::shell_word;
 use crate::state::nowhere;
-use crate::{Places, RuntimeError, Skill};
+use crate::{RuntimeError, Skill};
 
 /// How much of a file is read to know how it is run.
 const START: u64 = 256;
@@ -33,6 +33,8 @@ pub(super) struct Prepared {
     pub(super) script: String,
     /// What runs it, where that is an interpreter.
     pub(super) interpreter: Option<PathBuf>,
+    /// Folders of packages that the project has and that are not used, each with the reason.
+    pub(super) unused: Vec<String>,
     /// The same, if it is WebAssembly.
     pub(super) module: Option<Vec<u8>>,
     /// The copy of the skill.
@@ -71,7 +73,9 @@ impl OpenSkillRuntime {
             return Err(wrong("a dry run cannot write directly".to_owned()));
         }
         run_folder::sweep(&base);
-        let copy = PrivateCopy::new(&root, &base, expected)?;
+        let packages = ProjectPackages::find(places, self.config.project_root.as_deref());
+        // node looks for packages in the folders above a script: each `node_modules` gets one.
+        let copy = PrivateCopy::new(&root, &base, expected, packages.node.len())?;
         let copied = Root::open(&copy.root)?;
         let mut chosen = choose(&candidates(&copied)?, named.as_deref())
             .map_err(|message| not_run(subject, message, could_run(skill)))?;
@@ -86,21 +90,21 @@ impl OpenSkillRuntime {
         };
         let skill_path = Path::new(skill.path());
         let mut avoid = vec![skill_path, copy.root.as_path(), workspace.as_path()];
-        avoid.extend(own.iter().map(PathBuf::as_path));
+        avoid.extend(packages.avoid.iter().map(PathBuf::as_path));
+        let search = Search { avoid: &avoid, project: &packages, cache: places.cache.as_ref() };
         let mut found = match &chosen.runs {
-            Runs::By { interpreter: name, .. } => {
-                let environment = Environment::find(places);
-                let cache = places.cache.as_ref();
-                let search = Search { avoid: &avoid, environment: environment.as_ref(), cache };
-                Some(interpreter(name, &search).map_err(wrong)?)
-            }
+            Runs::By { interpreter: name, .. } => Some(interpreter(name, &search).map_err(wrong)?),
             Runs::Itself | Runs::Wasm => None,
+        };
+        let mut companions = match &chosen.runs {
+            Runs::By { .. } | Runs::Itself => companions(&search),
+            Runs::Wasm => Vec::new(),
         };
         if let Some(found) = &found {
             with_types(&mut chosen, found.types).map_err(wrong)?;
         }
         // An interpreter may live in a folder with much else; never are our own files granted with it.
-        if let Some(found) = &mut found {
+        for found in found.iter_mut().chain(&mut companions) {
             found.places.retain(|place| {
                 let real = std::fs::canonicalize(place).unwrap_or_else(|_| place.clone());
                 [place, &real].iter().all(|place| {
@@ -115,14 +119,16 @@ impl OpenSkillRuntime {
             runs: &chosen.runs,
             module: chosen.module.as_ref(),
             interpreter: found.as_ref(),
+            companions: &companions,
+            packages: &packages,
             workspace: &workspace,
             home,
             env: &std::env::vars_os().collect::<Vec<_>>(),
         };
         let mut spec = spec(permit, options, &around).map_err(wrong)?;
         spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
-        if matches!(&chosen.runs, Runs::By { interpreter, .. } if interpreter == "node") {
-            spec.read.extend(link_modules(&copy, places).map_err(failed)?);
+        if chosen.runs != Runs::Wasm {
+            spec.read.extend(link_modules(&copy, &packages).map_err(failed)?);
         }
         let module = match &chosen.runs {
             Runs::Wasm => {
@@ -140,7 +146,8 @@ impl OpenSkillRuntime {
         let skill = copy.root.as_path().to_owned();
         let interpreter = found.map(|found| found.program);
         let script = chosen.path;
-        Ok(Prepared { spec, script, interpreter, module, skill, _held: (copy, scratch) })
+        let unused = packages.unused;
+        Ok(Prepared { spec, script, interpreter, unused, module, skill, _held: (copy, scratch) })
     }
 
     /// Makes sure that there is something to run. Of a skill that is not here yet nothing is known.
@@ -184,15 +191,24 @@ impl OpenSkillRuntime {
     }
 }
 
+/// Programs that scripts of every kind start, and expect to be those of the project.
+const COMPANIONS: [&str; 3] = ["python3", "python", "node"];
+
+/// Returns those of them that are there.
+fn companions(search: &Search<'_>) -> Vec<Interpreter> {
+    COMPANIONS.into_iter().filter_map(|name| interpreter(name, search).ok()).collect()
+}
+
 /// Lets a script of node find the packages of the project: node looks for them in the folders above the script. Returns what it reads then.
-fn link_modules(copy: &PrivateCopy, places: &Places) -> io::Result<Vec<PathBuf>> {
-    let mut modules = node_modules(places);
-    if let Some((nearest, above)) = modules.first().zip(copy.root.parent()) {
+fn link_modules(copy: &PrivateCopy, packages: &ProjectPackages) -> io::Result<Vec<PathBuf>> {
+    let mut reads: Vec<PathBuf> =
+        packages.node.iter().chain(&packages.node_links).cloned().collect();
+    for (modules, above) in packages.node.iter().zip(copy.root.as_path().ancestors().skip(1)) {
         let link = above.join("node_modules");
-        symlink(nearest, link.as_path())?;
-        modules.push(link.as_path().to_owned());
+        symlink(modules, &link)?;
+        reads.push(link);
     }
-    Ok(modules)
+    Ok(reads)
 }
 
 #[cfg(unix)]

@@ -25,6 +25,7 @@ mod names;
 mod output;
 mod packages;
 mod parity;
+mod project_packages;
 mod prompt;
 mod recorded;
 mod repository;

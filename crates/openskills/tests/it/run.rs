@@ -622,15 +622,15 @@ cat \"$1\" && echo read
 //- /s/near/scripts/snake.py
 import json, sys
 print(open(sys.argv[1]).read())
-//- /tools/.env
-SECRET
 ";
     let env = TestEnv::with(skill);
-    let call = "printf '#!/bin/sh\\nexec /bin/sh \"$@\"\\n' > tools/deploy && chmod +x tools/deploy \
-                && cp /bin/bash tools/bash && ln -s \"$(command -v python3)\" tools/python3";
+    env.write("../tools/.env", b"SECRET");
+    let call = "cd ../tools && printf '#!/bin/sh\\nexec /bin/sh \"$@\"\\n' > deploy && chmod +x deploy \
+                && cp /bin/bash bash && ln -s \"$(command -v python3)\" python3";
     assert_eq!(env.run_args("sh", &["-c", call]).code, Some(0));
-    let path = format!("{}:{}", env.path("tools").display(), std::env::var("PATH").unwrap());
-    let secret = env.path("tools/.env").display().to_string();
+    let tools = fs::canonicalize(env.path("../tools")).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let secret = tools.join(".env").display().to_string();
     let env = env.var("PATH", &path);
     let unknown = openskills(&env, "run near scripts/deploy --dir s --approve-once");
     assert!(
@@ -684,7 +684,8 @@ fn an_interpreter_is_asked_about_itself_once() {
     run();
     let first = fs::read_to_string(&file).unwrap();
     let known: Value = serde_json::from_str(&first).unwrap();
-    assert_eq!(known.as_object().unwrap().len(), 1, "{first}");
+    let perls = known.as_object().unwrap().keys().filter(|key| key.contains("perl"));
+    assert_eq!(perls.count(), 1, "{first}");
     let made = fs::metadata(&file).unwrap().modified().unwrap();
     run();
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), made);

@@ -1,0 +1,248 @@
+//! Folders of a project that its installed packages lead to: workspaces of npm, and packages that pip installed as editable.
+//!
+//! A script may read such a folder like any other package. It is source of the project, though, and no installer chose what is in it: one that
+//! holds a file named like a key or a credential is not opened.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::path::{Component, Path, PathBuf};
+
+use super::outside::is_key_name;
+
+/// How many entries of a folder are looked at.
+const MAX_LOOKED: usize = 20_000;
+/// The largest file of links that is read.
+const MAX_FILE: u64 = 1 << 20;
+/// Folders of packages inside of others: they are judged by themselves.
+const INSTALLED: [&str; 3] = ["node_modules", ".venv", "__pycache__"];
+
+/// What a file among the packages of Python adds to the places that it imports from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PythonLink {
+    /// The file, by its name.
+    pub(crate) file: String,
+    /// The folder that Python looks in; none for a package that is named by itself.
+    pub(crate) folder: Option<PathBuf>,
+    /// What a script may read of it; nothing where it may not be read.
+    pub(crate) reads: Vec<PathBuf>,
+}
+
+/// Returns the folders of the project at `root` that links in its `node_modules` lead to.
+pub(crate) fn node_links(modules: &[PathBuf], root: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for folder in modules {
+        for entry in entries(folder) {
+            let is_scope = entry.file_name().is_some_and(|name| as_text(name).starts_with('@'));
+            let packages =
+                if is_scope && !entry.is_symlink() { entries(&entry) } else { vec![entry] };
+            for package in packages.into_iter().filter(|path| path.is_symlink()) {
+                let Ok(real) = std::fs::canonicalize(&package) else { continue };
+                let is_inside = modules.iter().any(|folder| real.starts_with(folder));
+                if !is_inside && !all.contains(&real) && may_be_read(&real, root, modules) {
+                    all.push(real);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Returns what the files in a folder of Python's packages link to.
+pub(crate) fn python_links(packages: &Path, root: &Path) -> Vec<PythonLink> {
+    let mut all = Vec::new();
+    for file in entries(packages) {
+        let name = file.file_name().map(|name| as_text(name).into_owned()).unwrap_or_default();
+        let is_finder = name.starts_with("__editable___") && name.ends_with("_finder.py");
+        if name.ends_with(".pth") {
+            let text = read(&file).unwrap_or_default();
+            for line in text.lines().map(str::trim_end).filter(|line| line.starts_with('/')) {
+                let Ok(folder) = std::fs::canonicalize(line) else { continue };
+                if folder.starts_with(packages) || is_system(&folder) {
+                    continue;
+                }
+                let reads = importable(&folder, root, packages);
+                all.push(PythonLink { file: name.clone(), folder: Some(folder), reads });
+            }
+        } else if is_finder {
+            for path in mapped(&read(&file).unwrap_or_default()) {
+                let with_ending = path.with_extension("py");
+                let found =
+                    std::fs::canonicalize(&path).or_else(|_| std::fs::canonicalize(with_ending));
+                let Ok(real) = found else { continue };
+                let is_open = may_be_read(&real, root, &[packages.to_owned()]);
+                let reads = if is_open { vec![real] } else { Vec::new() };
+                all.push(PythonLink { file: name.clone(), folder: None, reads });
+            }
+        }
+    }
+    all
+}
+
+/// Returns what of a folder that Python imports from may be read: all of it, or where it is more than a folder of sources its packages.
+fn importable(folder: &Path, root: &Path, packages: &Path) -> Vec<PathBuf> {
+    let installed = [packages.to_owned()];
+    if may_be_read(folder, root, &installed) {
+        return vec![folder.to_owned()];
+    }
+    let is_module = |path: &PathBuf| {
+        path.join("__init__.py").is_file() || path.extension().is_some_and(|end| end == "py")
+    };
+    let modules = entries(folder).into_iter().filter(is_module);
+    modules.filter(|path| !path.is_symlink() && may_be_read(path, root, &installed)).collect()
+}
+
+/// Returns the paths in the table of an editable install of setuptools: `MAPPING: dict[str, str] = {'name': '/path/name'}`.
+fn mapped(text: &str) -> Vec<PathBuf> {
+    let line = text.lines().find(|line| line.starts_with("MAPPING")).unwrap_or_default();
+    let quoted = line.split('\'').skip(1).step_by(2);
+    quoted.filter(|word| word.starts_with('/')).map(PathBuf::from).collect()
+}
+
+/// Returns true for a file or folder of a project that a script may read as a package: inside of it, not hidden, without packages in it that
+/// somebody installed, and without a name that a key or a credential has.
+fn may_be_read(real: &Path, root: &Path, installed: &[PathBuf]) -> bool {
+    let Ok(inside) = real.strip_prefix(root) else { return false };
+    let is_plain = |part: Component<'_>| match part {
+        Component::Normal(name) => !as_text(name).starts_with('.'),
+        _ => false,
+    };
+    inside.components().next().is_some()
+        && inside.components().all(is_plain)
+        && !installed.iter().any(|folder| folder.starts_with(real))
+        && holds_no_key(real)
+}
+
+fn holds_no_key(real: &Path) -> bool {
+    let mut open = vec![real.to_owned()];
+    let mut left = MAX_LOOKED;
+    while let Some(folder) = open.pop() {
+        if folder.is_file() {
+            continue;
+        }
+        let Ok(all) = std::fs::read_dir(&folder) else { return false };
+        for entry in all {
+            let Some((entry, rest)) = entry.ok().zip(left.checked_sub(1)) else { return false };
+            left = rest;
+            let name = entry.file_name();
+            let Ok(kind) = entry.file_type() else { return false };
+            if kind.is_dir() && INSTALLED.iter().any(|known| name == *known) {
+                continue;
+            }
+            // What code is called says nothing of what it holds.
+            if is_key_name(&as_text(&name)) && !is_code(&entry.path(), kind.is_dir()) {
+                return false;
+            }
+            if kind.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    true
+}
+
+/// Returns true for a file of source code, and for a folder, of which the files count.
+fn is_code(path: &Path, is_folder: bool) -> bool {
+    const CODE: [&str; 10] = ["py", "pyi", "pyc", "js", "mjs", "cjs", "ts", "tsx", "jsx", "map"];
+    let is_hidden = path.file_name().is_some_and(|name| as_text(name).starts_with('.'));
+    let end = path.extension().map(as_text);
+    !is_hidden && (is_folder || end.is_some_and(|end| CODE.contains(&&*end)))
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut all: Vec<PathBuf> = all.map(|entry| entry.path()).collect();
+    all.sort();
+    all
+}
+
+fn read(path: &Path) -> Option<String> {
+    let found = std::fs::metadata(path).ok()?;
+    (found.is_file() && found.len() <= MAX_FILE).then(|| std::fs::read_to_string(path).ok())?
+}
+
+fn as_text(name: &std::ffi::OsStr) -> std::borrow::Cow<'_, str> {
+    name.to_string_lossy()
+}
+
+/// Returns true for what every script may read anyway.
+fn is_system(path: &Path) -> bool {
+    super::interpreter::is_system(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn folders_of_the_project_are_opened_unless_they_hold_more_than_code() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = &fs::canonicalize(scratch.path()).unwrap().join("project");
+        let modules = root.join("node_modules");
+        for (path, text) in [
+            ("node_modules/@app/plain/package.json", "{}"),
+            ("packages/lib/package.json", "{}"),
+            ("packages/lib/.eslintrc", ""),
+            ("packages/lib/token.js", ""),
+            ("packages/lib/node_modules/x/.env", ""),
+            ("packages/secret/.env.local", ""),
+            ("packages/keys/server.pem", ""),
+            (".hidden/package.json", "{}"),
+            ("../outside/package.json", "{}"),
+        ] {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        }
+        for (name, target) in [
+            ("@app/lib", "../../packages/lib"),
+            ("secret", "../packages/secret"),
+            ("keys", "../packages/keys"),
+            ("hidden", "../.hidden"),
+            ("outside", "../../outside"),
+            ("whole", ".."),
+            ("gone", "../packages/gone"),
+        ] {
+            symlink(target, modules.join(name)).unwrap();
+        }
+        assert_eq!(node_links(&[modules], root), [root.join("packages/lib")]);
+    }
+
+    #[test]
+    fn editable_packages_of_python_are_found() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = &fs::canonicalize(scratch.path()).unwrap().join("project");
+        let site = root.join(".venv/lib/python3.11/site-packages");
+        for path in
+            ["src/one/__init__.py", "flat/__init__.py", "alone.py", ".env", "b/c/__init__.py"]
+        {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), "").unwrap();
+        }
+        fs::create_dir_all(&site).unwrap();
+        let write = |name: &str, text: String| fs::write(site.join(name), text).unwrap();
+        let at = |path: &str| root.join(path);
+        write("a.pth", format!("{}\nimport x; x.y()\n/usr/lib\n/gone\n", at("src").display()));
+        write("b.pth", format!("{}\n", root.display()));
+        write("c.pth", format!("{}\n", scratch.path().display()));
+        let finder = format!(
+            "NAMESPACES = {{}}\nMAPPING: dict[str, str] = {{'c': '{}'}}\n",
+            at("b/c").display()
+        );
+        write("__editable___c_1_finder.py", finder);
+        let found = python_links(&site, root);
+        let found: Vec<(&str, Vec<PathBuf>)> =
+            found.iter().map(|link| (link.file.as_str(), link.reads.clone())).collect();
+        assert_eq!(
+            found,
+            [
+                ("__editable___c_1_finder.py", vec![at("b/c")]),
+                ("a.pth", vec![at("src")]),
+                // The whole project is more than packages.
+                ("b.pth", vec![at("alone.py"), at("flat")]),
+                ("c.pth", vec![]),
+            ]
+        );
+    }
+}
