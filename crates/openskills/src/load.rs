@@ -61,6 +61,28 @@ impl Loaded {
         by_skill && by_codex != Some(false)
     }
 
+    /// Adds what keeps a skill from being approved and run and does not depend on how strictly its SKILL.md is read.
+    pub(crate) fn add_what_approval_refuses(&mut self, target: &Target, strictness: Strictness) {
+        if strictness == Strictness::Lenient {
+            self.diagnostics.extend(of_files(target, &self.file, strictness));
+        }
+        let frontmatter = self.document.as_ref().map(|document| &document.frontmatter);
+        let is_off =
+            frontmatter.is_some_and(|one| !one.model_may_invoke() && !one.user_may_invoke());
+        if is_off {
+            let message = "neither the model nor the user may start it, so it cannot be approved";
+            let found = Diagnostic::of_file(
+                Code::InvocationConflict,
+                strictness,
+                &self.file,
+                message.to_owned(),
+            );
+            let hint =
+                "take out `disable-model-invocation`, `user-invocable` or `model_invocation`";
+            self.diagnostics.extend(found.map(|found| found.with_hint(hint)));
+        }
+    }
+
     /// Returns how many problems of one severity there are.
     pub(crate) fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
@@ -109,7 +131,7 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
     let (codex, problems) = codex(&target.root, strictness, &shown);
     diagnostics.extend(problems);
     if strictness == Strictness::Strict {
-        diagnostics.extend(of_files(target, &file));
+        diagnostics.extend(of_files(target, &file, strictness));
     }
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     Loaded {
@@ -130,7 +152,7 @@ fn has_argument_schema(document: Option<&Document>) -> bool {
 
 /// Returns what keeps a skill from being approved and run, whatever its SKILL.md says: files that no digest can be made of, and a manifest that is not
 /// valid. Some MCP hosts refuse a large one.
-fn of_files(target: &Target, file: &str) -> Vec<Diagnostic> {
+fn of_files(target: &Target, file: &str, strictness: Strictness) -> Vec<Diagnostic> {
     let root = &target.root;
     let problem = |error: &FsError| file_problem(error, &target.shown_path(error.path()));
     let entries = match walk(root, &WalkLimits::SKILL) {
@@ -142,8 +164,8 @@ fn of_files(target: &Target, file: &str) -> Vec<Diagnostic> {
         let shown = || root.path().join(entry.path.as_str()).to_string();
         let error = match entry.kind {
             Kind::Link(_) => match root.has(&entry.path) {
-                Ok(true) => continue,
-                Ok(false) => FsError::Escapes { path: shown() },
+                // One that leads nowhere leads nowhere outside, either.
+                Ok(true | false) => continue,
                 Err(error) => error,
             },
             Kind::Other(kind) => FsError::NotRegular { path: shown(), kind },
@@ -156,7 +178,7 @@ fn of_files(target: &Target, file: &str) -> Vec<Diagnostic> {
         Ok(problems) => found.extend(problems),
         Err(error) => found.push(problem(&error)),
     }
-    found.extend(beyond_limits(&entries, file));
+    found.extend(beyond_limits(&entries, file).filter(|_| strictness == Strictness::Strict));
     found
 }
 

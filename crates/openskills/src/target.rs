@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use openskills_runtime::{RuntimeError, file_problem, problem_of};
+use openskills_runtime::{RuntimeError, file_problem, problem_of, shell_word};
 use skill::{Code, Diagnostic, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
 
@@ -81,15 +81,41 @@ pub(crate) fn not_taken(problems: Vec<Diagnostic>) -> RuntimeError {
     }
 }
 
-/// Returns the folder of the skill that a name means, where no such path is there. What is neither stays as it is.
-pub(crate) fn named(context: &Context, path: &Path) -> PathBuf {
+/// Returns the folder of the skill that a name means, where no such path is there: also of one that is disabled or cannot be loaded. A path stays
+/// as it is; what is neither is told with the name that comes nearest.
+pub(crate) fn named(context: &Context, look: &Look, path: &Path) -> Result<PathBuf, RuntimeError> {
     let is_there = fs::symlink_metadata(context.cwd.as_path().join(path)).is_ok();
-    let folder = || {
-        let runtime = Look::default().discover(context).ok()?;
-        let skill = runtime.skill(path.to_str()?).ok()?;
-        skill.location().map(|_| PathBuf::from(skill.path()))
+    let Some(name) = path.to_str().filter(|_| !is_there || !look.dir.is_empty()) else {
+        return Ok(path.to_owned());
     };
-    if is_there { path.to_owned() } else { folder().unwrap_or_else(|| path.to_owned()) }
+    let runtime = look.discover(context)?;
+    let found = match runtime.skill(name) {
+        Ok(skill) => Some(skill),
+        // What is disabled has its folder all the same.
+        Err(_) => runtime.candidates(name).first(),
+    };
+    if let Some(skill) = found {
+        return match skill.location() {
+            Some(_) => Ok(PathBuf::from(skill.path())),
+            None => Err(RuntimeError::Setup {
+                message: format!("`{name}` has no folder here: {}", skill.path()),
+                hint: Some(format!("read it: openskills activate {}", shell_word(&skill.id))),
+            }),
+        };
+    }
+    match runtime.skill(name) {
+        _ if is_there => Ok(path.to_owned()),
+        Err(RuntimeError::InvalidManifest { file, .. }) => {
+            Ok(Path::new(&file).parent().map_or_else(|| path.to_owned(), Path::to_owned))
+        }
+        // What is beside a path that is not there may be meant as well.
+        Err(RuntimeError::SkillNotFound { nearest: Some(nearest), .. }) => {
+            let message = format!("{name}: the path does not exist, and no skill is named so");
+            let hint = Some(format!("did you mean `{nearest}`?"));
+            Err(RuntimeError::Setup { message, hint })
+        }
+        Ok(_) | Err(_) => Ok(path.to_owned()),
+    }
 }
 
 /// Calls `visit` for every skill that `paths` mean.

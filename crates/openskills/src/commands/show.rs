@@ -12,6 +12,7 @@ use term::{DiagnosticJson, counted, safe_line, safe_text};
 use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
+use crate::look::Look;
 use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION, file_json};
 use crate::target::{Search, Target, is_wrong_call, named, not_taken, visit};
 
@@ -26,6 +27,7 @@ Exit codes:
 Examples:
   openskills show .
   openskills show pdf
+  openskills show pdf --dir ~/more-skills
   openskills show skills/pdf --json";
 
 /// Show all properties of a skill, its digests and its files
@@ -38,11 +40,13 @@ pub(crate) struct ShowArgs {
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    look: Look,
 }
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let palette = context.ui.error_palette;
-    let path = named(context, &args.path);
+    let path = named(context, &args.look, &args.path)?;
     let visited = visit(&context.cwd, &[path], Search::Exact, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
         let files = read_files(&target);

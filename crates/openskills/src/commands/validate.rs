@@ -9,6 +9,7 @@ use term::{DiagnosticJson, Palette, counted, safe_line, sarif};
 use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
 use crate::load::{Loaded, load};
+use crate::look::Look;
 use crate::output::{VERSION, ValidateJson, ValidatedJson};
 use crate::target::{Search, Visited, is_wrong_call, named, visit};
 
@@ -55,6 +56,8 @@ pub(crate) struct ValidateArgs {
     /// Write the report as SARIF 2.1.0, for code scanning
     #[arg(long)]
     sarif: bool,
+    #[command(flatten)]
+    look: Look,
 }
 
 /// A skill that was checked, its problems already in words where people will read them.
@@ -72,9 +75,13 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
     // Words are made on the worker that read the file, and only if they are going to be read.
     let palette = (!args.json && !args.sarif).then_some(context.ui.error_palette);
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
-    let paths: Vec<PathBuf> = args.paths.iter().map(|path| named(context, path)).collect();
-    let Visited { skills: checked, problems } =
-        visit(&context.cwd, &paths, search, |target| check(&load(&target, strictness), palette));
+    let paths = args.paths.iter().map(|path| named(context, &args.look, path));
+    let paths: Vec<PathBuf> = paths.collect::<Result<_, _>>()?;
+    let Visited { skills: checked, problems } = visit(&context.cwd, &paths, search, |target| {
+        let mut loaded = load(&target, strictness);
+        loaded.add_what_approval_refuses(&target, strictness);
+        check(&loaded, palette)
+    });
     let fails = |skill: &Checked| skill.errors > 0 || (args.strict_warnings && skill.warnings > 0);
     let valid = problems.is_empty() && !checked.iter().any(fails);
     if args.json {

@@ -79,3 +79,26 @@ fn show_and_prompt_agree_on_who_may_invoke() {
     );
     assert_ne!(openskills(&env, "prompt skills/pdf").stdout, "");
 }
+
+#[test]
+fn a_skill_is_shown_and_checked_by_its_name_wherever_it_is() {
+    let env = TestEnv::with(SKILLS);
+    env.write("skills/broken/SKILL.md", b"no frontmatter\n");
+    for command in ["show", "validate"] {
+        let found = openskills(&env, &format!("{command} pdf --dir skills"));
+        assert_eq!(found.code, Some(0), "{}", found.stderr);
+        let broken = openskills(&env, &format!("{command} broken --dir skills"));
+        assert!(broken.stderr.contains("no-frontmatter"), "{}", broken.stderr);
+        let slip = openskills(&env, &format!("{command} pfd --dir skills"));
+        assert_eq!(slip.code, Some(2), "{}", slip.stdout);
+        assert!(slip.stderr.contains("did you mean `pdf`?"), "{}", slip.stderr);
+        let own = openskills(&env, &format!("{command} cocoaskills"));
+        assert!(own.stderr.contains("openskills activate"), "{}", own.stderr);
+    }
+    env.write(
+        "../home/.claude/skills/mine/SKILL.md",
+        b"---\nname: mine\ndescription: d\n---\nB.\n",
+    );
+    assert_eq!(openskills(&env, "disable mine").code, Some(0));
+    assert_eq!(openskills(&env, "show mine").code, Some(0));
+}

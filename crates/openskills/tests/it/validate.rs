@@ -263,6 +263,8 @@ fn a_skill_is_named_instead_of_its_folder() {
     assert!(openskills(&env, "show pdf").stdout.contains("Reads PDFs"));
     let none = openskills(&env, "show pfd");
     assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("did you mean `pdf`?"), "{}", none.stderr);
+    let none = openskills(&env, "show something");
     assert!(none.stderr.contains("`openskills list` shows those"), "{}", none.stderr);
 }
 
@@ -281,4 +283,31 @@ fn a_small_skill_md_counts_everywhere() {
     assert_eq!(installed.code, Some(0), "{}", installed.stderr);
     let named = openskills(&env, "validate low");
     assert_eq!((named.code, named.stderr.as_str()), (Some(0), ""), "{}", named.stdout);
+}
+
+/// What `approve` refuses is seen, however strictly the rest is read; what it accepts is no error.
+#[test]
+fn what_approve_refuses_is_seen() {
+    let env = TestEnv::with(
+        "//- /s/SKILL.md\n---\nname: s\ndescription: d\ndisable-model-invocation: true\nuser-invocable: false\n---\nB.\n",
+    );
+    for more in ["", " --lenient"] {
+        let off = openskills(&env, &format!("validate s{more}"));
+        assert!(
+            off.stderr.contains("neither the model nor the user may start it"),
+            "{}",
+            off.stderr
+        );
+    }
+    env.write("s/SKILL.md", b"---\nname: s\ndescription: d\n---\nB.\n");
+    std::os::unix::fs::symlink("gone.md", env.path("s/dangling.md")).unwrap();
+    assert_eq!(openskills(&env, "validate s").code, Some(0));
+    assert_eq!(openskills(&env, "approve s --dir s --yes").code, Some(0));
+    std::os::unix::fs::symlink("/etc/passwd", env.path("s/out.md")).unwrap();
+    for more in ["", " --lenient"] {
+        assert_eq!(openskills(&env, &format!("validate s{more}")).code, Some(1), "{more}");
+    }
+    std::fs::remove_file(env.path("s/out.md")).unwrap();
+    env.write("s/csk-skill.json", b"{");
+    assert_eq!(openskills(&env, "validate s --lenient").code, Some(1));
 }
