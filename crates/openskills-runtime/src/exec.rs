@@ -39,6 +39,7 @@ pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub use input::Input;
+pub(crate) use input::Otherwise;
 pub(crate) use interpreter::{Interpreter, Search, interpreter};
 pub(crate) use module_cache::ModuleCache;
 pub use outside::OutsidePlaces;

@@ -8,7 +8,6 @@ mod wanted;
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use skill::Digest;
 use skill::capabilities::{
     Anchor, Capabilities, Declared, Host, Place, PowerChange, Powers, Reach,
@@ -21,6 +20,7 @@ use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
 use crate::exec::OutsidePlaces;
 use crate::policy::Decision;
 use crate::quote::shell_word;
+use crate::schema_arguments::ArgumentSchema;
 use crate::{RuntimeError, SkillSource};
 
 /// What scripts read because their interpreter finds it, whatever else is granted.
@@ -105,7 +105,7 @@ pub struct Plan {
     /// What it says that it changes; nothing where it says nothing.
     pub side_effects: Option<Vec<&'static str>>,
     /// The schema that its arguments are held to.
-    pub arguments: Option<Value>,
+    pub arguments: Option<ArgumentSchema>,
 }
 
 /// What the audit found about everything that would run.
@@ -329,6 +329,17 @@ impl Request {
     }
 }
 
+/// Where a command names the session, as long as none is known.
+const SESSION: &str = " --session SESSION";
+
+/// Returns a command with the session that is known.
+pub(crate) fn with_session(command: &str, session: Option<&str>) -> String {
+    match session {
+        Some(session) => command.replace(SESSION, &format!(" --session {}", shell_word(session))),
+        None => command.to_owned(),
+    }
+}
+
 /// Returns the command that approves a skill with a grant.
 fn approve_command(subject: &Subject, grant: &Grant, look: &str) -> String {
     let Grant { read, named: _, network, env, direct_writes, deletions } = grant;
@@ -348,7 +359,7 @@ fn approve_command(subject: &Subject, grant: &Grant, look: &str) -> String {
         command += &format!(" --env {}", shell_word(name));
     }
     if subject.asks_each_session {
-        command += " --session SESSION";
+        command += SESSION;
     }
     for (is_on, flag) in [(direct_writes, " --direct-writes"), (deletions, " --deletions")] {
         if *is_on {
@@ -548,7 +559,11 @@ fn permit(
     let left_out = request.left_out(&grant);
     let powers = powers(&plan.declared, &grant, network);
     let because = granted.because.clone();
-    let approved = granted.by.clone();
+    // A command that is shown afterwards keeps what was approved before, also where this run was approved for once.
+    let approved = match &request.before {
+        Some(before) => with_earlier(&plan, granted.by, &before.grant),
+        None => granted.by.clone(),
+    };
     Authorization::Permit(Box::new(Permit {
         plan,
         powers,

@@ -43,7 +43,7 @@ use crate::load::{load, model_may_invoke};
 use crate::log::Log;
 use crate::problem::problem_of;
 use crate::prompt::prompt;
-use crate::schema_arguments::{Fitting, fit};
+use crate::schema_arguments::{ArgumentSchema, Fitting, fit};
 use crate::session::Session;
 use crate::uri::uri;
 use crate::watch::{Watching, watch};
@@ -583,10 +583,10 @@ fn fitting(
     given: Option<&str>,
 ) -> Result<Option<Fitting>, RuntimeError> {
     let Some(Arguments::Schema(schema)) = &frontmatter.arguments else { return Ok(None) };
-    let schema = schema.to_json();
+    let schema = ArgumentSchema::of(schema);
     fit(&schema, given)
         .map(Some)
-        .map_err(|message| RuntimeError::arguments(&skill.id, message, &schema))
+        .map_err(|message| RuntimeError::arguments(&skill.id, message, &schema.json))
 }
 
 fn made_session_id() -> String {

@@ -21,6 +21,22 @@ pub(crate) struct Fitting {
     pub(crate) list: Vec<Option<String>>,
 }
 
+/// A skill's `arguments.schema`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgumentSchema {
+    /// The schema.
+    pub json: Value,
+    /// The defaults of its properties as JSON, in which a number stays as it was written.
+    pub defaults: Vec<(String, String)>,
+}
+
+impl ArgumentSchema {
+    /// Reads the schema of a skill.
+    pub(crate) fn of(schema: &skill::Value) -> Self {
+        Self { json: schema.to_schema_json(), defaults: schema.schema_defaults() }
+    }
+}
+
 /// How much a schema may grow by its references.
 const MAX_COST: u64 = 20_000;
 
@@ -138,7 +154,8 @@ pub fn argument_schema_problem(schema: &Value) -> Option<SchemaProblem> {
 }
 
 /// Reads what was typed by a schema: an object of JSON, or words, each for the next property, or `name=value`.
-pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
+pub(crate) fn fit(whole: &ArgumentSchema, given: Option<&str>) -> Result<Fitting, String> {
+    let schema = &whole.json;
     let given = given.unwrap_or_default().trim();
     let validator = validator(schema).map_err(|problem| problem.message)?;
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -146,15 +163,22 @@ pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String
     // An object may have been quoted on its way here.
     let words = split(given);
     let object = match words.as_slice() {
-        [one] if one.starts_with('{') => Some(one.as_str()),
-        _ => Some(given).filter(|given| given.starts_with('{')),
+        [one] if one.starts_with('{') => Some(one.clone()),
+        _ => Some(given.to_owned()).filter(|given| given.starts_with('{')),
     };
+    let is_object = object.is_some();
+    // What was written, where the data does not keep every digit of it.
+    let mut written: Vec<(String, String)> = whole.defaults.clone();
     let mut data = if let Some(object) = object {
-        serde_json::from_str(object)
+        serde_json::from_str(&object)
             .map_err(|error| format!("the arguments are no JSON: {error}"))?
     } else {
-        Value::Object(by_words(properties, &names, words)?)
+        let words = by_words(properties, &names, words)?;
+        written.splice(0..0, words.iter().map(|(name, (text, _))| (name.clone(), text.clone())));
+        Value::Object(words.into_iter().map(|(name, (_, value))| (name, value)).collect())
     };
+    let is_given = |name: &String| data.get(name).is_some();
+    written.retain(|(name, _)| !(is_object && is_given(name)));
     if let Value::Object(fields) = &mut data {
         for (name, default) in defaults(schema) {
             fields.entry(name.clone()).or_insert_with(|| default.clone());
@@ -164,7 +188,10 @@ pub(crate) fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String
     let text = |name: &String| match data.get(name)? {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
+        other => {
+            let text = written.iter().find(|(known, _)| known == name);
+            Some(text.map_or_else(|| other.to_string(), |(_, text)| text.clone()))
+        }
     };
     let list = names.iter().map(text).collect();
     Ok(Fitting { data, names, list })
@@ -194,26 +221,27 @@ fn by_words(
     properties: Option<&Map<String, Value>>,
     names: &[String],
     words: Vec<String>,
-) -> Result<Map<String, Value>, String> {
-    let mut found = Map::new();
+) -> Result<Vec<(String, (String, Value))>, String> {
+    let mut found: Vec<(String, (String, Value))> = Vec::new();
     let schema = |name: &str| properties.and_then(|all| all.get(name));
     for word in words {
         let named = word.split_once('=').filter(|(name, _)| schema(name).is_some());
         let (name, text) = match named {
             Some((name, text)) => (name.to_owned(), text.to_owned()),
             None => {
-                let next = names.iter().find(|name| !found.contains_key(*name));
+                let is_found = |name: &&String| found.iter().any(|(known, _)| known == *name);
+                let next = names.iter().find(|name| !is_found(name));
                 let next = next.ok_or_else(|| {
                     format!("`{word}` is one argument too many; it takes: {}", names.join(", "))
                 })?;
                 (next.clone(), word)
             }
         };
-        if found.contains_key(&name) {
+        if found.iter().any(|(known, _)| *known == name) {
             return Err(format!("`{name}` is given twice"));
         }
-        let value = typed(schema(&name), text);
-        found.insert(name, value);
+        let value = typed(schema(&name), text.clone());
+        found.push((name, (text, value)));
     }
     Ok(found)
 }
@@ -231,6 +259,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// Fits arguments to a schema that is written as JSON.
+    fn fit(schema: &Value, given: Option<&str>) -> Result<Fitting, String> {
+        let defaults = defaults(schema).map(|(name, value)| (name.clone(), value.to_string()));
+        let whole = ArgumentSchema { defaults: defaults.collect(), json: schema.clone() };
+        super::fit(&whole, given)
+    }
 
     fn schema() -> Value {
         json!({
@@ -261,6 +296,8 @@ mod tests {
         assert_eq!(fitting.names, ["topic", "rounds", "deep"]);
         let texts = [Some("bees".to_owned()), Some("2".to_owned()), None];
         assert_eq!(fitting.list, texts);
+        let number = json!({"type": "object", "properties": {"n": {"type": "number"}}});
+        assert_eq!(fit(&number, Some("0.10")).unwrap().list, [Some("0.10".to_owned())]);
         let mut schema = schema();
         schema["properties"]["rounds"]["default"] = json!(4);
         assert_eq!(fit(&schema, Some("bees")).unwrap().data, json!({"topic": "bees", "rounds": 4}));

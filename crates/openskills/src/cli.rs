@@ -247,7 +247,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = tell_usage(&error);
-            let hint = run::wrong_call(&args, &error);
+            let hint = run::wrong_call(&args, &error, &commands());
             let mut ui = Ui::new(ColorChoice::Never);
             if let Some(hint) = &hint {
                 let _ = ui.error(&format!("hint: {}\n", term::safe_line(hint)));

@@ -14,6 +14,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAdd
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub use address::is_never_reached;
 use address::{Scope, is_own, scope};
 use request::{Bad, Plain, Request, answer_head, pass_on};
 

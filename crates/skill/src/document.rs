@@ -157,7 +157,7 @@ pub fn check_argument_schema(
     };
     let Some(schema) = schema else { return Vec::new() };
     let mut report = Report::new(input.file, &source, strictness);
-    if let Some(SchemaProblem { pointer, message }) = judge(&schema.to_value().to_json()) {
+    if let Some(SchemaProblem { pointer, message }) = judge(&schema.to_value().to_schema_json()) {
         let hint = "expected a JSON Schema of an object, with nothing that is looked up elsewhere";
         report.add_with_hint(Code::BadValue, place_of(&schema, &pointer), message, hint);
     }

@@ -37,6 +37,58 @@ impl Value {
         }
     }
 
+    /// Returns the JSON of a schema. There an unquoted number is one however it is written, and what stands beside `type: string` is text.
+    pub fn to_schema_json(&self) -> Json {
+        self.schema_json(Scalars::Typed)
+    }
+
+    fn schema_json(&self, scalars: Scalars) -> Json {
+        match self {
+            Self::Null => Json::Null,
+            Self::Text { text, plain } if *plain && scalars == Scalars::Typed => {
+                let number = || Some(Json::Number(text.parse().ok()?));
+                let typed = same_in_json(text).or_else(|| number().filter(|_| is_number(text)));
+                typed.unwrap_or_else(|| text.as_str().into())
+            }
+            Self::Text { text, .. } => text.as_str().into(),
+            Self::List(items) => items.iter().map(|item| item.schema_json(scalars)).collect(),
+            Self::Map(entries) => {
+                let entries = entries.iter().map(|(key, value)| {
+                    let is_value =
+                        matches!(key.as_str(), "default" | "const" | "enum" | "examples");
+                    let is_text = self.is_of_strings() && is_value;
+                    let scalars = if is_text { Scalars::Text } else { Scalars::Typed };
+                    (key.clone(), value.schema_json(scalars))
+                });
+                Json::Object(entries.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Returns the defaults of the properties of a schema as texts of JSON, in which a number stays as it was written.
+    pub fn schema_defaults(&self) -> Vec<(String, String)> {
+        let Some(Self::Map(properties)) = self.get("properties") else { return Vec::new() };
+        let default = |(name, property): &(String, Self)| {
+            let default = property.get("default")?;
+            let text = match default {
+                Self::Text { text, plain: true }
+                    if is_number(text) && !property.is_of_strings() =>
+                {
+                    text.clone()
+                }
+                _ if property.is_of_strings() => default.schema_json(Scalars::Text).to_string(),
+                _ => default.to_schema_json().to_string(),
+            };
+            Some((name.clone(), text))
+        };
+        properties.iter().filter_map(default).collect()
+    }
+
+    /// Returns true for a schema of texts.
+    fn is_of_strings(&self) -> bool {
+        matches!(self.get("type"), Some(Self::Text { text, .. }) if text == "string")
+    }
+
     /// Returns the text of a scalar, or the JSON of anything else.
     pub fn to_text(&self) -> String {
         match self {
@@ -55,6 +107,32 @@ impl Value {
             Self::Null | Self::Text { .. } | Self::List(_) => None,
         }
     }
+}
+
+/// What unquoted scalars of a schema are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scalars {
+    /// What they look like.
+    Typed,
+    /// Text.
+    Text,
+}
+
+/// Returns true for a number as JSON writes it.
+fn is_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, part) = match number.split_once('.') {
+        Some((whole, part)) => (whole, Some(part)),
+        None => (number, None),
+    };
+    let is_whole = digits(whole) && (whole.len() == 1 || !whole.starts_with('0'));
+    let exponent = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
+    is_whole && part.is_none_or(digits) && exponent.is_none_or(digits)
 }
 
 fn same_in_json(text: &str) -> Option<Json> {
@@ -130,6 +208,33 @@ mod tests {
             assert_eq!(Value::Text { text: text.into(), plain: true }.to_json().to_string(), json);
         }
         assert_eq!(Value::Text { text: "3".into(), plain: false }.to_json().to_string(), "\"3\"");
+    }
+
+    #[test]
+    fn numbers_of_a_schema_are_numbers() {
+        let plain = |text: &str| Value::Text { text: text.into(), plain: true };
+        for (text, json, default) in [
+            ("0.10", "0.1", "0.10"),
+            ("1e-3", "0.001", "1e-3"),
+            ("1e5", "100000.0", "1e5"),
+            ("12345678901234567890123", "1.2345678901234568e+22", "12345678901234567890123"),
+            ("007", "\"007\"", "\"007\""),
+            ("cm", "\"cm\"", "\"cm\""),
+            ("true", "true", "true"),
+        ] {
+            let property = Value::Map(vec![("default".into(), plain(text))]);
+            let properties = Value::Map(vec![("n".into(), property)]);
+            let schema = Value::Map(vec![("properties".into(), properties)]);
+            let found = schema.to_schema_json()["properties"]["n"]["default"].to_string();
+            assert_eq!(found.replace("e22", "e+22"), json);
+            assert_eq!(schema.schema_defaults(), [("n".to_owned(), default.to_owned())]);
+        }
+        // A version is a text, where the schema says so.
+        let of_text = vec![("type".into(), plain("string")), ("default".into(), plain("1.10"))];
+        let properties = Value::Map(vec![("v".into(), Value::Map(of_text))]);
+        let schema = Value::Map(vec![("properties".into(), properties)]);
+        assert_eq!(schema.to_schema_json()["properties"]["v"]["default"], "1.10");
+        assert_eq!(schema.schema_defaults()[0].1, "\"1.10\"");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Why a run most likely failed, by what it wrote to standard error and what it had: the first thing to look at, not a proof.
 
 use std::path::Path;
+use std::time::Duration;
 
 use sandbox::Ended;
 use skill::capabilities::Host;
@@ -11,6 +12,12 @@ pub(crate) struct Failed<'a> {
     pub(crate) approve: &'a str,
     pub(crate) stderr: &'a str,
     pub(crate) ended: Ended,
+    /// Whether it tried to open a socket and was not let.
+    pub(crate) is_socket_blocked: bool,
+    /// Hosts that the skill declares.
+    pub(crate) declared: &'a [String],
+    /// How long it may take.
+    pub(crate) wall: Duration,
     pub(crate) interpreter: Option<&'a Path>,
     /// Folders of packages that are not used, each with the reason.
     pub(crate) unused: &'a [String],
@@ -28,7 +35,7 @@ pub(crate) struct Failed<'a> {
 }
 
 /// What programs say when they cannot reach anybody.
-const NO_NETWORK: [&str; 14] = [
+const NO_NETWORK: [&str; 18] = [
     "Name or service not known",
     "Temporary failure in name resolution",
     "nodename nor servname",
@@ -43,6 +50,10 @@ const NO_NETWORK: [&str; 14] = [
     "Failed to resolve",
     "Tunnel connection failed: 403",
     "socket: Operation not permitted",
+    "Could not connect to",
+    "Can't connect to",
+    "Failed to open TCP connection",
+    "ConnectTimeoutError",
 ];
 /// What they say when there is no memory left.
 const NO_MEMORY: [&str; 7] = [
@@ -62,8 +73,22 @@ impl Failed<'_> {
     /// Returns what is worth a look, most likely first. Nothing where it ended well, or its end says why.
     pub(crate) fn causes(&self) -> Vec<String> {
         match self.ended {
-            Ended::Exited(0) | Ended::Timeout | Ended::Output | Ended::Cancelled => Vec::new(),
-            Ended::Memory | Ended::Trapped => Vec::new(),
+            Ended::Exited(0) | Ended::Cancelled | Ended::Trapped => Vec::new(),
+            Ended::Timeout => {
+                let most = self.wall.as_secs_f64();
+                let late = format!(
+                    "it took too long, and was ended after {most} s; --timeout gives it more"
+                );
+                // What waits for an answer that cannot come waits until the end.
+                std::iter::once(late).chain(self.network()).collect()
+            }
+            Ended::Memory => {
+                let most = self.memory >> 20;
+                vec![format!(
+                    "it took too much memory, more than {most} MiB; --memory gives it more"
+                )]
+            }
+            Ended::Output => vec!["it wrote too much, and was ended".to_owned()],
             Ended::Exited(_) | Ended::Signalled(_) => {
                 let causes = [self.memory(), self.network(), self.package(), self.writing()];
                 let causes = causes.into_iter().chain([self.workspace()]);
@@ -99,17 +124,21 @@ impl Failed<'_> {
             let hosts = self.denied.join(", ");
             return Some(format!("it may not reach {hosts}; {}", approve(self.denied)));
         }
-        if self.has_network || !self.says(&NO_NETWORK) {
+        if self.has_network || !(self.is_socket_blocked || self.says(&NO_NETWORK)) {
             return None;
         }
         if self.is_dry {
             return Some("a dry run reaches no host".to_owned());
         }
         let hosts: Vec<String> = host_in(self.stderr).into_iter().collect();
+        let hosts = if hosts.is_empty() { self.declared } else { &hosts };
         Some(if hosts.is_empty() {
-            format!("it has no network; to let it reach a host: {} --net HOST", self.approve)
+            format!(
+                "it has no network; to let it reach a host, add --net and its name to: {}",
+                self.approve
+            )
         } else {
-            format!("it has no network; {}", approve(&hosts))
+            format!("it has no network; {}", approve(hosts))
         })
     }
 
@@ -169,6 +198,8 @@ fn host_in(text: &str) -> Option<String> {
         "resolve host address ",
         "ENOTFOUND ",
         "EAI_AGAIN ",
+        "connect to ",
+        "TCP connection to ",
     ];
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
     starts.into_iter().find_map(|start| {
@@ -188,6 +219,9 @@ mod tests {
             approve: "openskills approve s --net a.test",
             stderr,
             ended: Ended::Exited(1),
+            is_socket_blocked: false,
+            declared: &[],
+            wall: Duration::from_secs(30),
             interpreter: None,
             unused: &[],
             memory: 512 << 20,
@@ -204,7 +238,11 @@ mod tests {
         for (stderr, cause) in [
             (
                 "socket.gaierror: [Errno -3] Temporary failure in name resolution",
-                "it has no network; to let it reach a host: openskills approve s --net a.test --net HOST",
+                "it has no network; to let it reach a host, add --net and its name to: openskills approve s --net a.test",
+            ),
+            (
+                "Could not connect to 'www.example.org:80': Operation not permitted at a.pl line 2.",
+                "it has no network; to let it reach that: openskills approve s --net a.test --net www.example.org",
             ),
             (
                 "HTTPSConnectionPool(host='api.example.com', port=443): Failed to resolve",
@@ -237,6 +275,19 @@ mod tests {
         let denied = ["evil.test".to_owned()];
         let reached = Failed { has_network: true, denied: &denied, ..failed("403") };
         assert!(reached.causes()[0].ends_with("--net a.test --net evil.test"));
+        let blocked = Failed { is_socket_blocked: true, ..failed("PermissionError: [Errno 1]") };
+        assert!(blocked.causes()[0].starts_with("it has no network"), "{:?}", blocked.causes());
+        let declared = ["api.test".to_owned()];
+        let late = Failed { ended: Ended::Timeout, declared: &declared, ..blocked };
+        assert_eq!(
+            late.causes(),
+            [
+                "it took too long, and was ended after 30 s; --timeout gives it more",
+                "it has no network; to let it reach that: openskills approve s --net a.test --net api.test",
+            ]
+        );
+        let full = Failed { ended: Ended::Memory, ..failed("") };
+        assert!(full.causes()[0].contains("512 MiB"), "{:?}", full.causes());
         let mute = Failed { memory: 1 << 20, ended: Ended::Signalled(9), ..failed("") };
         assert!(mute.causes()[0].contains("1 MiB"));
         let python = Path::new("/usr/bin/python3");

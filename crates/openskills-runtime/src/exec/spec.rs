@@ -127,9 +127,12 @@ pub(crate) fn spec(
         network,
         limits,
         stdin: match &options.input {
-            Some(input) => Stdin::Bytes(input.as_str().as_bytes().to_vec()),
-            None if options.is_piped => Stdin::Inherited,
-            None => Stdin::Bytes(Vec::new()),
+            // Defaults of the skill do not take the place of what is piped in.
+            Some(input) if !(input.is_default() && options.is_piped) => {
+                Stdin::Bytes(input.as_str().as_bytes().to_vec())
+            }
+            Some(_) | None if options.is_piped => Stdin::Inherited,
+            Some(_) | None => Stdin::Bytes(Vec::new()),
         },
         handed: None,
         required: required(source, writes, &options.allow_degraded),

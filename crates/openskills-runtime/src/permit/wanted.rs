@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use skill::capabilities::{Place, Reach};
+use sandbox::proxy::is_never_reached;
+use skill::capabilities::{Host, Place, Reach};
 use skill_state::{Grant, OrgPolicy};
 
 use super::{AskedNetwork, Plan, Refusal};
@@ -31,6 +32,16 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         AskedNetwork::Named(hosts) => Reach::only(hosts.iter().cloned()),
         AskedNetwork::Any => Reach::Everything,
     };
+    if let Reach::Only(hosts) = &said {
+        let name = |host: &Host| match host {
+            Host::Exact(name) | Host::Below(name) => name.clone(),
+        };
+        for host in hosts.iter().filter(|host| is_never_reached(&name(host))) {
+            refusal.reasons.push(format!(
+                "`{host}` is never reached: it is this machine, its link, a metadata service or a reserved address"
+            ));
+        }
+    }
     let is_third_party = subject.source == SkillSource::ThirdParty;
     if is_third_party && said == Reach::Everything {
         refusal.reasons.push("a third-party skill reaches only hosts that you name".to_owned());

@@ -19,6 +19,7 @@ use crate::permit::{
     Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
 };
 use crate::provenance::claimed_origin;
+use crate::schema_arguments::ArgumentSchema;
 use crate::state::{lock_state, nowhere};
 use crate::{
     ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, SkillSource, rfc3339,
@@ -47,7 +48,7 @@ impl OpenSkillRuntime {
         let side_effects = side_effects(&loaded.document.frontmatter);
         let script = script.map(str::to_owned);
         let arguments = match &loaded.document.frontmatter.arguments {
-            Some(Arguments::Schema(schema)) => Some(schema.to_json()),
+            Some(Arguments::Schema(schema)) => Some(ArgumentSchema::of(schema)),
             Some(_) | None => None,
         };
         Ok(Plan {

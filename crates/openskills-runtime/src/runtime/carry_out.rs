@@ -15,6 +15,8 @@ use sandbox::{
     Change, ChangeKind, CommitError, Ended, Network, Outcome, SandboxError, Spec, Writes,
 };
 
+use skill::capabilities::Reach;
+
 use super::OpenSkillRuntime;
 use super::execute::given;
 use super::guarded::Guarded;
@@ -36,7 +38,13 @@ impl OpenSkillRuntime {
         let start = Instant::now();
         let options =
             &ExecutionOptions { input: given(permit.plan(), options)?, ..options.clone() };
-        let prepared = self.prepare(permit, options)?;
+        let prepared = match self.prepare(permit, options) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.record_not_started(permit.plan(), &error)?;
+                return Err(error);
+            }
+        };
         let copied = start.elapsed();
         // From here until its end is recorded, a signal ends the run before it ends this process.
         let _entered = options.cancel.enter();
@@ -121,7 +129,7 @@ impl OpenSkillRuntime {
             done.diff = Some(diff(&workspace.path, layer, &done.changes));
         }
         if options.dry_run {
-            done.note = may_commit(permit, &done.changes).err();
+            done.note = may_commit(run, &done.changes).err();
             done.held_back = held_back(permit.plan().side_effects.as_deref());
         }
         let is_good = done.ended == Ended::Exited(0) && done.interrupted.is_none();
@@ -155,7 +163,7 @@ impl OpenSkillRuntime {
         layer: &sandbox::Layer,
         done: &mut Execution,
     ) -> Result<Commit, RuntimeError> {
-        may_commit(run.permit, &done.changes).map_err(|message| run.not_committed(message))?;
+        may_commit(run, &done.changes).map_err(|message| run.not_committed(message))?;
         let workspace = run.prepared.spec.workspace.as_ref();
         let place = self.places()?.state.as_ref().zip(workspace);
         let is_worth =
@@ -335,10 +343,17 @@ impl Execution {
 fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
     let denied: BTreeSet<String> =
         ran.reached.iter().filter(|one| !one.allowed).map(|one| one.host.clone()).collect();
+    let declared: Vec<String> = match &run.permit.plan().declared.network {
+        Some(Reach::Only(hosts)) => hosts.iter().map(ToString::to_string).collect(),
+        Some(Reach::Everything) | None => Vec::new(),
+    };
     Failed {
         approve: &run.permit.approve_command(&run.options.look),
         stderr: &String::from_utf8_lossy(&ran.outcome.stderr.bytes),
         ended: ran.outcome.ended,
+        is_socket_blocked: ran.outcome.violations.iter().any(|one| one.call == "socket"),
+        declared: &declared,
+        wall: run.prepared.spec.limits.wall,
         interpreter: run.prepared.interpreter.as_deref(),
         unused: &run.prepared.unused,
         memory: run.prepared.spec.limits.memory,
@@ -390,12 +405,13 @@ fn commit(
 }
 
 /// Deletions need the user's word, in every tier.
-fn may_commit(permit: &Permit, changes: &[Change]) -> Result<(), String> {
+fn may_commit(run: &Run<'_>, changes: &[Change]) -> Result<(), String> {
     let gone = changes.iter().find(|change| change.kind == ChangeKind::Deleted);
-    match gone.filter(|_| !permit.may_delete()) {
+    match gone.filter(|_| !run.permit.may_delete()) {
         Some(change) => Err(format!(
-            "{} would be deleted, which was not approved; add --deletions to the approval",
-            change.path.display()
+            "{} would be deleted, which was not approved; to let it: {} --deletions",
+            change.path.display(),
+            run.permit.approve_command(&run.options.look)
         )),
         None => Ok(()),
     }

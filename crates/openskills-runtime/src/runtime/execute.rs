@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::OpenSkillRuntime;
-use crate::exec::{Answer, Execution, ExecutionOptions, Input};
-use crate::permit::{Authorization, Permit, Plan, Request};
-use crate::{RuntimeError, Skill};
+use crate::exec::{Answer, Execution, ExecutionOptions, Input, Otherwise};
+use crate::permit::{Authorization, Permit, Plan, Request, with_session};
+use crate::policy::Decision;
+use crate::{Event, PolicyDecision, RuntimeError, Skill};
 
 impl OpenSkillRuntime {
     /// Runs a script of a skill in the sandbox, if that is permitted.
@@ -47,7 +48,14 @@ impl OpenSkillRuntime {
         options: &ExecutionOptions,
     ) -> Result<Permit, RuntimeError> {
         let (name, script) = self.by_command(name, options.script.as_deref());
-        let plan = self.plan_run(&name, script.as_deref(), options.asked.clone())?;
+        let plan = match self.plan_run(&name, script.as_deref(), options.asked.clone()) {
+            Ok(plan) => plan,
+            Err(error) => {
+                let skill_id = self.skill(&name).map_or(name, |skill| skill.id.clone());
+                self.record_refused((skill_id, script), &error)?;
+                return Err(error);
+            }
+        };
         // What does not fit is told before anybody is asked for anything.
         given(&plan, options)?;
         let once = if options.once {
@@ -64,10 +72,10 @@ impl OpenSkillRuntime {
         // A slip in a name is told before anybody is asked for anything.
         self.check_script(&plan.subject, plan.script.as_deref())?;
         let Some(approver) = self.config.approver.clone() else {
-            return Err(needs_approval(&request, &options.look));
+            return Err(self.needs_approval(&request, &options.look));
         };
         let once = match approver.ask(&request) {
-            Answer::No => return Err(needs_approval(&request, &options.look)),
+            Answer::No => return Err(self.needs_approval(&request, &options.look)),
             Answer::Once(grant) => Some(grant),
             Answer::Always => {
                 self.approve(&request, None)?;
@@ -77,8 +85,48 @@ impl OpenSkillRuntime {
         match self.authorize(plan, once)? {
             Authorization::Permit(permit) => Ok(*permit),
             Authorization::Refusal(refusal) => Err(refusal.error()),
-            Authorization::Ask(request) => Err(needs_approval(&request, &options.look)),
+            Authorization::Ask(request) => Err(self.needs_approval(&request, &options.look)),
         }
+    }
+}
+
+impl OpenSkillRuntime {
+    fn needs_approval(&self, request: &Request, look: &str) -> RuntimeError {
+        let command = with_session(&request.command(look), self.config.session_id.as_deref());
+        RuntimeError::NeedsApproval {
+            message: format!(
+                "`{}` does not run yet: {}",
+                request.subject.skill_id,
+                request.reasons.join("; ")
+            ),
+            hint: Some(format!("approve it: {command}")),
+        }
+    }
+
+    /// Records that what was permitted was not started after all.
+    pub(super) fn record_not_started(
+        &mut self,
+        plan: &Plan,
+        error: &RuntimeError,
+    ) -> Result<(), RuntimeError> {
+        self.record_refused((plan.subject.skill_id.clone(), plan.script.clone()), error)
+    }
+
+    /// Records that a run was refused: nothing of it started.
+    fn record_refused(
+        &mut self,
+        (skill_id, script): (String, Option<String>),
+        error: &RuntimeError,
+    ) -> Result<(), RuntimeError> {
+        self.record(&Event::PolicyDecided(PolicyDecision {
+            skill_id: Some(skill_id),
+            session_id: self.session.id.clone(),
+            task_id: None,
+            action: "run".to_owned(),
+            input: script,
+            decision: Decision::Deny,
+            because: format!("not started: {error}"),
+        }))
     }
 }
 
@@ -88,17 +136,11 @@ pub(super) fn given(
     options: &ExecutionOptions,
 ) -> Result<Option<Input>, RuntimeError> {
     let Some(schema) = &plan.arguments else { return Ok(options.input.clone()) };
-    Input::fitting(options.input.as_ref(), schema)
-        .map_err(|message| RuntimeError::arguments(&plan.subject.skill_id, message, schema))
-}
-
-fn needs_approval(request: &Request, look: &str) -> RuntimeError {
-    RuntimeError::NeedsApproval {
-        message: format!(
-            "`{}` does not run yet: {}",
-            request.subject.skill_id,
-            request.reasons.join("; ")
-        ),
-        hint: Some(format!("approve it: {}", request.command(look))),
-    }
+    let otherwise = if options.args.is_empty() && !options.is_piped {
+        Otherwise::Nothing
+    } else {
+        Otherwise::Something
+    };
+    Input::fitting(options.input.as_ref(), schema, otherwise)
+        .map_err(|message| RuntimeError::arguments(&plan.subject.skill_id, message, &schema.json))
 }

@@ -139,8 +139,9 @@ impl OpenSkillRuntime {
             });
             let gone = || {
                 let because = format!(
-                    "{id}: it is active, and gone or changed since; activate it again, or the user ends it: openskills deactivate {}",
-                    shell_word(&id)
+                    "{id}: it is active, and gone or changed since; activate it again, or the user ends it: openskills deactivate {} --session {}",
+                    shell_word(&id),
+                    shell_word(&self.session.id)
                 );
                 Verdict::new(Decision::Deny, because)
             };

@@ -94,7 +94,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "ARGS", last = true)]
     args: Vec<OsString>,
     /// What it is given: JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON")]
+    #[arg(long, value_name = "JSON", allow_negative_numbers = true)]
     input: Option<String>,
     /// The folder that it may work in; by default an empty one, which is gone afterwards
     #[arg(long, value_name = "DIR")]
@@ -103,7 +103,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<jiff::SignedDuration>,
     /// How much memory it may use, in MiB; 512 by default, and 128 for WebAssembly
-    #[arg(long, value_name = "MIB", value_parser = mebibytes)]
+    #[arg(long, value_name = "MIB", value_parser = mebibytes, allow_negative_numbers = true)]
     memory: Option<u64>,
     /// Fix random numbers and clocks of a module, so that the same input gives the same bytes
     #[arg(long, value_name = "NUMBER")]
@@ -172,37 +172,76 @@ fn guarantee(text: &str) -> Result<Guarantee, String> {
 }
 
 /// Returns what is meant by a call with arguments of the script that do not follow `--`.
-pub(crate) fn wrong_call(args: &[OsString], error: &clap::Error) -> Option<String> {
-    let is_run = args.get(1).is_some_and(|word| word == "run" || word == "execute");
+pub(crate) fn wrong_call(
+    args: &[OsString],
+    error: &clap::Error,
+    commands: &clap::Command,
+) -> Option<String> {
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
-    if !is_run || !is_unknown || args.iter().any(|word| word == "--") {
+    if !is_unknown || args.iter().any(|word| word == "--") {
         return None;
     }
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    let run = commands.find_subcommand("run")?;
+    let known: Vec<&clap::Arg> = commands.get_arguments().chain(run.get_arguments()).collect();
+    let command = args.iter().position(|word| word == "run" || word == "execute")?;
+    // Only flags of everybody stand before a command.
+    let (before, after) = (&args[1..command], &args[command..]);
+    if before
+        .iter()
+        .any(|word| flag(word, &known).is_none() && word.to_string_lossy().starts_with('-'))
+    {
+        return None;
+    }
     // `--pages=3` is told as `--pages`.
-    let at = args.iter().position(|word| {
+    let at = after.iter().position(|word| {
         let word = word.to_string_lossy();
         word == *unknown || word.split_once('=').is_some_and(|(name, _)| name == *unknown)
     })?;
-    let word = |word: &OsString| {
-        let word = word.to_string_lossy();
-        let name = word.trim_start_matches('-');
-        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:@".contains(c));
-        if is_plain && !name.is_empty() {
-            word.into_owned()
-        } else {
-            shell_word(&word).into_owned()
+    let (mut ours, mut its) = (after[..at].to_vec(), Vec::new());
+    // What is a flag of this command is ours wherever it stands.
+    let mut rest = after[at..].iter().peekable();
+    while let Some(word) = rest.next() {
+        match flag(word, &known) {
+            Some(takes_value) => {
+                ours.push(word.clone());
+                let value = rest.next_if(|_| takes_value);
+                ours.extend(value.cloned());
+            }
+            None => its.push(word.clone()),
+        }
+    }
+    let words = |words: &[OsString]| words.iter().map(shown_word).collect::<Vec<_>>().join(" ");
+    let before = before.iter().map(|word| shown_word(word) + " ").collect::<String>();
+    let (ours, its) = (words(&ours), words(&its));
+    Some(format!("arguments of the script follow `--`: openskills {before}{ours} -- {its}"))
+}
+
+/// Returns whether the next word is the value of a flag, if a word is one that is known.
+fn flag(word: &OsString, known: &[&clap::Arg]) -> Option<bool> {
+    let word = word.to_string_lossy();
+    let (name, has_value) = match word.split_once('=') {
+        Some((name, _)) => (name, true),
+        None => (&*word, false),
+    };
+    let is_it = |arg: &&&clap::Arg| match name.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => {
+            let short = name.strip_prefix('-').filter(|short| short.chars().count() == 1);
+            short.is_some() && arg.get_short() == short.and_then(|short| short.chars().next())
         }
     };
-    let words = |words: &[OsString]| words.iter().map(word).collect::<Vec<_>>().join(" ");
-    let (ours, its) = args[1..].split_at(at - 1);
-    Some(format!(
-        "arguments of the script follow `--`: openskills {} -- {}",
-        words(ours),
-        words(its)
-    ))
+    let found = known.iter().find(is_it)?;
+    Some(!has_value && found.get_action().takes_values())
+}
+
+fn shown_word(word: &OsString) -> String {
+    let word = word.to_string_lossy();
+    let name = word.trim_start_matches('-');
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:@".contains(c));
+    if is_plain && !name.is_empty() { word.into_owned() } else { shell_word(&word).into_owned() }
 }
 
 /// Returns true if standard input holds something for the script: a pipe, a file or a socket, not a terminal and not /dev/null.
@@ -216,6 +255,41 @@ fn is_piped() -> bool {
         let kind = found.file_type();
         kind.is_fifo() || kind.is_file() || kind.is_socket()
     })
+}
+
+/// Refuses an input beside what is piped in: a script reads one of them, and the other would be lost.
+fn check_stdin(args: &RunArgs) -> Result<(), RuntimeError> {
+    if args.input.as_deref().is_none_or(|input| input == "-") || !has_data() {
+        return Ok(());
+    }
+    Err(RuntimeError::Setup {
+        message: "--input is given, and so is standard input: a script reads one of them"
+            .to_owned(),
+        hint: Some("leave --input out, or add: < /dev/null".to_owned()),
+    })
+}
+
+/// Returns true if there is something to read on a piped standard input. A pipe that stays empty is everybody's who starts programs.
+#[cfg(unix)]
+fn has_data() -> bool {
+    use std::os::fd::AsFd;
+
+    if !is_piped() {
+        return false;
+    }
+    let stdin = std::io::stdin();
+    let is_file = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
+    let is_file = is_file.and_then(|file| file.metadata()).is_ok_and(|found| found.is_file());
+    match rustix::io::ioctl_fionread(stdin.as_fd()) {
+        Ok(bytes) => bytes > 0,
+        // What cannot be counted is not lost in silence.
+        Err(_) => is_file,
+    }
+}
+
+#[cfg(not(unix))]
+fn has_data() -> bool {
+    false
 }
 
 #[cfg(not(unix))]
@@ -257,6 +331,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let options = options(args)?;
     signals::watch(&options.cancel, AfterRuns::GoOn)?;
     let runtime = discover(config)?;
+    check_stdin(args)?;
     let permit = runtime.permit(&args.skill, &options)?;
     // Whoever approved by a flag has not seen it yet.
     if let Some(review) = permit.review().filter(|_| !args.json) {
@@ -314,6 +389,7 @@ fn input(text: &str) -> Result<Input, RuntimeError> {
         message,
         hint: Some("--input takes JSON, @FILE, or - for standard input".to_owned()),
     };
+    let is_itself = !text.starts_with('@') && text != "-";
     let text = match text.strip_prefix('@') {
         Some(file) => {
             std::fs::read_to_string(file).map_err(|error| wrong(format!("{file}: {error}")))?
@@ -328,7 +404,16 @@ fn input(text: &str) -> Result<Input, RuntimeError> {
         }
         None => text.to_owned(),
     };
-    Input::parse(&text).map_err(|error| wrong(format!("--input is not JSON: {error}")))
+    Input::parse(&text).map_err(|error| {
+        let message = format!("--input is not JSON: {error}");
+        // A name of a file is the usual slip.
+        let is_file = is_itself && std::path::Path::new(&text).is_file();
+        let file = || format!("to give what is in that file: --input @{}", shell_word(&text));
+        match is_file {
+            true => RuntimeError::Setup { message, hint: Some(file()) },
+            false => wrong(message),
+        }
+    })
 }
 
 /// Returns the code that a run ends with.

@@ -207,6 +207,86 @@ fn input_is_held_to_the_schema_of_the_skill() {
     assert!(text.contains("Measure 3 cm $3."), "{text}");
 }
 
+/// Numbers of a schema are numbers as they are written; what is piped in is never lost.
+#[test]
+fn defaults_are_given_as_they_are_written() {
+    let env = TestEnv::with(SKILLS);
+    env.write(
+        "s/many/SKILL.md",
+        b"---\nname: many\ndescription: d\narguments:\n  schema:\n    type: object\n    properties:\n      a: { type: number, default: 0.10, minimum: 1e-3 }\n      b: { default: 12345678901234567890123 }\n      c: { default: 1e5 }\n      v: { type: string, default: 1.10 }\n---\nUse $a $b $c $v.\n",
+    );
+    let whole = r#"{"a": 0.10, "b": 12345678901234567890123, "c": 1e5, "v": "1.10"}"#;
+    assert_eq!(run(&env, "stdin.py", "").stdout, format!("'{whole}' {whole}\n"));
+    let call = "openskills run many stdin.py --dir s --approve-once";
+    assert_eq!(piped(&env, &format!("echo x | {call}")).stdout, format!("'x\\n' {whole}\n"));
+    for stdin in ["echo x |", "cat s/many/SKILL.md |"] {
+        let both = piped(&env, &format!("{stdin} (sleep 0.3; {call} --input '{{}}')"));
+        assert_eq!(both.code, Some(125), "{}", both.stdout);
+        assert!(both.stderr.contains("a script reads one of them"), "{}", both.stderr);
+    }
+    let file = piped(&env, &format!("{call} --input '{{}}' < s/many/SKILL.md"));
+    assert!(file.stderr.contains("a script reads one of them"), "{}", file.stderr);
+    assert_eq!(openskills(&env, "validate s/many").code, Some(0));
+    let text = openskills(&env, "activate many --dir s -- 0.50").stdout;
+    assert!(text.contains("Use 0.50 12345678901234567890123 1e5 1.10."), "{text}");
+    // What a script must have is asked for.
+    env.write(
+        "s/many/SKILL.md",
+        b"---\nname: many\ndescription: d\narguments:\n  schema:\n    type: object\n    properties:\n      n: { type: integer }\n    required: [n]\n---\nBody.\n",
+    );
+    let missing = run(&env, "stdin.py", "");
+    assert_eq!(missing.code, Some(125), "{}", missing.stdout);
+    assert!(missing.stderr.contains("--input gives it"), "{}", missing.stderr);
+    assert_eq!(run(&env, "scripts.tool", "-- a").code, Some(0));
+}
+
+#[test]
+fn any_number_of_json_is_an_input() {
+    let env = TestEnv::with(SKILLS);
+    for input in ["1e400", "-0", "[-1e400,1]"] {
+        let done = run(&env, "stdin.py", &format!("--input {input}"));
+        assert_eq!(done.stdout, format!("'{input}' {input}\n"), "{}", done.stderr);
+    }
+    let small = run(&env, "stdin.py", "--memory -1");
+    assert!(small.stderr.contains("a whole number of MiB"), "{}", small.stderr);
+    env.write("in.pdf", b"%PDF");
+    let slip = run(&env, "stdin.py", "--input in.pdf");
+    assert!(slip.stderr.contains("--input @in.pdf"), "{}", slip.stderr);
+}
+
+#[test]
+fn a_run_without_a_network_is_told_so_however_it_ends() {
+    let env = TestEnv::with(SKILLS);
+    env.write(
+        "s/many/scripts/connect.py",
+        b"import socket\nsocket.create_connection(('93.184.216.34', 80))\n",
+    );
+    env.write(
+        "s/many/scripts/wait.py",
+        b"import socket, time\ntry: socket.create_connection(('93.184.216.34', 80))\nexcept OSError: time.sleep(60)\n",
+    );
+    let told = run(&env, "connect.py", "").stderr;
+    let hint = "it has no network; to let it reach a host, add --net and its name to: openskills approve s/many --dir s";
+    assert!(told.contains(hint), "{told}");
+    let late = run(&env, "wait.py", "--timeout 1s --json");
+    let late: Value = serde_json::from_str(&late.stdout).unwrap();
+    let causes = late["causes"].to_string();
+    assert!(causes.contains("--timeout gives it more") && causes.contains(hint), "{causes}");
+}
+
+#[test]
+fn what_was_not_started_is_in_the_log_once() {
+    let env = TestEnv::with(SKILLS);
+    env.write("s/many/scripts/d.txt", b"text");
+    run(&env, "d.txt", "");
+    openskills(&env, "run nosuch --dir s --approve-once");
+    let log = openskills(&env, "log show --json").stdout;
+    for why in ["cannot be run", "nosuch"] {
+        let found = log.lines().filter(|line| line.contains("not started") && line.contains(why));
+        assert_eq!(found.count(), 1, "{why}: {log}");
+    }
+}
+
 #[test]
 fn a_failed_run_names_the_likely_cause() {
     let env = TestEnv::with(SKILLS);
@@ -281,8 +361,46 @@ fn a_changed_skill_is_told_as_changed_and_a_hint_keeps_what_was_approved() {
     );
     assert!(changed.stderr.contains("--net a.example.com --env LANGUAGE"), "{}", changed.stderr);
     // What can never be given cannot be approved.
-    let never = openskills(&env, "approve many --dir s --yes --env PYTHONPATH");
-    assert_eq!(never.code, Some(4), "{}", never.stderr);
+    for never in [
+        "--env PYTHONPATH",
+        "--env PERL5OPT",
+        "--env RUBYLIB",
+        "--env A-B",
+        "--net 169.254.169.254",
+        "--net 127.0.0.1",
+        "--net 127.1",
+        "--net localhost",
+        "--net *.localhost",
+    ] {
+        let refused = openskills(&env, &format!("approve many --dir s --yes {never}"));
+        assert_eq!(refused.code, Some(4), "{never}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_hint_after_a_run_for_once_keeps_what_was_approved_before() {
+    let env = TestEnv::with(SKILLS);
+    env.write("data/a.csv", b"");
+    openskills(
+        &env,
+        "approve many --dir s --yes --net a.example.com --env MYVAR --read data --deletions",
+    );
+    let once = run(&env, "fetch.py", "--net b.example.com");
+    let hint = once.stderr.lines().find(|line| line.contains("openskills approve")).unwrap();
+    for kept in
+        ["--net a.example.com", "--net b.example.com", "--env MYVAR", "/data", "--deletions"]
+    {
+        assert!(hint.contains(kept), "{kept}: {hint}");
+    }
+    env.write("w/kept", b"");
+    env.write("s/many/scripts/delete.sh", b"rm kept\n");
+    let refused = run(&env, "delete.sh", "--workspace w");
+    assert!(
+        refused.stderr.contains("to let it: openskills approve s/many --dir s"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains(" --deletions"), "{}", refused.stderr);
 }
 
 #[test]
@@ -293,6 +411,21 @@ fn arguments_without_dashes_before_them_are_told_how() {
     let hint = "openskills run many scripts.tool --dir s --approve-once -- in.pdf --pages=3";
     assert!(done.stderr.contains(hint), "{}", done.stderr);
     assert_eq!(piped(&env, hint).stdout, "word ['in.pdf', '--pages=3'] __main__\n");
+    // Our own flags stay ours, wherever they stand.
+    for (call, hint) in [
+        (
+            "run many scripts.tool in.pdf --dir s --approve-once",
+            "openskills run many scripts.tool --dir s --approve-once -- in.pdf",
+        ),
+        (
+            "--quiet run many scripts.tool in.pdf -v --dir=s --approve-once",
+            "openskills --quiet run many scripts.tool --dir=s --approve-once -- in.pdf -v",
+        ),
+    ] {
+        let done = openskills(&env, call);
+        assert!(done.stderr.contains(&format!("{hint}\n")), "{}", done.stderr);
+        assert_eq!(piped(&env, hint).code, Some(0), "{hint}");
+    }
     let one = openskills(&env, "run many --dir s --approve-once --pages=3 --json");
     assert!(one.stdout.contains("arguments of the script follow `--`"), "{}", one.stdout);
 }

@@ -122,6 +122,33 @@ fn scope_v6(address: Ipv6Addr) -> Scope {
     }
 }
 
+/// Names that lead to this machine or to a metadata service wherever they are looked up.
+const NEVER: [&str; 6] = [
+    "localhost",
+    "localhost.localdomain",
+    "ip6-localhost",
+    "ip6-loopback",
+    "metadata.google.internal",
+    "instance-data",
+];
+
+/// Returns true for a host that no grant opens, by its name or address alone: this machine, its link, metadata services and reserved addresses. An
+/// address that is not written as four numbers is none: what it leads to depends on who reads it.
+pub fn is_never_reached(host: &str) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return match scope(address) {
+            Scope::Never => true,
+            Scope::Private => address.is_ipv6(),
+            Scope::Global => false,
+        };
+    }
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
+        || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+    is_number || NEVER.contains(&host.as_str()) || host.ends_with(".localhost")
+}
+
 /// Returns true for an address that this machine itself has: only those can be bound.
 pub(super) fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
@@ -194,6 +221,32 @@ mod tests {
             ("fd12:3456::1", Private),
         ] {
             assert_eq!(scope(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_are_never_reached_are_known_by_their_names() {
+        for host in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "127.0.0.1",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0x7f.1",
+            "169.254.169.254",
+            "168.63.129.16",
+            "0.0.0.0",
+            "::1",
+            "fd12::1",
+            "metadata.google.internal",
+        ] {
+            assert!(is_never_reached(host), "{host}");
+        }
+        for host in ["example.com", "10.1.2.3", "1.1.1.1", "localhost.example.com", "a.b.c", "x0x1"]
+        {
+            assert!(!is_never_reached(host), "{host}");
         }
     }
 

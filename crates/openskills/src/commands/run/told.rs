@@ -32,23 +32,12 @@ fn ends(args: &RunArgs, done: &Execution) -> Vec<String> {
         notes.push(format!("interrupted by signal {signal}; {left}"));
     }
     match done.ended {
-        Ended::Timeout => {
-            let most = done.limits.wall.as_secs_f64();
-            notes.push(format!(
-                "it took too long, and was ended after {most} s; --timeout gives it more"
-            ));
-        }
-        Ended::Memory => {
-            let most = done.limits.memory >> 20;
-            notes.push(format!(
-                "it took too much memory, more than {most} MiB; --memory gives it more"
-            ));
-        }
-        Ended::Output => notes.push("it wrote too much, and was ended".to_owned()),
         Ended::Trapped => {
             let trap = done.wasm.as_ref().and_then(|wasm| wasm.trap.as_deref());
             notes.push(format!("it trapped: {}", trap.unwrap_or("no reason is known")));
         }
+        // The causes say it.
+        Ended::Timeout | Ended::Memory | Ended::Output => {}
         Ended::Exited(_) | Ended::Signalled(_) | Ended::Cancelled => {}
     }
     notes
@@ -82,7 +71,7 @@ pub(super) fn tell(context: &mut Context, args: &RunArgs, done: &Execution) -> a
         done.violations.iter().map(|violation| violation.call.as_str()).collect();
     if !calls.is_empty() {
         let calls = calls.into_iter().collect::<Vec<_>>().join(", ");
-        notes.push(format!("it tried what it is not let: {calls}"));
+        notes.push(format!("blocked system calls: {calls}"));
     }
     let denied: Vec<&str> =
         done.reached.iter().filter(|one| !one.allowed).map(|one| one.host.as_str()).collect();
