@@ -71,7 +71,7 @@ fn covers(entry: &[u8], folder: &[u8]) -> bool {
 }
 
 /// Calls `each` with every path of an index; returns what follows the entries, or `None` for what is no index that is known.
-fn each_path<'a>(bytes: &'a [u8], digest: usize, mut each: impl FnMut(&[u8])) -> Option<&'a [u8]> {
+fn each_path(bytes: &[u8], digest: usize, mut each: impl FnMut(&[u8])) -> Option<&[u8]> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = number(4).filter(|version| (2..=4).contains(version))?;
     if !bytes.starts_with(b"DIRC") {

@@ -217,12 +217,15 @@ fn check(validator: &Validator, data: &Value) -> Result<(), String> {
     problem.map_or(Ok(()), Err)
 }
 
+/// The name of an argument, with its text and its value.
+type GivenArgument = (String, (String, Value));
+
 fn by_words(
     properties: Option<&Map<String, Value>>,
     names: &[String],
     words: Vec<String>,
-) -> Result<Vec<(String, (String, Value))>, String> {
-    let mut found: Vec<(String, (String, Value))> = Vec::new();
+) -> Result<Vec<GivenArgument>, String> {
+    let mut found: Vec<GivenArgument> = Vec::new();
     let schema = |name: &str| properties.and_then(|all| all.get(name));
     for word in words {
         let named = word.split_once('=').filter(|(name, _)| schema(name).is_some());

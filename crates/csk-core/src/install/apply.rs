@@ -265,29 +265,32 @@ fn units<'a>(groups: &[&'a Group]) -> Vec<Vec<&'a Group>> {
 /// Changes the skills of one unit. If one of them cannot be changed, all stay as they were.
 fn perform(mut unit: Vec<Work<'_>>) -> Vec<Applied> {
     let mut swaps = Swaps::default();
-    let staged: Result<Vec<Staged>, (usize, SkillError)> = unit
-        .iter_mut()
-        .enumerate()
-        .map(|(at, work)| work.stage_all().map_err(|error| (at, error)))
-        .collect();
-    let swapped = staged.and_then(|staged| {
-        for (at, (work, staged)) in unit.iter_mut().zip(&staged).enumerate() {
-            work.swap(staged, &mut swaps).map_err(|error| (at, error))?;
+    let mut staged = Vec::new();
+    let mut failure = None;
+    for work in &mut unit {
+        match work.stage_all() {
+            Ok(one) => staged.push(one),
+            Err(error) => failure = failure.or(Some((work.group.name.clone(), error))),
         }
-        Ok(staged)
-    });
-    match swapped {
-        Ok(staged) => {
+    }
+    for (work, staged) in unit.iter_mut().zip(&staged) {
+        if failure.is_none() {
+            let swapped = work.swap(staged, &mut swaps);
+            failure = swapped.err().map(|error| (work.group.name.clone(), error));
+        }
+    }
+    match failure {
+        None => {
             for (work, staged) in unit.iter_mut().zip(&staged) {
                 // What cannot be kept stays in the stage, and the next run says so.
                 work.done.error = work.keep_late_edits(staged).err();
             }
         }
-        Err((at, error)) => {
+        Some((name, error)) => {
             let left = swaps.undo();
-            let name = unit[at].group.name.clone();
-            for (number, work) in unit.iter_mut().enumerate() {
-                work.take_back(if number == at { error.clone() } else { tied_to(&name) }, &left);
+            for work in &mut unit {
+                let is_it = work.group.name == name;
+                work.take_back(if is_it { error.clone() } else { tied_to(&name) }, &left);
             }
         }
     }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
+use std::fs::FileType;
 use std::path::{Component, Path, PathBuf};
 
 use super::outside::is_key_name;
@@ -129,7 +130,7 @@ fn holds_no_key(real: &Path) -> bool {
                 continue;
             }
             // What code is called says nothing of what it holds.
-            if is_key_name(&as_text(&name)) && !is_code(&entry.path(), kind.is_dir()) {
+            if is_key_name(&as_text(&name)) && !is_code(&entry.path(), kind) {
                 return false;
             }
             if kind.is_dir() {
@@ -141,11 +142,11 @@ fn holds_no_key(real: &Path) -> bool {
 }
 
 /// Returns true for a file of source code, and for a folder, of which the files count.
-fn is_code(path: &Path, is_folder: bool) -> bool {
+fn is_code(path: &Path, kind: FileType) -> bool {
     const CODE: [&str; 10] = ["py", "pyi", "pyc", "js", "mjs", "cjs", "ts", "tsx", "jsx", "map"];
     let is_hidden = path.file_name().is_some_and(|name| as_text(name).starts_with('.'));
     let end = path.extension().map(as_text);
-    !is_hidden && (is_folder || end.is_some_and(|end| CODE.contains(&&*end)))
+    !is_hidden && (kind.is_dir() || end.is_some_and(|end| CODE.contains(&&*end)))
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -32,16 +32,7 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         AskedNetwork::Named(hosts) => Reach::only(hosts.iter().cloned()),
         AskedNetwork::Any => Reach::Everything,
     };
-    if let Reach::Only(hosts) = &said {
-        let name = |host: &Host| match host {
-            Host::Exact(name) | Host::Below(name) => name.clone(),
-        };
-        for host in hosts.iter().filter(|host| is_never_reached(&name(host))) {
-            refusal.reasons.push(format!(
-                "`{host}` is never reached: it is this machine, its link, a metadata service or a reserved address"
-            ));
-        }
-    }
+    refusal.reasons.extend(never_reached(&said));
     let is_third_party = subject.source == SkillSource::ThirdParty;
     if is_third_party && said == Reach::Everything {
         refusal.reasons.push("a third-party skill reaches only hosts that you name".to_owned());
@@ -126,6 +117,16 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         deletions,
     };
     Ok(Wanted { grant, named, declared })
+}
+
+/// Says which hosts no grant reaches.
+fn never_reached(said: &Reach<Host>) -> Vec<String> {
+    let Reach::Only(hosts) = said else { return Vec::new() };
+    let is_one = |host: &&Host| match host {
+        Host::Exact(name) | Host::Below(name) => is_never_reached(name),
+    };
+    let why = "it is this machine, its link, a metadata service or a reserved address";
+    hosts.iter().filter(is_one).map(|host| format!("`{host}` is never reached: {why}")).collect()
 }
 
 /// Returns true if what was granted is enough. What the skill only declares may have been left out; what is asked for by name may

@@ -177,6 +177,13 @@ fn files(context: &Context, places: &Places, package: &str) -> Result<Files, Run
         let found = places.installed_library(package);
         let found =
             found.ok_or_else(|| RuntimeError::LibraryNotFound { name: package.to_owned() })?;
+        // A package of Python is what its RECORD lists: one module, or several folders, whatever they are called.
+        let is_record = |path: &&PathBuf| path.join("RECORD").is_file();
+        if let Some(about) = found.first().filter(is_record) {
+            let about =
+                AbsPath::new(about).map_err(|error| unusable(package, &error.to_string()))?;
+            return Files::of_installed_python(&about).map_err(failed);
+        }
         let mut all = Files::default();
         for folder in &found {
             let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());

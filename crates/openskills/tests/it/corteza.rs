@@ -265,7 +265,8 @@ fn tools_that_nobody_here_knows_say_nothing_of_the_machine() {
     std::fs::create_dir(env.path("w")).unwrap();
     let approved = openskills(&env, "approve autoresearch --dir s --net api.example.com --yes");
     assert_eq!(approved.code, Some(0), "{}", approved.stderr);
-    let run = openskills(&env, "run autoresearch --dir s --workspace w --input {\"topic\":\"bees\"}");
+    let run =
+        openskills(&env, "run autoresearch --dir s --workspace w --input {\"topic\":\"bees\"}");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.contains("proxy=http"), "{}", run.stdout);
     assert!(env.path("w/out.txt").is_file());

@@ -128,6 +128,35 @@ fn a_bundle_is_derived_kept_and_replaced_only_by_its_own() {
     }
 }
 
+/// An installed package of Python may be one module, or have folders of other names: its RECORD says so.
+#[test]
+fn an_installed_package_of_python_is_what_its_record_lists() {
+    let env = env();
+    for (name, text) in [
+        ("solo-1.0.dist-info/METADATA", "Name: solo\nVersion: 1.0\nSummary: One module\n"),
+        (
+            "solo-1.0.dist-info/RECORD",
+            "solo.py,,\nsolo-1.0.dist-info/METADATA,,\n../../bin/solo,,\n",
+        ),
+        ("solo.py", "def alone(x):\n    \"\"\"Do it alone.\"\"\"\n"),
+        ("duo-1.0.dist-info/METADATA", "Name: duo\nVersion: 1.0\nSummary: Two folders\n"),
+        ("duo-1.0.dist-info/RECORD", "first/__init__.py,,\nsecond/__init__.py,,\n"),
+        ("first/__init__.py", "def one(x):\n    \"\"\"One.\"\"\"\n"),
+        ("second/__init__.py", "def two(x):\n    \"\"\"Two.\"\"\"\n"),
+    ] {
+        env.write(&format!("py/{name}"), text.as_bytes());
+    }
+    for (package, pages) in
+        [("solo", &["solo-alone.md"][..]), ("duo", &["first-one.md", "second-two.md"])]
+    {
+        let run = openskills(&env, &format!("skillify python:{package} --output skills"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for page in pages {
+            assert!(env.path(&format!("skills/{package}/references/{page}")).is_file(), "{page}");
+        }
+    }
+}
+
 #[test]
 fn a_program_of_the_users_rewrites_sections_and_is_named() {
     let env = env();

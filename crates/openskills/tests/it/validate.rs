@@ -300,10 +300,10 @@ fn what_approve_refuses_is_seen() {
         );
     }
     env.write("s/SKILL.md", b"---\nname: s\ndescription: d\n---\nB.\n");
-    std::os::unix::fs::symlink("gone.md", env.path("s/dangling.md")).unwrap();
+    symlink("gone.md", env.path("s/dangling.md")).unwrap();
     assert_eq!(openskills(&env, "validate s").code, Some(0));
     assert_eq!(openskills(&env, "approve s --dir s --yes").code, Some(0));
-    std::os::unix::fs::symlink("/etc/passwd", env.path("s/out.md")).unwrap();
+    symlink("/etc/passwd", env.path("s/out.md")).unwrap();
     for more in ["", " --lenient"] {
         assert_eq!(openskills(&env, &format!("validate s{more}")).code, Some(1), "{more}");
     }
