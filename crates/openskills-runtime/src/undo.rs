@@ -1,7 +1,7 @@
 //! What the last run did to a workspace, kept so that it can be taken back.
 //!
 //! `undo/NAME.json` in the state folder says what was replaced, and names the folder beside it that has it; or it says why the last run cannot be
-//! taken back. `undo/NAME.pending` stands beside it while a run changes the workspace ([`keeping`]): where a run was killed, nothing is taken back,
+//! taken back. `undo/NAME.pending` stands beside it while a run changes the workspace (`keeping`): where a run was killed, nothing is taken back,
 //! since the record is of a run before it.
 
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]

@@ -107,7 +107,7 @@ struct Ledger {
 /// Every skill that was installed, by its folder.
 ///
 /// What is written down and what is on the disk cannot change in one step. So an install first writes down what it is about to put there, beside
-/// what is known already ([`Self::begin`]), and only afterwards what was done ([`Self::finish`]). After a kill in between, the folder itself says
+/// what is known already (`begin`), and only afterwards what was done (`finish`). After a kill in between, the folder itself says
 /// which of the two it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstalledSkills {

@@ -346,7 +346,7 @@ fn a_server_that_lies_is_not_believed() {
             "2 files in place of one",
         ),
         (json!({uri: []}), "0 files in place of one"),
-        (json!({uri: [{"uri": uri, "blob": "%%%"}]}), "no base64"),
+        (json!({uri: [{"uri": uri, "blob": "%%%"}]}), "not base64"),
         (json!({}), "there is no such file"),
     ] {
         liar.sends(&files);
@@ -422,7 +422,7 @@ fn lists_that_are_none_are_refused() {
     }
     // What was listed before stays where a server does not answer.
     for (list, told) in [
-        (json!({"skills": 1}), "its list of skills is none"),
+        (json!({"skills": 1}), "its list of skills has no `skills`"),
         (json!({"skills": [], "nextCursor": "more"}), "does not end"),
     ] {
         liar.says("list.json", &list);
