@@ -37,7 +37,8 @@ pub(super) fn page<T>(
 
 /// Returns the place in a list that a cursor means.
 fn place(cursor: Option<&str>) -> Result<usize, ErrorData> {
-    cursor.map_or(Ok(0), str::parse).map_err(|_| no_cursor())
+    // Some clients send an empty cursor for the first page.
+    cursor.filter(|cursor| !cursor.is_empty()).map_or(Ok(0), str::parse).map_err(|_| no_cursor())
 }
 
 /// Returns what an argument of the template may be: an id, or a path in the skill of an id.
@@ -132,8 +133,16 @@ fn mime_type(path: &str) -> &'static str {
     }
 }
 
+/// Says that nothing is served by a URI. Clients know that by the URI in the data, and by nothing else beside it.
 fn unknown(uri: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("there is no `{}` here", one_line(uri)), None)
+    let what = format!("there is no `{}` here", one_line(uri));
+    ErrorData::invalid_params(what, Some(json!({"uri": uri})))
+}
+
+/// The same for a resource, which older revisions have a code of its own for.
+pub(super) fn no_resource(uri: &str) -> ErrorData {
+    let ErrorData { message, data, .. } = unknown(uri);
+    ErrorData::resource_not_found(message, data)
 }
 
 /// Returns the path of a file as it is served: a `skill.md` is called as the standard says.
@@ -197,16 +206,16 @@ pub(super) fn read(
     runtime: &mut OpenSkillRuntime,
     address: &str,
 ) -> Result<ResourceContents, ErrorData> {
-    let (id, path) = located(runtime, address)?;
+    let (id, path) = located(runtime, address).map_err(|_| no_resource(address))?;
     if path.is_empty() {
-        return Err(unknown(address));
+        return Err(no_resource(address));
     }
     let options =
         ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES, invoker: Invoker::Model };
-    let own = own_path(runtime, &id, &path).ok_or_else(|| unknown(address))?;
+    let own = own_path(runtime, &id, &path).ok_or_else(|| no_resource(address))?;
     let read = runtime.read_resource(&id, &own, &options);
     let (resource, _) = read.map_err(|error| match error {
-        RuntimeError::ResourceNotFound { .. } => unknown(address),
+        RuntimeError::ResourceNotFound { .. } => no_resource(address),
         other => failed(&other),
     })?;
     let server = runtime.skill(&id).ok().and_then(|skill| Some(skill.served_by()?.0.to_owned()));

@@ -348,7 +348,13 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let names = self.clients.served().names;
-        let which = Which::ALL.into_iter().find(|which| which.name(names) == request.name);
+        // Some clients spell names their own way: both spellings are known, whichever is listed.
+        let is_called = |which: &Which| {
+            [ToolNames::Dots, ToolNames::Underscore]
+                .map(|names| which.name(names))
+                .contains(&&*request.name)
+        };
+        let which = Which::ALL.into_iter().find(is_called);
         let Some(which) = which else {
             let all = Which::ALL.map(|which| which.name(names)).join(", ");
             let what = format!("there is no tool `{}`; there are: {all}", request.name);
@@ -403,7 +409,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let address = request.uri.clone();
-        let file = self.with(&context, move |runtime, _| catalogue::located(runtime, &address));
+        let file = self.with(&context, move |runtime, _| {
+            catalogue::located(runtime, &address).map_err(|_| catalogue::no_resource(&address))
+        });
         let (id, path) = file.await?;
         self.fetch(&context, id, path).await?.map_err(|error| catalogue::failed(&error))?;
         let read = self.with(&context, move |runtime, _| catalogue::read(runtime, &request.uri));

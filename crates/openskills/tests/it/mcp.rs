@@ -69,6 +69,16 @@ impl Client {
     }
 
     pub(crate) fn start_with(env: &TestEnv, words: &[&str]) -> Self {
+        let mut client = Self::begun(env, words);
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}});
+        let answer = client.ask("initialize", &hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "openskills", "{answer}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    /// Starts the server, and says nothing yet.
+    fn begun(env: &TestEnv, words: &[&str]) -> Self {
         let mut child = env
             .command(env!("CARGO_BIN_EXE_openskills"), words)
             .stdin(Stdio::piped())
@@ -76,12 +86,7 @@ impl Client {
             .spawn()
             .unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut client = Self { child, stdin, stdout, number: 0 };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}});
-        let answer = client.ask("initialize", &hello);
-        assert_eq!(answer["result"]["serverInfo"]["name"], "openskills", "{answer}");
-        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
+        Self { child, stdin, stdout, number: 0 }
     }
 
     fn send(&mut self, message: &Value) {
@@ -215,6 +220,8 @@ fn tools_list_read_and_read_files() {
         let text = failed["content"][0]["text"].as_str().unwrap();
         assert!(text.contains(told), "{tool} {arguments}: {text}");
     }
+    let other = client.tool("skills_read", &json!({"name": "pdf"}));
+    assert_ne!(other["isError"], true, "the other spelling is known too: {other}");
     let unknown = client.ask("tools/call", &json!({"name": "skills.delete"}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
     client.go();
@@ -442,6 +449,7 @@ fn skills_are_resources_and_the_extension_lists_them() {
     let blob = client.ask("resources/read", &json!({"uri": "skill://s/pdf/references/pixel.png"}));
     assert_eq!(blob["result"]["contents"][0]["blob"], "iVAAAQ==", "{blob}");
     assert_eq!(blob["result"]["contents"][0]["mimeType"], "image/png");
+    let mut newest = Client::begun(&env, &["mcp", "--dir", "s"]);
     for (method, uri) in [
         ("resources/read", "skill://s/pdf/../../x"),
         ("resources/read", "skill://s/nobody/SKILL.md"),
@@ -451,8 +459,19 @@ fn skills_are_resources_and_the_extension_lists_them() {
         ("resources/directory/read", "skill://s/pdf/none"),
     ] {
         let failed = client.ask(method, &json!({"uri": uri}));
+        // Older revisions have a code of its own for resources.
+        let code = if method == "resources/read" { -32002 } else { -32602 };
+        assert_eq!(failed["error"]["code"], code, "{method} {uri}: {failed}");
+        assert_eq!(failed["error"]["data"], json!({"uri": uri}), "{method} {uri}: {failed}");
+        let named = |name: &str| format!("io.modelcontextprotocol/{name}");
+        let meta = json!({named("protocolVersion"): "2026-07-28", named("clientInfo"): {"name": "by hand", "version": "1"}, named("clientCapabilities"): {}});
+        let failed = newest.ask(method, &json!({"uri": uri, "_meta": meta}));
         assert_eq!(failed["error"]["code"], -32602, "{method} {uri}: {failed}");
+        assert_eq!(failed["error"]["data"], json!({"uri": uri}), "{method} {uri}: {failed}");
     }
+    newest.go();
+    let first = client.ask("skills/list", &json!({"cursor": ""}));
+    assert!(first["result"]["skills"].is_array(), "an empty cursor is the first page: {first}");
     let prompts = client.ask("prompts/list", &json!({}));
     assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 4);
     let prompt =
