@@ -23,10 +23,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, JsonError>
             Category::Data => {
                 let told = error.to_string();
                 let told = told.split(" at line ").next().unwrap_or_default();
-                let told = told.replace("invalid type: ", "found ");
                 told.replace("missing field", "missing key")
-                    .replace("sequence", "a list")
-                    .replace("map", "an object")
+                    .replace("invalid type: sequence", "found a list")
+                    .replace("invalid type: map", "found an object")
+                    .replace("invalid type: ", "found ")
             }
         };
         JsonError { line: error.line(), column: error.column(), what }

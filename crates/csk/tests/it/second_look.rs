@@ -152,7 +152,7 @@ fn what_init_leaves_installs_for_others_too() {
     fs::write(&config, value.to_string()).unwrap();
     let run = world.csk("install clone --frozen");
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    // A Skillfile that was there before has no lockfile, and one that git ignores reaches nobody.
+    // An existing Skillfile has no lockfile yet, and an ignored lockfile never reaches a clone.
     testkit::GitRepo::new(
         &world.env,
         "old",

@@ -30,7 +30,7 @@ impl Web {
         // Whoever was first has chosen; there is only one choice.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
-            // Who is asked answers, and nobody else: a token goes with every question.
+            // A token goes with every request, so no other server may get one.
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(ANSWER)
             .build()
