@@ -55,6 +55,11 @@ pub fn init() {
     sandbox_wasm::init();
 }
 
+/// Gets a sandbox ready for the run that follows, while the skill is looked for. It runs nothing, and is gone if no run follows.
+pub fn prepare() {
+    sandbox::prepare();
+}
+
 /// How a script is to run. The default runs the only script of a skill with nothing but its own files.
 #[derive(Debug, Clone, Default)]
 pub struct ExecutionOptions {

@@ -128,7 +128,7 @@ pub use event::{
     rfc3339,
 };
 pub use exec::{
-    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, Stage, WasmRun, init,
+    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, Stage, WasmRun, init, prepare,
 };
 pub use index::{RefusedSkill, Skill};
 pub use installed::{

@@ -53,6 +53,12 @@ pub fn use_helper(program: impl Into<std::path::PathBuf>) {
     sys::use_helper(program.into());
 }
 
+/// Gets ready for the next [`start`], beside whatever the caller does until then. It grants nothing and says nothing; a program that ends without a
+/// start leaves nothing behind.
+pub fn prepare() {
+    sys::prepare();
+}
+
 /// Reads what was handed to this process by whoever had it started in a sandbox: see [`Spec::handed`].
 pub fn handed() -> std::io::Result<Vec<u8>> {
     sys::handed()

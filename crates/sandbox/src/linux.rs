@@ -11,6 +11,7 @@ mod grants;
 mod layer;
 mod net;
 mod pid1;
+mod ready;
 mod rules;
 mod running;
 mod seccomp;
@@ -25,12 +26,13 @@ mod wire;
 mod work;
 
 pub(crate) use layer::Layer;
+pub(crate) use ready::prepare;
 pub(crate) use running::{Canceller, Running, start};
 
 /// Names the program that is the stage.
 pub(crate) fn use_helper(program: std::path::PathBuf) {
     // The first one that was named stays.
-    let _ = running::HELPER.set(program);
+    let _ = ready::HELPER.set(program);
 }
 
 /// Reads what was handed to this process. Whoever is handed something answers for others, so a file that gets too large is an error to it and
@@ -62,5 +64,5 @@ pub(crate) fn init() {
         stage::run();
     }
     unblock_signals();
-    running::INITIALISED.store(true, std::sync::atomic::Ordering::Relaxed);
+    ready::INITIALISED.store(true, std::sync::atomic::Ordering::Relaxed);
 }

@@ -41,6 +41,9 @@ pub(crate) fn init() {}
 
 pub(crate) fn use_helper(_: PathBuf) {}
 
+/// Nothing can be got ready here.
+pub(crate) fn prepare() {}
+
 /// Nothing is handed to a program here.
 pub(crate) fn handed() -> io::Result<Vec<u8>> {
     Err(io::Error::other("nothing is handed to a program on this system"))

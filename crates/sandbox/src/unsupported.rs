@@ -14,6 +14,9 @@ pub(crate) fn init() {}
 
 pub(crate) fn use_helper(_: PathBuf) {}
 
+/// Nothing can be got ready here.
+pub(crate) fn prepare() {}
+
 /// Nothing is handed to a program here.
 pub(crate) fn handed() -> std::io::Result<Vec<u8>> {
     Err(std::io::Error::other("nothing is handed to a program on this system"))

@@ -321,6 +321,7 @@ pub(crate) fn run(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitC
 }
 
 fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
+    openskills_runtime::prepare();
     let approver = (is_somebody_there() && !args.json).then(|| {
         Approver::new(|request| {
             ask_for_run(&mut Ui::new(term::ColorChoice::Auto), request).unwrap_or(Answer::No)

@@ -455,3 +455,25 @@ fn a_module_in_this_process_ends_with_a_signal_too() {
     let executed = events(&env, "skill.script_executed");
     assert_eq!(executed[0]["ended"], json!({"how": "interrupted", "signal": 2}));
 }
+
+/// The sandbox of a run is got ready while its skill is looked for. Where no run follows, it ends with the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_sandbox_that_no_run_follows_is_gone_with_the_program() {
+    let env = machine();
+    // A name of its own, by which its processes are told from those of other tests.
+    let program = env.path("openskills-alone");
+    std::fs::copy(env!("CARGO_BIN_EXE_openskills"), &program).unwrap();
+    let refused = env.run(program.to_str().unwrap(), "run nothing --dir s");
+    assert_eq!(refused.code, Some(125), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing"), "{}", refused.stderr);
+    until("the stage ends", || {
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let mut programs =
+            processes.filter_map(|entry| std::fs::read_link(entry.path().join("exe")).ok());
+        !programs.any(|running| running == program)
+    });
+    let ran = env.run(program.to_str().unwrap(), "run quick --dir s --workspace work");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(env.path("work/made").exists());
+}

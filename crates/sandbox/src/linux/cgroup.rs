@@ -13,19 +13,38 @@ const PREFIX: &str = "openskills-";
 /// How long the maker of a group may take to enter it. After that an empty one is nobody's, whatever has its maker's number now.
 const ENTERED: Duration = Duration::from_secs(60);
 
+/// The list of threads of a group in the older hierarchies. A process of one thread, as the stage is, may enter by it just as by `cgroup.procs`, and
+/// need not wait until every process of the system has been seen between two forks, which takes 5 to 15 ms.
+const TASKS: &str = "tasks";
+
 /// The groups of a run; they are removed with it.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     folders: Vec<PathBuf>,
-    /// Where the number of processes that memory ended is written.
-    memory: Option<PathBuf>,
-    pub(super) has_memory: bool,
-    pub(super) has_pids: bool,
+    /// Where a bound on memory is set, and where the number of processes that memory ended is written.
+    memory: Option<Memory>,
+    /// Where a bound on processes is set.
+    pids: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Memory {
+    bound: PathBuf,
+    /// The bound with swap, which must not be a way around. Not every system counts it.
+    with_swap: PathBuf,
+    ended: PathBuf,
+}
+
+/// The bounds that a run has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) memory: bool,
+    pub(super) pids: bool,
 }
 
 impl Groups {
     /// Makes groups and enters them, as far as that can be done. What cannot be had is not there.
-    pub(super) fn enter(limits: &Limits) -> Self {
+    pub(super) fn enter() -> Self {
         let mut groups = Self::default();
         let Ok(own) = fs::read_to_string("/proc/self/cgroup") else { return groups };
         let path = |controller: &str| {
@@ -36,61 +55,63 @@ impl Groups {
                 is_it.then(|| path.trim_start_matches('/').to_owned())
             })
         };
-        if groups.enter_unified(limits, path("").as_deref()) {
+        if groups.enter_unified(path("").as_deref()) {
             return groups;
         }
-        let memory = limits.memory.to_string();
         if let Some(path) = path("memory") {
             let base = Path::new(MOUNT).join("memory").join(path);
-            let settings = [("memory.limit_in_bytes", memory.as_str())];
-            if let Ok(folder) = groups.enter_one(&base, &settings) {
-                // Where swap counts, it must not be a way around.
-                let _ = fs::write(folder.join("memory.memsw.limit_in_bytes"), &memory);
-                groups.memory = Some(folder.join("memory.oom_control"));
-                groups.has_memory = true;
+            if let Ok(folder) = groups.enter_one(&base, &["memory.limit_in_bytes"], TASKS) {
+                groups.memory = Some(Memory {
+                    bound: folder.join("memory.limit_in_bytes"),
+                    with_swap: folder.join("memory.memsw.limit_in_bytes"),
+                    ended: folder.join("memory.oom_control"),
+                });
             }
         }
         if let Some(path) = path("pids") {
             let base = Path::new(MOUNT).join("pids").join(path);
-            let settings = [("pids.max", limits.pids.to_string())];
-            let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
-            groups.has_pids = groups.enter_one(&base, &settings).is_ok();
+            let folder = groups.enter_one(&base, &["pids.max"], TASKS);
+            groups.pids = folder.ok().map(|folder| folder.join("pids.max"));
         }
         groups
     }
 
     /// The one hierarchy of newer systems: a leaf beside this process or at the root.
-    fn enter_unified(&mut self, limits: &Limits, own: Option<&str>) -> bool {
+    fn enter_unified(&mut self, own: Option<&str>) -> bool {
         let Some(own) = own else { return false };
         if !Path::new(MOUNT).join("cgroup.controllers").exists() {
             return false;
         }
-        let (memory, pids) = (limits.memory.to_string(), limits.pids.to_string());
-        let settings = [("memory.max", memory.as_str()), ("pids.max", pids.as_str())];
         let around = Path::new(own).parent().unwrap_or(Path::new(""));
         for base in [Path::new(own), around, Path::new("")] {
             let base = Path::new(MOUNT).join(base);
-            if let Ok(folder) = self.enter_one(&base, &settings) {
-                let _ = fs::write(folder.join("memory.swap.max"), "0");
+            if let Ok(folder) = self.enter_one(&base, &["memory.max", "pids.max"], "cgroup.procs") {
                 let _ = fs::write(folder.join("memory.oom.group"), "1");
-                self.memory = Some(folder.join("memory.events"));
-                (self.has_memory, self.has_pids) = (true, true);
+                self.pids = Some(folder.join("pids.max"));
+                self.memory = Some(Memory {
+                    bound: folder.join("memory.max"),
+                    with_swap: folder.join("memory.swap.max"),
+                    ended: folder.join("memory.events"),
+                });
                 return true;
             }
         }
         false
     }
 
-    fn enter_one(&mut self, base: &Path, settings: &[(&str, &str)]) -> io::Result<PathBuf> {
+    /// Makes a group that has these bounds, and enters it by its list of members.
+    fn enter_one(&mut self, base: &Path, bounds: &[&str], members: &str) -> io::Result<PathBuf> {
         // One of a process of the same number may be left from before.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
         let folder = base.join(format!("{PREFIX}{}-{}", std::process::id(), now.as_nanos()));
         fs::create_dir(&folder)?;
         sweep(base, now);
-        let entered = settings
+        let entered = bounds
             .iter()
-            .try_for_each(|(name, value)| fs::write(folder.join(name), value))
-            .and_then(|()| fs::write(folder.join("cgroup.procs"), "0"));
+            .try_for_each(|name| {
+                fs::OpenOptions::new().write(true).open(folder.join(name)).map(drop)
+            })
+            .and_then(|()| fs::write(folder.join(members), "0"));
         match entered {
             Ok(()) => {
                 self.folders.push(folder.clone());
@@ -103,10 +124,25 @@ impl Groups {
         }
     }
 
+    /// Sets the bounds. Returns which of them hold.
+    pub(super) fn bound(&self, limits: &Limits) -> Bounds {
+        let memory = self.memory.as_ref().is_some_and(|memory| {
+            let bound = limits.memory.to_string();
+            let is_set = fs::write(&memory.bound, &bound).is_ok();
+            // The newer file counts swap alone, the older one both together.
+            let is_alone = memory.with_swap.ends_with("memory.swap.max");
+            let _ = fs::write(&memory.with_swap, if is_alone { "0" } else { &bound });
+            is_set
+        });
+        let pids = self.pids.as_ref();
+        let pids = pids.is_some_and(|file| fs::write(file, limits.pids.to_string()).is_ok());
+        Bounds { memory, pids }
+    }
+
     /// Returns true if memory ended a process.
     pub(super) fn ran_out_of_memory(&self) -> bool {
-        let Some(file) = &self.memory else { return false };
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let Some(memory) = &self.memory else { return false };
+        let text = fs::read_to_string(&memory.ended).unwrap_or_default();
         text.lines()
             .any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))
     }

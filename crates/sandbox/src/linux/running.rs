@@ -8,18 +8,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::layer::Layer;
-use super::spawn;
-use super::wire::{Report, receive, seal, seal_bytes};
+use super::ready::{self, Begun};
+use super::wire::{Report, receive};
 use crate::capture::capture;
 use crate::error::{Failure, SandboxError};
 use crate::outcome::{Captured, Ended, Outcome, Violation};
@@ -27,11 +25,6 @@ use crate::{Guarantee, Spec, Stdin, Tier};
 
 /// How long after its time a stage may take to end everything.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// Whether this program can be started anew as the stage.
-pub(super) static INITIALISED: AtomicBool = AtomicBool::new(false);
-/// The program that is the stage instead.
-pub(super) static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
 /// A program that runs. Dropping it ends it and everything that it started.
 #[derive(Debug)]
@@ -60,7 +53,7 @@ fn setup(step: &'static str) -> impl FnOnce(io::Error) -> SandboxError {
 
 /// Starts a program, in the strongest sandbox that there is and that is strong enough.
 pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
-    if !INITIALISED.load(Ordering::Relaxed) && HELPER.get().is_none() {
+    if !ready::is_possible() {
         return Err(SandboxError::NotInitialised);
     }
     match start_one(spec) {
@@ -83,34 +76,9 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
 }
 
 fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
-    let memory = seal(spec).map_err(setup("cannot write the specification"))?;
-    let pipe =
-        || pipe_with(PipeFlags::CLOEXEC).map_err(|error| setup("cannot make a pipe")(error.into()));
-    let (status, status_of_stage) =
-        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(|error| setup("cannot make a socket")(error.into()))?;
-    let (lifeline_of_stage, lifeline) = pipe()?;
-    let (stdin_of_stage, stdin) = pipe()?;
-    let (stdout, stdout_of_stage) = pipe()?;
-    let (stderr, stderr_of_stage) = pipe()?;
-    let handed = spec.handed.as_deref().map(seal_bytes).transpose();
-    let handed = handed.map_err(setup("cannot hand over what is to be handed"))?;
-    let fds = [
-        stdin_of_stage,
-        stdout_of_stage,
-        stderr_of_stage,
-        memory,
-        status_of_stage,
-        lifeline_of_stage,
-    ];
-    let fds: Vec<OwnedFd> = fds.into_iter().chain(handed).collect();
+    let stage = ready::stage(spec.strongest)?;
     let (started, begun) = (Instant::now(), SystemTime::now());
-    let stage = spawn::stage(
-        HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path),
-        &fds.iter().map(AsFd::as_fd).collect::<Vec<_>>(),
-    )
-    .map_err(setup("cannot start the stage"))?;
-    drop(fds);
+    let Begun { process, status, lifeline, stdin, stdout, stderr } = stage.begin(spec)?;
     let lifeline = Arc::new(Mutex::new(Some(lifeline)));
     let is_flooded = Arc::new(AtomicBool::new(false));
     let total = Arc::new(AtomicU64::new(0));
@@ -127,7 +95,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
     };
     let mut running = Running {
         status,
-        stage: Some(stage),
+        stage: Some(process),
         started,
         begun,
         enforced: Vec::new(),

@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 use super::cgroup::Groups;
 use super::pid1::{self, Known};
 use super::view::ID;
-use super::wire::{Report, send, unseal};
+use super::wire::{Report, Word, send, unseal};
 use super::{sys, tier_b};
 use crate::error::Failure;
 use crate::outcome::Ended;
@@ -45,12 +45,9 @@ fn setup(step: &'static str) -> impl FnOnce(io::Error) -> Failure {
 }
 
 fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<(), Failure> {
-    let start = Instant::now();
-    let spec = unseal(spec).map_err(setup("cannot read the specification"))?;
-    let kept = if spec.handed.is_some() { HANDED } else { LIFELINE };
-    sys::close_from(kept + 1).map_err(setup("cannot close what is inherited"))?;
+    sys::close_from(HANDED + 1).map_err(setup("cannot close what is inherited"))?;
     let is_root = rustix::process::geteuid().is_root();
-    let groups = Groups::enter(&spec.limits);
+    let groups = Groups::enter();
     // Said before anything can go wrong: whoever is left removes them.
     let folders =
         groups.folders().iter().map(|folder| folder.as_os_str().as_encoded_bytes().to_vec());
@@ -59,16 +56,31 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
         groups.remove();
         return Err(setup("cannot report")(error));
     }
+    // Up to here nothing depends on what is to be run, and the caller may still be finding that out.
+    let namespaces = match hear(status) {
+        Some(Word::Namespaces) => Some(unshare()),
+        _ => None,
+    };
+    if !matches!(hear(status), Some(Word::Go)) {
+        groups.remove();
+        return Ok(());
+    }
+    let start = Instant::now();
+    let spec = unseal(spec).map_err(setup("cannot read the specification"))?;
+    if spec.handed.is_none() {
+        sys::close_from(HANDED).map_err(setup("cannot close what is inherited"))?;
+    }
+    let bounds = groups.bound(&spec.limits);
     let watched = Watched { spec: &spec, status, lifeline, start };
     let known = Known {
         spec: &spec,
         status,
-        has_memory_group: groups.has_memory,
-        has_pids_group: groups.has_pids,
+        has_memory_group: bounds.memory,
+        has_pids_group: bounds.pids,
         is_root,
     };
     let ended = match spec.strongest {
-        Tier::A => tier_a(&watched, &known),
+        Tier::A => namespaces.unwrap_or_else(unshare).and_then(|()| tier_a(&watched, &known)),
         Tier::B => tier_b::run(&watched, &known),
     };
     let is_memory = groups.ran_out_of_memory();
@@ -85,6 +97,13 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
     Ok(())
 }
 
+/// Waits for a word of the caller; `None` if there will be none: it has ended, or needs no stage.
+fn hear(status: BorrowedFd<'_>) -> Option<Word> {
+    let mut word = [0; 1];
+    let count = rustix::io::retry_on_intr(|| rustix::io::read(status, &mut word)).ok()?;
+    word[..count].first().copied().and_then(Word::read)
+}
+
 /// What is watched while a program runs.
 pub(super) struct Watched<'a> {
     pub(super) spec: &'a Spec,
@@ -93,8 +112,8 @@ pub(super) struct Watched<'a> {
     pub(super) start: Instant,
 }
 
-/// Makes namespaces, and the first process in them. Returns why it was ended, if it was.
-fn tier_a(watched: &Watched<'_>, known: &Known<'_>) -> Result<Option<Ended>, Failure> {
+/// Makes the namespaces of a run.
+fn unshare() -> Result<(), Failure> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let new = libc::CLONE_NEWUSER
         | libc::CLONE_NEWPID
@@ -110,7 +129,11 @@ fn tier_a(watched: &Watched<'_>, known: &Known<'_>) -> Result<Option<Ended>, Fai
     let mapped = fs::write("/proc/self/setgroups", "deny")
         .and_then(|()| fs::write("/proc/self/uid_map", format!("{ID} {uid} 1")))
         .and_then(|()| fs::write("/proc/self/gid_map", format!("{ID} {gid} 1")));
-    mapped.map_err(|error| unavailable("no user can be mapped", &error))?;
+    mapped.map_err(|error| unavailable("no user can be mapped", &error))
+}
+
+/// Makes the first process in the namespaces. Returns why it was ended, if it was.
+fn tier_a(watched: &Watched<'_>, known: &Known<'_>) -> Result<Option<Ended>, Failure> {
     let child = sys::fork().map_err(setup("cannot make a process"))?;
     if child == 0 {
         let Err(failure) = pid1::run(known);

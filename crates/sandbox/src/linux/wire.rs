@@ -48,6 +48,23 @@ pub(super) enum Report {
     Ended(Ended),
 }
 
+/// What the caller says to a stage that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// Which sandbox will be asked for is not known, or it needs no namespaces.
+    Wait = 1,
+    /// Make the namespaces.
+    Namespaces = 2,
+    /// The specification is sealed.
+    Go = 3,
+}
+
+impl Word {
+    pub(super) fn read(byte: u8) -> Option<Self> {
+        [Self::Wait, Self::Namespaces, Self::Go].into_iter().find(|word| *word as u8 == byte)
+    }
+}
+
 /// The specification in a form that can be sent.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sent {
@@ -72,8 +89,8 @@ fn text(bytes: Vec<u8>) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Writes the specification to memory that nobody can change.
-pub(super) fn seal(spec: &Spec) -> io::Result<OwnedFd> {
+/// Writes the specification to memory that nobody can change afterwards.
+pub(super) fn seal(memory: File, spec: &Spec) -> io::Result<()> {
     let limits = &spec.limits;
     let writes = |writes: Writes| match writes {
         Writes::Never => 0,
@@ -100,17 +117,20 @@ pub(super) fn seal(spec: &Spec) -> io::Result<OwnedFd> {
         is_tier_a: spec.strongest == Tier::A,
         has_handed: spec.handed.is_some(),
     };
-    seal_bytes(&postcard::to_stdvec(&sent).map_err(io::Error::other)?)
+    seal_bytes(memory, &postcard::to_stdvec(&sent).map_err(io::Error::other)?)
 }
 
-/// Writes bytes to memory that nobody can change.
-pub(super) fn seal_bytes(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let memory = memfd_create("sandbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-    let mut file = File::from(memory);
-    file.write_all(bytes)?;
-    file.rewind()?;
-    fcntl_add_seals(&file, SEALS)?;
-    Ok(file.into())
+/// Makes memory that can be shared and sealed.
+pub(super) fn memory() -> io::Result<File> {
+    Ok(memfd_create("sandbox", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?.into())
+}
+
+/// Writes bytes to memory that nobody can change afterwards.
+pub(super) fn seal_bytes(mut memory: File, bytes: &[u8]) -> io::Result<()> {
+    memory.write_all(bytes)?;
+    memory.rewind()?;
+    fcntl_add_seals(&memory, SEALS)?;
+    Ok(())
 }
 
 /// Reads memory that nobody can change.

@@ -183,3 +183,27 @@ fn groups_of_killed_runs_are_removed_by_a_later_one_and_others_stay() {
     drop(living_run);
     assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
 }
+
+/// A stage that was got ready serves one run, and the groups that it made are that run's; another kind of sandbox takes none that has made
+/// namespaces.
+#[test]
+fn a_prepared_stage_serves_one_run() {
+    let world = World::new();
+    for tier in [Tier::B, Tier::A, Tier::A] {
+        sandbox::prepare();
+        let mut spec = world.spec("/bin/sh", &["-c", "echo $$"]);
+        spec.strongest = tier;
+        let outcome = sandbox::start(&spec).unwrap().wait().unwrap();
+        assert_eq!(outcome.ended, Ended::Exited(0), "{}", output(&outcome));
+        assert_eq!(outcome.tier, Some(tier));
+        if tier == Tier::A {
+            assert!(output(&outcome).starts_with("2\n"), "{}", output(&outcome));
+        }
+    }
+    let limits = Limits { memory: 64 << 20, ..Limits::default() };
+    sandbox::prepare();
+    let mut spec = world.spec("/usr/bin/python3", &["-c", "x = b'y' * (200 << 20)"]);
+    (spec.strongest, spec.limits) = (Tier::A, limits);
+    let outcome = sandbox::start(&spec).unwrap().wait().unwrap();
+    assert_ne!(outcome.ended, Ended::Exited(0), "the bounds come with the specification");
+}
