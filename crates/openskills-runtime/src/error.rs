@@ -76,6 +76,22 @@ pub enum RuntimeError {
         /// How the user says so.
         hint: Option<String>,
     },
+    /// The user was asked, and did not say yes.
+    #[error("`{skill}` does not run: the user was asked and declined")]
+    Declined {
+        /// The skill.
+        skill: String,
+        /// How the user says yes after all.
+        hint: Option<String>,
+    },
+    /// A file is further down than files of a skill should be, and nobody allowed that.
+    #[error("`{path}` of `{skill}` is not read: it is more than one folder deep")]
+    TooDeep {
+        /// The skill.
+        skill: String,
+        /// The file, seen from it.
+        path: String,
+    },
     /// An MCP server does not do what it is there for.
     #[error("the MCP server `{server}` fails: {message}")]
     Server {
@@ -242,6 +258,8 @@ impl RuntimeError {
             Self::SkillChanged { .. } => "skill-changed",
             Self::ResourceNotFound { .. } => "resource-not-found",
             Self::NeedsApproval { .. } => "needs-approval",
+            Self::Declined { .. } => "declined",
+            Self::TooDeep { .. } => "too-deep",
             Self::SandboxUnavailable { .. } => "sandbox-unavailable",
             Self::Script { .. } => "script",
             Self::Commit { .. } | Self::PartlyCommitted { .. } => "commit",
@@ -282,6 +300,7 @@ impl RuntimeError {
             }
             Self::PermissionDenied { hint, .. }
             | Self::NeedsApproval { hint, .. }
+            | Self::Declined { hint, .. }
             | Self::Setup { hint, .. }
             | Self::Server { hint, .. }
             | Self::Script { hint, .. }
@@ -290,6 +309,9 @@ impl RuntimeError {
             Self::Arguments { names, .. } => Some(format!(
                 "it takes: {names}; as words in this order, as name=value, or as an object of JSON"
             )),
+            Self::TooDeep { .. } => Some(
+                "allow it with --nested; skills should keep their files one folder deep".to_owned(),
+            ),
             Self::MissingLibraries { hint, .. } => Some(hint.clone()),
             Self::LibraryNotFound { .. } => Some(
                 "name its folder or tarball; R_LIBS, PYTHONPATH and NODE_PATH say where else libraries are".to_owned(),

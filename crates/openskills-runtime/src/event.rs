@@ -114,6 +114,16 @@ pub enum Event {
         /// How large it is.
         warning: String,
     },
+    /// A skill is served to MCP clients, but left out of what they list: strict clients would refuse the whole list for it.
+    #[serde(rename = "skill.not_listed")]
+    NotListed {
+        /// Its id.
+        skill_id: String,
+        /// The session.
+        session_id: String,
+        /// Which fields do not fit the standard.
+        warning: String,
+    },
     /// A skill was installed.
     #[serde(rename = "skill.installed")]
     Installed(Box<InstallRecord>),
@@ -355,7 +365,8 @@ impl Event {
             | Self::Removed { skill_id, .. }
             | Self::Deactivated { skill_id, .. }
             | Self::Undone { skill_id, .. }
-            | Self::BeyondLimits { skill_id, .. } => Some(skill_id),
+            | Self::BeyondLimits { skill_id, .. }
+            | Self::NotListed { skill_id, .. } => Some(skill_id),
             Self::Activated(activation) => Some(&activation.skill_id),
             Self::Installed(_) | Self::Uninstalled(_) | Self::Called { .. } => None,
             Self::ActivationFailed(failure) => failure.skill_id.as_deref(),

@@ -151,8 +151,8 @@ pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEnt
 pub use roots::SkillRoot;
 pub use runtime::{
     Audited, Contents, Disclosure, FileDigest, InstallDone, InstallOrigin, InstallPlace,
-    InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, change_lines,
-    manifest_problems,
+    InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, beyond_standard,
+    change_lines, manifest_problems,
 };
 pub use sandbox;
 pub use scan::file_name;

@@ -127,10 +127,9 @@ fn relative(skill: &Skill, path: &str, depth: Depth) -> Result<RelPath, RuntimeE
         denied(&error.to_string(), "name a file by its path below the skill's folder")
     })?;
     match depth {
-        Depth::OneLevel if relative.parts().count() > 2 => Err(denied(
-            "it is more than one folder deep",
-            "allow it with --nested; skills should keep their files one folder deep",
-        )),
+        Depth::OneLevel if relative.parts().count() > 2 => {
+            Err(RuntimeError::TooDeep { skill: skill.id.clone(), path: path.to_owned() })
+        }
         Depth::OneLevel | Depth::Nested => Ok(relative),
     }
 }

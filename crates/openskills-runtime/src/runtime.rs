@@ -57,7 +57,7 @@ use crate::{
 pub use approvals::{change_lines, manifest_problems};
 pub(crate) use approvals::{claimed, names, origin, trust};
 pub use audited::Audited;
-pub use contents::{Contents, FileDigest, beyond_mcp_limits};
+pub use contents::{Contents, FileDigest, beyond_mcp_limits, beyond_standard};
 pub use install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
 pub use served::Word;
 pub(crate) use served::{entries, watched};

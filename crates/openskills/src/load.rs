@@ -1,7 +1,8 @@
 //! Reads one skill folder: its document, and every problem of its files.
 
 use openskills_runtime::{
-    argument_schema_problem, beyond_mcp_limits, codex, file_name, file_problem, manifest_problems,
+    argument_schema_problem, beyond_mcp_limits, beyond_standard, codex, file_name, file_problem,
+    manifest_problems,
 };
 use serde_json::{Map, Value};
 use skill::{
@@ -134,6 +135,9 @@ pub(crate) fn load(target: &Target, strictness: Strictness) -> Loaded {
         diagnostics.extend(of_files(target, &file, strictness));
     }
     let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    if strictness == Strictness::Strict && !refused {
+        diagnostics.extend(not_listed(&bytes, &file));
+    }
     Loaded {
         folder: folder.to_owned(),
         name_of_file: Some(path),
@@ -192,6 +196,17 @@ fn beyond_limits(entries: &[Entry], file: &str) -> Option<Diagnostic> {
     let message = beyond_mcp_limits(count, bytes)?;
     let found = Diagnostic::of_file(Code::BeyondMcpLimits, strictness, file, message)?;
     Some(found.with_hint("it is served all the same; smaller skills load everywhere"))
+}
+
+/// Says that strict MCP clients take no list with this skill in it.
+fn not_listed(bytes: &[u8], file: &str) -> Option<Diagnostic> {
+    let raw = raw_frontmatter(std::str::from_utf8(bytes).ok()?)?;
+    let Value::Object(fields) = raw.to_json() else { return None };
+    let message = beyond_standard(&fields)?;
+    let found = Diagnostic::of_file(Code::NotListed, Strictness::Strict, file, message)?;
+    Some(found.with_hint(
+        "`openskills mcp` leaves it out of `skills/list`, where one such skill hides all others from strict clients; `--list-nonstandard` lists it",
+    ))
 }
 
 fn look(root: &Root, path: &RelPath) -> Existence {

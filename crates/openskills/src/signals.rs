@@ -7,7 +7,7 @@ use openskills_runtime::Cancel;
 pub(crate) enum AfterRuns {
     /// The command goes on with the result, and ends by itself.
     GoOn,
-    /// The process ends.
+    /// The process ends: well after TERM, by which a client ends the server that it started.
     Exit,
 }
 
@@ -63,21 +63,22 @@ mod unix {
         std::thread::spawn(move || {
             let first = runtime.block_on(next(&mut heard));
             cancel.interrupt(first);
-            if !cancel.is_busy() {
-                leave(first);
-            }
             if after == AfterRuns::Exit {
                 cancel.wait_until_idle(PATIENCE);
-                leave(first);
+                let is_usual = first == Number::TERM.as_raw();
+                leave(if is_usual { 0 } else { exit_code(first) });
             }
-            leave(runtime.block_on(next(&mut heard)));
+            if !cancel.is_busy() {
+                leave(exit_code(first));
+            }
+            leave(exit_code(runtime.block_on(next(&mut heard))));
         });
         Ok(())
     }
 
-    fn leave(signal: i32) -> ! {
+    fn leave(code: u8) -> ! {
         crate::checkpoints::flush_quietly();
-        std::process::exit(exit_code(signal).into())
+        std::process::exit(code.into())
     }
 
     /// Waits for the next signal.

@@ -62,6 +62,7 @@ codes! {
     FileTooLarge = "file-too-large", Error, Error, "The file is larger than any skill may be.";
     Unreadable = "unreadable", Error, Error, "The file or folder cannot be read.";
     BeyondMcpLimits = "beyond-mcp-limits", Warning, silent, "The skill has more files or bytes than every MCP host accepts.";
+    NotListed = "not-listed", Warning, silent, "A field does not fit the standard, so `openskills mcp` leaves the skill out of its list.";
     MissingDependency = "missing-dependency", Warning, Warning, "Something that `metadata.dependencies` names is not installed here.";
     Shadowed = "shadowed", Warning, Warning, "Another skill of the same name comes first.";
     DeniedByPolicy = "denied-by-policy", Warning, Warning, "The organisation does not let a skill be used.";

@@ -75,7 +75,11 @@ impl OpenSkillRuntime {
             return Err(self.needs_approval(&request, &options.look));
         };
         let once = match approver.ask(&request) {
-            Answer::No => return Err(self.needs_approval(&request, &options.look)),
+            Answer::No => {
+                let (skill, hint) =
+                    (request.subject.skill_id.clone(), self.how(&request, &options.look));
+                return Err(RuntimeError::Declined { skill, hint: Some(hint) });
+            }
             Answer::Once(grant) => Some(grant),
             Answer::Always => {
                 self.approve(&request, None)?;
@@ -92,15 +96,20 @@ impl OpenSkillRuntime {
 
 impl OpenSkillRuntime {
     fn needs_approval(&self, request: &Request, look: &str) -> RuntimeError {
-        let command = with_session(&request.command(look), self.config.session_id.as_deref());
         RuntimeError::NeedsApproval {
             message: format!(
                 "`{}` does not run yet: {}",
                 request.subject.skill_id,
                 request.reasons.join("; ")
             ),
-            hint: Some(format!("approve it: {command}")),
+            hint: Some(self.how(request, look)),
         }
+    }
+
+    /// Says how a request is approved.
+    fn how(&self, request: &Request, look: &str) -> String {
+        let command = with_session(&request.command(look), self.config.session_id.as_deref());
+        format!("approve it: {command}")
     }
 
     /// Records that what was permitted was not started after all.

@@ -114,8 +114,7 @@ impl OpenSkillRuntime {
         };
         let path = path.strip_prefix("./").unwrap_or(path);
         if options.depth == Depth::OneLevel && path.split('/').count() > 2 {
-            let hint = "allow it with --nested; skills should keep their files one folder deep";
-            return Err(denied("it is more than one folder deep".to_owned(), hint));
+            return Err(RuntimeError::TooDeep { skill: skill.id.clone(), path: path.to_owned() });
         }
         if let Some(uri) = served.nested(path) {
             self.check_nested(skill, served, path, &uri)?;

@@ -1,17 +1,22 @@
 //! Skills and their files as resources, and as the extension `io.modelcontextprotocol/skills` lists them.
 
+pub(super) mod older;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use openskills_runtime::uri::{parse, uri};
 use openskills_runtime::{
-    Depth, FileDigest, FileKind, Invoker, OpenSkillRuntime, ReadOptions, RuntimeError, Skill, Word,
-    one_line,
+    Contents, Depth, FileDigest, FileKind, Invoker, OpenSkillRuntime, ReadOptions, RuntimeError,
+    Skill, Word, beyond_standard, one_line,
 };
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use skill::SKILL_FILE;
+
+use super::told::told;
+use super::{Listed, Served};
 
 /// How many skills a page of a list has, and how many files.
 pub(super) const PAGE: usize = 50;
@@ -106,7 +111,7 @@ const MARKDOWN: &str = "text/markdown";
 const FOLDER: &str = "inode/directory";
 
 /// Returns what kind of file a name says it is.
-fn mime_type(path: &str) -> &'static str {
+pub(super) fn mime_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "md" => MARKDOWN,
         "txt" => "text/plain",
@@ -162,7 +167,7 @@ pub(super) fn own_path(runtime: &OpenSkillRuntime, id: &str, path: &str) -> Opti
 
 /// Returns what an error of the runtime is to a client.
 pub(super) fn failed(error: &RuntimeError) -> ErrorData {
-    let data = json!({"code": error.code(), "hint": error.hint()});
+    let data = json!({"code": error.code()});
     match error {
         RuntimeError::Log(_)
         | RuntimeError::Files(_)
@@ -172,19 +177,6 @@ pub(super) fn failed(error: &RuntimeError) -> ErrorData {
         }
         _ => ErrorData::invalid_params(one_line(&told(error)), Some(data)),
     }
-}
-
-/// Returns what went wrong without where on this machine: clients know skills by their ids and files by their paths in them.
-pub(super) fn told(error: &RuntimeError) -> String {
-    let path = match error {
-        RuntimeError::Files(error) => error.path(),
-        RuntimeError::InvalidManifest { file, .. } | RuntimeError::InvalidConfig { file, .. } => {
-            file
-        }
-        _ => return error.to_string(),
-    };
-    let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("a file");
-    error.to_string().replace(path, name)
 }
 
 pub(super) fn located(
@@ -246,6 +238,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 /// `resources/directory/read`: the direct children of a folder.
 pub(super) fn directory(
     runtime: &mut OpenSkillRuntime,
+    _: &Served,
     params: &Value,
 ) -> Result<Value, ErrorData> {
     let address = text(params, "uri")?;
@@ -292,17 +285,44 @@ pub(super) fn directory(
 /// `skills/list`: skills with their frontmatter and every file.
 pub(super) fn skills_list(
     runtime: &mut OpenSkillRuntime,
+    served: &Served,
     params: &Value,
 ) -> Result<Value, ErrorData> {
     let (skills, next) = page_for_model(runtime, cursor(params)?, PAGE)?;
-    // One that cannot be read just now is not listed; asking for it says why.
-    let entries = skills.iter().filter_map(|skill| entry(runtime, &skill.id).ok());
-    Ok(complete("skills", &Value::from(entries.collect::<Vec<_>>()), next))
+    let mut entries = Vec::new();
+    for skill in skills {
+        // One that cannot be read just now is not listed; asking for it says why.
+        let Ok(contents) = runtime.contents(&skill.id) else { continue };
+        let is_one = is_listed(runtime, served.listed, &skill.id, &contents.frontmatter)
+            .map_err(|error| failed(&error))?;
+        if is_one && let Ok(entry) = entry(runtime, &skill.id, &contents) {
+            entries.push(entry);
+        }
+    }
+    Ok(complete("skills", &Value::from(entries), next))
+}
+
+/// Returns whether a skill belongs into a list. Strict clients refuse a whole list for one frontmatter that does not fit the standard, so such skills
+/// are left out of it; whoever knows their URI gets them.
+fn is_listed(
+    runtime: &mut OpenSkillRuntime,
+    listed: Listed,
+    id: &str,
+    frontmatter: &Map<String, Value>,
+) -> Result<bool, RuntimeError> {
+    match (listed, beyond_standard(frontmatter)) {
+        (_, None) | (Listed::All, _) => Ok(true),
+        (Listed::Standard, Some(warning)) => {
+            runtime.warn_not_listed(id, warning)?;
+            Ok(false)
+        }
+    }
 }
 
 /// `skills/get`: one skill, listed or not.
 pub(super) fn skills_get(
     runtime: &mut OpenSkillRuntime,
+    _: &Served,
     params: &Value,
 ) -> Result<Value, ErrorData> {
     let address = text(params, "uri")?;
@@ -310,13 +330,17 @@ pub(super) fn skills_get(
     if path != SKILL_FILE {
         return Err(unknown(address));
     }
-    let skill = entry(runtime, &id).map_err(|error| failed(&error))?;
+    let contents = runtime.contents(&id).map_err(|error| failed(&error))?;
+    let skill = entry(runtime, &id, &contents).map_err(|error| failed(&error))?;
     Ok(complete("skill", &skill, None))
 }
 
-fn entry(runtime: &mut OpenSkillRuntime, id: &str) -> Result<Value, RuntimeError> {
-    let contents = runtime.contents(id)?;
-    runtime.warn_beyond_limits(id, &contents)?;
+fn entry(
+    runtime: &mut OpenSkillRuntime,
+    id: &str,
+    contents: &Contents,
+) -> Result<Value, RuntimeError> {
+    runtime.warn_beyond_limits(id, contents)?;
     let skill = runtime.skill(id)?;
     let file = |file: &FileDigest| {
         let path = served_path(skill, &file.path);

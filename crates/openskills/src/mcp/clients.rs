@@ -1,4 +1,7 @@
-//! What each client's session knows of skills. A client is told apart by its name, which is also in the log.
+//! What each client's session knows of skills.
+//!
+//! A client is told apart by what it cannot choose: that it started this process, the session that this server gave it, the token that it knows, or its
+//! connection. The name that it gives itself stands in the log, and opens nothing.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: how old what is known of skills is")]
 
@@ -6,14 +9,68 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use hyper::http::request::Parts;
 use openskills_runtime::{Approver, OpenSkillRuntime, RuntimeConfig, RuntimeError};
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
 
 use super::Served;
+use super::ask::Trust;
 
-/// How many clients are told apart; more share a session.
+/// How many clients are kept in mind. The one that was quiet for longest is forgotten, and starts anew if it comes again.
 const MOST: usize = 64;
 /// How long what was discovered is taken for what there is.
 const FRESH: Duration = Duration::from_secs(2);
+
+/// The connection that a request came by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Connection(pub(super) u64);
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Client {
+    key: Key,
+    /// What it calls itself, fit for a name.
+    name: String,
+}
+
+/// What tells a client from others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    /// It started this process, or it knows the token: there is one user.
+    User,
+    /// The session that this server gave it.
+    Session(String),
+    /// It has neither: its connection.
+    Connection(u64),
+}
+
+impl Client {
+    /// Returns who makes a request.
+    pub(super) fn of(context: &RequestContext<RoleServer>, trust: Trust) -> Self {
+        let name = context.client_info().map(|info| info.name).unwrap_or_default();
+        let plain =
+            |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+        let name: String = name.chars().take(48).map(plain).collect();
+        let name = if name.is_empty() { "unnamed".to_owned() } else { name };
+        let parts = context.extensions.get::<Parts>();
+        let session = parts
+            .and_then(|parts| parts.headers.get("mcp-session-id")?.to_str().ok())
+            .map(str::to_owned);
+        let connection = parts.and_then(|parts| parts.extensions.get::<Connection>());
+        let key = match (session, connection, trust) {
+            (Some(session), _, _) => Key::Session(session),
+            (None, None, _) | (None, _, Trust::Proven) => Key::User,
+            (None, Some(Connection(number)), Trust::Anybody) => Key::Connection(*number),
+        };
+        Self { key, name }
+    }
+
+    /// Returns what tells it from others, as text.
+    pub(super) fn key(&self) -> String {
+        format!("{:?}", self.key)
+    }
+}
 
 /// What a client's session knows of skills, and since when.
 struct Known {
@@ -23,18 +80,29 @@ struct Known {
     changes: u64,
 }
 
-type Shared = Arc<Mutex<Known>>;
+/// A client that is kept in mind.
+struct Kept {
+    known: Arc<Mutex<Known>>,
+    session_id: String,
+    used: Instant,
+}
 
-/// Every client, by its name.
+/// Every client.
 #[derive(Clone)]
 pub(super) struct Clients {
     served: Arc<Served>,
-    known: Arc<Mutex<HashMap<String, Shared>>>,
+    kept: Arc<Mutex<All>>,
+}
+
+#[derive(Default)]
+struct All {
+    clients: HashMap<Client, Kept>,
+    count: u64,
 }
 
 impl Clients {
     pub(super) fn new(served: Arc<Served>) -> Self {
-        Self { served, known: Arc::default() }
+        Self { served, kept: Arc::default() }
     }
 
     pub(super) fn served(&self) -> &Served {
@@ -45,11 +113,11 @@ impl Clients {
     /// `changes` since.
     pub(super) fn with<T>(
         &self,
-        client: &str,
+        client: &Client,
         changes: u64,
         work: impl FnOnce(&mut OpenSkillRuntime) -> T,
     ) -> Result<T, RuntimeError> {
-        let known = self.known(client, changes)?;
+        let (known, _) = self.known(client, changes)?;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.since.elapsed() > FRESH || known.changes < changes {
             known.runtime.rediscover()?;
@@ -61,33 +129,52 @@ impl Clients {
     /// The same for work that takes long: it has a runtime of its own, so that nobody waits for it.
     pub(super) fn alone<T>(
         &self,
-        client: &str,
+        client: &Client,
         approver: Option<Approver>,
         work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> T,
     ) -> Result<T, RuntimeError> {
-        let config = RuntimeConfig { approver, ..self.config(client) };
+        let (_, session_id) = self.known(client, 0)?;
+        let config = RuntimeConfig { approver, ..self.config(session_id) };
         let mut runtime = OpenSkillRuntime::with_config(config);
         runtime.discover_skills()?;
         Ok(work(&mut runtime, &self.served))
     }
 
-    fn known(&self, client: &str, changes: u64) -> Result<Shared, RuntimeError> {
-        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_room = all.len() < MOST || all.contains_key(client);
-        let name = if is_room { client } else { "others" };
-        if let Some(known) = all.get(name) {
-            return Ok(Arc::clone(known));
+    /// Returns what a client knows, and its session in the log.
+    fn known(
+        &self,
+        client: &Client,
+        changes: u64,
+    ) -> Result<(Arc<Mutex<Known>>, String), RuntimeError> {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = all.clients.get_mut(client) {
+            kept.used = Instant::now();
+            return Ok((Arc::clone(&kept.known), kept.session_id.clone()));
         }
-        let mut runtime = OpenSkillRuntime::with_config(self.config(name));
+        while all.clients.len() >= MOST {
+            let quiet = all.clients.iter().min_by_key(|(_, kept)| kept.used);
+            let Some(quiet) = quiet.map(|(client, _)| client.clone()) else { break };
+            all.clients.remove(&quiet);
+        }
+        all.count += 1;
+        // The number makes it this client's own, whatever others call themselves.
+        let session_id = match (all.count, &self.served.session) {
+            (1, session) => format!("mcp-{}-{session}", client.name),
+            (count, session) => format!("mcp-{}-{session}-{count}", client.name),
+        };
+        let mut runtime = OpenSkillRuntime::with_config(self.config(session_id.clone()));
         runtime.discover_skills()?;
         let known = Arc::new(Mutex::new(Known { runtime, since: Instant::now(), changes }));
-        all.insert(name.to_owned(), Arc::clone(&known));
-        Ok(known)
+        let kept = Kept {
+            known: Arc::clone(&known),
+            session_id: session_id.clone(),
+            used: Instant::now(),
+        };
+        all.clients.insert(client.clone(), kept);
+        Ok((known, session_id))
     }
 
-    /// Returns what the runtime of a client is to be like: its session bears the client's name.
-    fn config(&self, client: &str) -> RuntimeConfig {
-        let session_id = Some(format!("mcp-{client}-{}", self.served.session));
-        RuntimeConfig { session_id, ..self.served.config.clone() }
+    fn config(&self, session_id: String) -> RuntimeConfig {
+        RuntimeConfig { session_id: Some(session_id), ..self.served.config.clone() }
     }
 }

@@ -3,6 +3,10 @@
 //! Before a request reaches the server: its path, the token, and the names of host and origin. A web page of another origin reaches nothing, by whatever name it calls
 //! this machine.
 
+mod events;
+mod origins;
+mod sessions;
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -12,23 +16,31 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::header::{AUTHORIZATION, HOST, HeaderValue, WWW_AUTHENTICATE};
+use hyper::body::{Body, Frame, Incoming as IncomingBody, SizeHint};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
+};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use openskills_runtime::Cancel;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use skill::Digest;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use self::events::{AnyBody, Events};
+use self::origins::Origins;
+use self::sessions::Sessions;
 use super::Served;
 use super::ask::Trust;
+use super::clients::Connection;
+use super::incoming::{self, Incoming, Message};
 use super::server::Server;
 use super::stalled::Stalled;
 use crate::signals::{self, AfterRuns};
@@ -37,8 +49,6 @@ use crate::signals::{self, AfterRuns};
 const PATH: &str = "/mcp";
 /// How many connections there may be at once; more wait.
 const MOST_CONNECTIONS: usize = 256;
-/// How many sessions of older revisions there may be.
-const MOST_SESSIONS: usize = 256;
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long a client may take to read what is written to it.
@@ -48,8 +58,11 @@ const BODY_TIME: Duration = Duration::from_secs(15);
 const MAX_BODY: usize = 4 << 20;
 /// How often a client that waits is written to: a client that has gone is noticed by that.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
+/// How soon an answer must be there to be one message. One that takes longer is a stream, in which the client is told that somebody works on it.
+const SOON: Duration = Duration::from_millis(500);
 /// The shortest token.
 const MIN_TOKEN: usize = 16;
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// How to be reached.
 #[derive(Debug, Clone)]
@@ -98,14 +111,20 @@ pub(crate) async fn serve_http(
     let server = Server::new(served, trust);
     let running = server.running().clone();
     signals::watch(&running, AfterRuns::Exit)?;
-    let config = config(&http, address);
+    let (names, origins) = names(&http, address);
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(names)
+        .with_allowed_origins(origins.all())
+        .enforce_origin_validation()
+        .with_sse_retry(None)
+        .with_sse_keep_alive(Some(KEEP_ALIVE));
     let ends = config.cancellation_token.clone();
     let make = move || Ok(server.clone());
-    let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(make, Arc::clone(&sessions), config);
+    let sessions = Sessions::new();
+    let service = StreamableHttpService::new(make, sessions.manager(), config);
     told(&format!("http://{address}{PATH}"));
     let token = http.token.as_deref().map(digest);
-    let gate = Arc::new(Gate { service, sessions, token });
+    let gate = Arc::new(Gate { service, sessions, token, origins });
     let accepting = accept(listener, gate);
     accepting.await;
     ends.cancel();
@@ -113,7 +132,8 @@ pub(crate) async fn serve_http(
     Ok(())
 }
 
-fn config(http: &Http, address: SocketAddr) -> StreamableHttpServerConfig {
+/// Returns the names by which this machine may be called, and the web pages that may reach it.
+fn names(http: &Http, address: SocketAddr) -> (Vec<String>, Origins) {
     let port = address.port();
     let mut names = vec![address.ip().to_string()];
     if address.ip().is_loopback() {
@@ -123,18 +143,14 @@ fn config(http: &Http, address: SocketAddr) -> StreamableHttpServerConfig {
         if name.contains(':') { format!("[{name}]") } else { name.clone() }
     };
     let own = names.iter().map(|name| format!("http://{}:{port}", shown(name)));
-    let origins: Vec<String> = own.chain(http.origins.iter().cloned()).collect();
+    let origins = Origins::new(own.chain(http.origins.iter().cloned()));
     names.extend(http.hosts.iter().cloned());
-    StreamableHttpServerConfig::default()
-        .with_allowed_hosts(names)
-        .with_allowed_origins(origins)
-        .enforce_origin_validation()
-        .with_sse_keep_alive(Some(KEEP_ALIVE))
+    (names, origins)
 }
 
 async fn accept(listener: TcpListener, gate: Arc<Gate>) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    loop {
+    for number in 0_u64.. {
         let Ok(held) = Arc::clone(&room).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // Too many open files, or a client that went at once: others may still come.
@@ -145,7 +161,7 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
         tokio::spawn(async move {
             let answer = service_fn(move |request| {
                 let gate = Arc::clone(&gate);
-                async move { Ok::<_, Infallible>(gate.answer(request).await) }
+                async move { Ok::<_, Infallible>(gate.answer(request, Connection(number)).await) }
             });
             // What becomes of one connection is the client's own business.
             let _ = http1::Builder::new()
@@ -161,11 +177,12 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
 /// What stands before the server.
 struct Gate {
     service: StreamableHttpService<Server, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
+    sessions: Sessions,
     token: Option<Digest>,
+    origins: Origins,
 }
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type Answer = Response<AnyBody>;
 
 /// Digests are compared in place of tokens: how long that takes tells nothing of the token.
 fn digest(token: &str) -> Digest {
@@ -173,7 +190,27 @@ fn digest(token: &str) -> Digest {
 }
 
 impl Gate {
-    async fn answer(&self, mut request: Request<Incoming>) -> Answer {
+    /// Answers a request, and tells a browser which pages may read the answer.
+    async fn answer(&self, request: Request<IncomingBody>, connection: Connection) -> Answer {
+        let origin = self.origins.of(request.headers());
+        // A browser asks what a page may send before the page sends it.
+        let is_asked = request.method() == Method::OPTIONS;
+        let mut answer = match origin {
+            Some(_) if is_asked => {
+                let mut answer = refusal(StatusCode::NO_CONTENT, "");
+                origins::allow_request(answer.headers_mut());
+                answer
+            }
+            _ => self.admit(request, connection).await,
+        };
+        if let Some(origin) = origin {
+            origins::allow(origin, answer.headers_mut());
+        }
+        answer
+    }
+
+    /// Lets a request in, or refuses it.
+    async fn admit(&self, request: Request<IncomingBody>, connection: Connection) -> Answer {
         if !names_one_host(&request) {
             return refusal(StatusCode::BAD_REQUEST, "a request names one host, without a user");
         }
@@ -186,14 +223,11 @@ impl Gate {
             refused.headers_mut().insert(WWW_AUTHENTICATE, bearer);
             return refused;
         }
-        let is_new = request.headers().get("mcp-session-id").is_none();
-        if is_new && self.sessions.sessions.read().await.len() >= MOST_SESSIONS {
-            return refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions");
-        }
-        // What runs for a request ends when nobody waits for its answer any more.
-        let cancel = Cancel::default();
-        request.extensions_mut().insert(cancel.clone());
-        let (head, body) = request.into_parts();
+        self.sessions.note(request.headers());
+        let (mut head, body) = request.into_parts();
+        // No stream can be taken up again, so none has a place to be taken up at.
+        head.headers.remove("last-event-id");
+        head.extensions.insert(connection);
         let body = Limited::new(body, MAX_BODY).collect();
         let body = match tokio::time::timeout(BODY_TIME, body).await {
             Ok(Ok(body)) => body.to_bytes(),
@@ -203,9 +237,89 @@ impl Gate {
             Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request ends too early"),
             Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request takes too long"),
         };
+        if head.method != Method::POST {
+            let is_end = head.method == Method::DELETE;
+            let mut answer = self.pass(head, body, IsTaken::AsStream).await;
+            // Clients of the official SDKs take 202 for a failure here.
+            if is_end && answer.status() == StatusCode::ACCEPTED {
+                *answer.status_mut() = StatusCode::OK;
+            }
+            return answer;
+        }
+        match incoming::read(&body) {
+            Incoming::Nothing => refusal(StatusCode::BAD_REQUEST, "the request has no message"),
+            Incoming::One(Err(refused)) => json(StatusCode::BAD_REQUEST, &refused),
+            Incoming::One(Ok(message)) => {
+                let method = message.get("method").and_then(Value::as_str);
+                if method == Some("initialize") {
+                    self.sessions.make_room().await;
+                }
+                let is_taken = match method {
+                    Some("subscriptions/listen") => IsTaken::AsStream,
+                    _ => IsTaken::of(&head.headers),
+                };
+                self.pass(head, body, is_taken).await
+            }
+            Incoming::Batch(all) => self.batch(&head, all).await,
+        }
+    }
+
+    /// Hands one message to the server. What runs for it ends when nobody waits for the answer any more.
+    async fn pass(&self, mut head: Parts, body: Bytes, is_taken: IsTaken) -> Answer {
+        let cancel = Cancel::default();
+        head.extensions.insert(cancel.clone());
+        let waiting = Waiting(Some(cancel));
         let request = Request::from_parts(head, Full::new(body));
-        let (parts, body) = self.service.handle(request).await.into_parts();
-        Response::from_parts(parts, Waited { body, cancel: Some(cancel) }.boxed())
+        let (mut head, body) = self.service.handle(request).await.into_parts();
+        if !is_stream(&head.headers) {
+            return Response::from_parts(head, Waited { body, waiting }.boxed());
+        }
+        let events = Events::new(body);
+        let events = match is_taken {
+            IsTaken::AsStream => Err(events),
+            IsTaken::AsJson => events.alone(SOON).await,
+        };
+        match events {
+            Ok(message) => {
+                waiting.end();
+                head.headers.insert(CONTENT_TYPE, JSON);
+                Response::from_parts(head, Full::new(Bytes::from(message)).boxed())
+            }
+            Err(events) => Response::from_parts(head, Waited { body: events, waiting }.boxed()),
+        }
+    }
+
+    /// Answers the messages of a batch one by one, and all of them at once.
+    async fn batch(&self, head: &Parts, all: Vec<Message>) -> Answer {
+        let mut answers = Vec::new();
+        for message in all {
+            let message = match message {
+                Ok(message) => message,
+                Err(refused) => {
+                    answers.push(refused);
+                    continue;
+                }
+            };
+            let body = Bytes::from(message.to_string());
+            let answer = self.pass(head.clone(), body, IsTaken::AsStream).await;
+            let (head, body) = answer.into_parts();
+            let message = if is_stream(&head.headers) {
+                Events::new(body).answer().await
+            } else if head.headers.get(CONTENT_TYPE) == Some(&JSON) {
+                body.collect().await.ok().map(|body| body.to_bytes().to_vec())
+            } else if head.status == StatusCode::ACCEPTED {
+                continue;
+            } else {
+                // What holds for one of them holds for all: the session is gone, or the headers are wrong.
+                return Response::from_parts(head, body);
+            };
+            let message = message.and_then(|message| serde_json::from_slice(&message).ok());
+            answers.extend(message);
+        }
+        if answers.is_empty() {
+            return refusal(StatusCode::ACCEPTED, "");
+        }
+        json(StatusCode::OK, &Value::Array(answers))
     }
 
     fn knows(&self, header: Option<&HeaderValue>) -> bool {
@@ -229,19 +343,68 @@ fn names_one_host<B>(request: &Request<B>) -> bool {
         && address.is_none_or(|address| address.as_str().eq_ignore_ascii_case(host))
 }
 
+/// How a client takes an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IsTaken {
+    AsJson,
+    AsStream,
+}
+
+impl IsTaken {
+    /// Reads what a client says of it.
+    fn of(headers: &HeaderMap) -> Self {
+        let accepts = |kind: &str| {
+            let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+            let mut kinds = given.flat_map(|value| value.split(','));
+            kinds.any(|one| one.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(kind))
+        };
+        if accepts("application/json") || accepts("*/*") { Self::AsJson } else { Self::AsStream }
+    }
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+fn json(status: StatusCode, value: &Value) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(value.to_string())).boxed());
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, JSON);
+    answer
+}
+
 fn refusal(status: StatusCode, told: &'static str) -> Answer {
     let mut answer = Response::new(Full::new(Bytes::from_static(told.as_bytes())).boxed());
     *answer.status_mut() = status;
     answer
 }
 
-/// An answer that somebody waits for. If they go before its end, what they asked for ends.
-struct Waited {
-    body: BoxBody<Bytes, Infallible>,
-    cancel: Option<Cancel>,
+/// Somebody who waits for an answer. If they go before its end, what they asked for ends.
+struct Waiting(Option<Cancel>);
+
+impl Waiting {
+    /// The answer is there.
+    fn end(mut self) {
+        self.0 = None;
+    }
 }
 
-impl Body for Waited {
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(cancel) = self.0.take() {
+            cancel.cancel();
+        }
+    }
+}
+
+/// An answer that somebody waits for.
+struct Waited<B> {
+    body: B,
+    waiting: Waiting,
+}
+
+impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Waited<B> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -250,8 +413,8 @@ impl Body for Waited {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if frame.is_none() {
-            self.cancel = None;
+        if frame.is_none() || self.body.is_end_stream() {
+            self.waiting.0 = None;
         }
         Poll::Ready(frame)
     }
@@ -262,14 +425,6 @@ impl Body for Waited {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-impl Drop for Waited {
-    fn drop(&mut self) {
-        if let Some(cancel) = self.cancel.take().filter(|_| !self.body.is_end_stream()) {
-            cancel.cancel();
-        }
     }
 }
 

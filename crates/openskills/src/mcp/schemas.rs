@@ -8,10 +8,13 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::server::Served;
-use super::tools::{MOST_SECONDS, Which};
+use super::tools::Which;
+use super::tools::file::{MOST, PART};
+use super::tools::run::MOST_SECONDS;
 
-/// With more skills than these their names are not written into the schemas: the list is a tool of its own.
-pub(super) const MOST_NAMES: usize = 200;
+/// With more skills than these their names are not written into the schemas: the list is a tool of its own, and every client pays for the schemas in
+/// every conversation.
+pub(super) const MOST_NAMES: usize = 20;
 
 /// Returns the tools as a client is told of them; `skills` are those that can be used.
 pub(super) fn tools(served: &Served, skills: &[Arc<Skill>]) -> Vec<Tool> {
@@ -25,6 +28,7 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
         name["enum"] = json!(called(skills));
     }
     let text = |what: &str| json!({"type": "string", "description": what});
+    let id = text("The id of a skill, in place of `name`");
     let (title, description, properties, required, annotations) = match which {
         Which::List => (
             "List skills",
@@ -36,20 +40,28 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
         Which::Read => (
             "Read a skill",
             "Activates a skill: returns its instructions and the names of its files. Follow the instructions for the task at hand.",
-            json!({"name": name, "arguments": text("What the skill is to work on, if its instructions ask for arguments")}),
-            json!(["name"]),
+            json!({"name": name, "skillId": id, "arguments": text("What the skill is to work on, if its instructions ask for arguments")}),
+            json!([]),
             ToolAnnotations::new().read_only(true).idempotent(true).open_world(false),
         ),
         Which::ReadResource => (
             "Read a file of a skill",
-            "Reads a file of a skill by its path below the skill's folder, such as references/guide.md.",
-            json!({"name": name, "path": text("The path, seen from the skill")}),
-            json!(["name", "path"]),
+            "Reads a file of a skill by its path below the skill's folder, such as references/guide.md. Of a long text it gives a part, and says how to get the next.",
+            json!({
+                "name": name,
+                "skillId": id,
+                "path": text("The path, seen from the skill"),
+                "offset": {"type": "integer", "minimum": 0, "description": "Where to begin, in bytes"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "description": format!("The most bytes to give; {PART} by default")},
+                "nested": {"type": "boolean", "description": "Allow files more than one folder deep"},
+            }),
+            json!(["path"]),
             ToolAnnotations::new().read_only(true).idempotent(true).open_world(false),
         ),
         Which::RunScript => {
             let mut properties = json!({
                 "name": name,
+                "skillId": id,
                 "script": text("The script or module, seen from the skill; the only one by default"),
                 "args": {"type": "array", "items": {"type": "string"}, "description": "Its arguments"},
                 "input": {"description": "What it is given as JSON, on standard input"},
@@ -64,7 +76,7 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
                 "Run a script of a skill",
                 "Runs a script of a skill in a sandbox, if the user has approved it. Returns its output, its exit code and what it changed.",
                 properties,
-                json!(["name"]),
+                json!([]),
                 ToolAnnotations::new()
                     .read_only(false)
                     .destructive(has_workspace)
@@ -79,20 +91,26 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
         "required": required,
         "additionalProperties": false,
     });
-    Tool::new(which.name(served.names), description, Arc::new(object(schema)))
+    let tool = Tool::new(which.name(served.names), description, Arc::new(object(schema)))
         .with_title(title)
-        .with_raw_output_schema(Arc::new(object(output_schema(which))))
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    match which {
+        Which::List => tool.with_raw_output_schema(Arc::new(object(list_schema()))),
+        Which::Read | Which::ReadResource | Which::RunScript => tool,
+    }
 }
 
-/// Returns what skills can be called by: their ids, and names that mean one of them.
+/// Returns what skills are called by: a name that means one of them, else an id.
 fn called(skills: &[Arc<Skill>]) -> BTreeSet<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for skill in skills {
         *counts.entry(one_line(&skill.name)).or_default() += 1;
     }
-    let names = counts.into_iter().filter(|(_, count)| *count == 1).map(|(name, _)| name);
-    names.chain(skills.iter().map(|skill| skill.id.clone())).collect()
+    let word = |skill: &Arc<Skill>| {
+        let name = one_line(&skill.name);
+        if counts.get(&name) == Some(&1) { name } else { skill.id.clone() }
+    };
+    skills.iter().map(word).collect()
 }
 
 fn object(value: Value) -> JsonObject {
@@ -102,41 +120,20 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-fn output_schema(which: Which) -> Value {
+fn list_schema() -> Value {
     let text = || json!({"type": "string"});
-    let (properties, required) = match which {
-        Which::List => (
-            json!({
-                "skills": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {"id": text(), "name": text(), "description": text(), "source": text(), "uri": text(), "server": text()},
-                    "required": ["id", "name", "description", "source", "uri"],
-                }},
-                "nextCursor": text(),
-            }),
-            json!(["skills"]),
-        ),
-        Which::Read => (
-            json!({
-                "id": text(), "name": text(), "content": text(), "hash": text(), "source": text(),
-                "files": {"type": "array", "items": text()}, "moreFiles": {"type": "integer"},
-            }),
-            json!(["id", "name", "content", "hash", "source", "files", "moreFiles"]),
-        ),
-        Which::ReadResource => (
-            json!({"uri": text(), "path": text(), "sha256": text(), "size": {"type": "integer"}, "text": text(), "base64": text()}),
-            json!(["uri", "path", "sha256", "size"]),
-        ),
-        Which::RunScript => (
-            json!({
-                "exitCode": {"type": "integer"}, "exitStatus": text(), "stdout": text(), "stderr": text(), "output": {},
-                "changes": {"type": "array", "items": text()}, "committed": {"type": "boolean"},
-                "tried": {"type": "array", "items": text()}, "note": text(), "diff": text(), "notCommitted": text(),
-                "notGranted": {"type": "array", "items": text()}, "review": text(),
-                "cut": {"type": "array", "items": text()},
-            }),
-            json!(["exitCode", "exitStatus", "stdout", "stderr", "changes", "committed", "tried"]),
-        ),
-    };
-    json!({"type": "object", "properties": properties, "required": required})
+    json!({
+        "type": "object",
+        "properties": {
+            "skills": {"type": "array", "items": {
+                "type": "object",
+                "properties": {
+                    "id": text(), "skillId": text(), "name": text(), "description": text(), "source": text(), "uri": text(), "server": text(),
+                },
+                "required": ["id", "skillId", "name", "description", "source", "uri"],
+            }},
+            "nextCursor": text(),
+        },
+        "required": ["skills"],
+    })
 }

@@ -14,8 +14,8 @@ use rmcp::model::{
     CompletionInfo, CustomRequest, CustomResult, ErrorCode, ExtensionCapabilities,
     GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
-    ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -25,10 +25,13 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::ask::{Questions, Trust};
 use super::changes::Changes;
-use super::clients::Clients;
+use super::clients::{Client, Clients};
 use super::hangup::when_gone;
+use super::introduced::Introduced;
+use super::lines::Lines;
 use super::schemas::{MOST_NAMES, tools};
-use super::tools::{Failure, Reading, Which, run_script};
+use super::tools::run::run_script;
+use super::tools::{Failure, Reading, Which, named};
 use super::until_end::UntilEnd;
 use super::{catalogue, prompts};
 use crate::signals::{self, AfterRuns};
@@ -56,6 +59,17 @@ pub(crate) struct Served {
     pub(crate) look: String,
     /// What the sessions of this server have in common.
     pub(crate) session: String,
+    /// Which skills are in lists.
+    pub(crate) listed: Listed,
+}
+
+/// Which skills are in lists of the extension. All of them can be had by their URI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listed {
+    /// Those that a strict client reads.
+    Standard,
+    /// All of them.
+    All,
 }
 
 /// How many scripts run at once, and how many read; more wait.
@@ -88,7 +102,7 @@ pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
     let server = Server::new(served, Trust::Proven);
     signals::watch(&server.running, AfterRuns::Exit)?;
     let runs = server.running.clone();
-    let (stdin, stdout) = rmcp::transport::stdio();
+    let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
     let gone = Arc::new(Notify::new());
     let ends = || {
         let (running, gone) = (server.running.clone(), Arc::clone(&gone));
@@ -98,8 +112,8 @@ pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
         }
     };
     when_gone(ends());
-    let stdin = UntilEnd::new(stdin, ends());
-    let running = match server.serve((stdin, stdout)).await {
+    let lines = Lines::new(UntilEnd::new(stdin, ends()), stdout);
+    let running = match server.clone().serve(lines).await {
         Ok(running) => running,
         // A client that goes before it said anything was none.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -144,6 +158,10 @@ impl Server {
         &self.running
     }
 
+    fn client(&self, context: &RequestContext<RoleServer>) -> Client {
+        Client::of(context, self.trust)
+    }
+
     /// Does work with the runtime of the client that asks, on a thread where waiting is allowed.
     async fn with<T: Send + 'static>(
         &self,
@@ -151,7 +169,7 @@ impl Server {
         work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let (clients, client, changes) =
-            (self.clients.clone(), client(context), self.changes.count());
+            (self.clients.clone(), self.client(context), self.changes.count());
         // Some of the threads stay free for what else there is to do.
         let Ok(_room) = self.readers.acquire().await else { return Err(unfinished()) };
         let done = tokio::task::spawn_blocking(move || {
@@ -173,7 +191,7 @@ impl Server {
         if !is_away.await? {
             return Ok(Ok(()));
         }
-        let (clients, client) = (self.clients.clone(), client(context));
+        let (clients, client) = (self.clients.clone(), self.client(context));
         let Ok(_room) = self.room.acquire().await else { return Err(unfinished()) };
         let done = tokio::task::spawn_blocking(move || {
             clients.alone(&client, None, |runtime, _| runtime.fetch_file(&name, &path))
@@ -198,8 +216,9 @@ impl Server {
             taken_back.cancelled().await;
             ends.cancel();
         });
-        let client = client(context);
-        let asking = self.questions.of_call(context, &client, &call, self.trust);
+        let telling = progress(context);
+        let client = self.client(context);
+        let asking = self.questions.of_call(context, &client.key(), &call, self.trust);
         let (clients, approver) = (self.clients.clone(), asking.approver());
         let arguments = call.arguments.take().unwrap_or_default();
         // Whoever reads does not wait for those who run.
@@ -220,22 +239,42 @@ impl Server {
         });
         let done = done.await;
         watching.abort();
+        telling.abort();
         let done = done.map_err(|_| unfinished())?.map_err(|error| catalogue::failed(&error))?;
         Ok(match done? {
-            (Ok(result), _) => result.into(),
-            (Err(_), Some(question)) => question.into(),
-            (Err(failure), None) => failure.result().into(),
+            (Ok(result), _) => result.introduced().into(),
+            (Err(_), Some(question)) => question.introduced().into(),
+            (Err(failure), None) => failure.result(self.clients.served()).introduced().into(),
         })
     }
 }
 
-fn unfinished() -> ErrorData {
-    ErrorData::internal_error("the work was not finished", None)
+/// Tells a client that wants to know that a script still runs, every second.
+fn progress(context: &RequestContext<RoleServer>) -> tokio::task::AbortHandle {
+    let (token, peer) = (context.meta.get_progress_token(), context.peer.clone());
+    let telling = tokio::spawn(async move {
+        let Some(token) = token else { return };
+        let (start, mut seconds) = (tokio::time::Instant::now(), 0_u32);
+        loop {
+            tokio::time::sleep_until(start + Duration::from_secs(seconds.into())).await;
+            let message = match seconds {
+                0 => "the script is about to run".to_owned(),
+                1 => "it runs for a second".to_owned(),
+                seconds => format!("it runs for {seconds} seconds"),
+            };
+            let mut told = ProgressNotificationParam::new(token.clone(), f64::from(seconds));
+            told.message = Some(message);
+            if peer.notify_progress(told).await.is_err() {
+                return;
+            }
+            seconds += 1;
+        }
+    });
+    telling.abort_handle()
 }
 
-/// Returns the skill that a call names.
-fn named(arguments: &JsonObject) -> Option<String> {
-    arguments.get("name").and_then(Value::as_str).map(str::to_owned)
+fn unfinished() -> ErrorData {
+    ErrorData::internal_error("the work was not finished", None)
 }
 
 /// Writes a call to the log, before it is answered. It is known there by one name, however it is written for the client.
@@ -254,31 +293,17 @@ fn read(
     runtime: &mut OpenSkillRuntime,
     reading: Reading,
     arguments: JsonObject,
-    names: ToolNames,
+    served: &Served,
 ) -> Result<CallToolResult, Failure> {
-    match reading(runtime, arguments.clone(), names) {
+    match reading(runtime, arguments.clone(), served) {
         Err(Failure::Runtime(
             RuntimeError::SkillChanged { .. } | RuntimeError::SkillNotFound { .. },
         )) => {
             runtime.rediscover()?;
-            reading(runtime, arguments, names)
+            reading(runtime, arguments, served)
         }
         other => other,
     }
-}
-
-/// Returns what a client calls itself, fit for a name.
-fn client(context: &RequestContext<RoleServer>) -> String {
-    let name = context.client_info().map(|info| info.name).unwrap_or_default();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
-    let name: String = name.chars().take(48).map(plain).collect();
-    let name = if name.is_empty() { "unnamed".to_owned() } else { name };
-    // By HTTP, clients of one name are told apart where they have sessions.
-    let session = context.extensions.get::<Parts>().and_then(|parts| {
-        let session = parts.headers.get("mcp-session-id")?.to_str().ok()?;
-        Some(session.chars().filter(char::is_ascii_alphanumeric).take(8).collect::<String>())
-    });
-    session.map_or(name.clone(), |session| format!("{name}-{session}"))
 }
 
 fn cursor(request: Option<&PaginatedRequestParams>) -> Option<String> {
@@ -302,7 +327,7 @@ impl ServerHandler for Server {
         extensions.insert(EXTENSION.to_owned(), settings);
         capabilities.extensions = Some(extensions);
         let mut info = ServerConfig::new(capabilities);
-        info.server_info = Implementation::new("openskills", env!("CARGO_PKG_VERSION"));
+        info.server_info = Implementation::new(super::NAME, env!("CARGO_PKG_VERSION"));
         info.instructions = Some(INSTRUCTIONS.to_owned());
         info
     }
@@ -339,7 +364,7 @@ impl ServerHandler for Server {
             let (skills, _) = runtime.page_for_model(0, MOST_NAMES + 1);
             Ok(tools(served, &skills))
         });
-        Ok(ListToolsResult::with_all_items(all.await?))
+        Ok(ListToolsResult::with_all_items(all.await?).introduced())
     }
 
     async fn call_tool(
@@ -370,14 +395,14 @@ impl ServerHandler for Server {
         let done = self.with(&context, move |runtime, served| {
             let about = named(&arguments);
             let done = match fetched {
-                Ok(()) => read(runtime, reading, arguments, served.names),
+                Ok(()) => read(runtime, reading, arguments, served),
                 Err(error) => Err(error.into()),
             };
             let outcome = if done.is_ok() { CallOutcome::Answered } else { CallOutcome::Failed };
             record(runtime, which, about.as_deref(), outcome)?;
-            Ok(done)
+            Ok(done.unwrap_or_else(|failure| failure.result(served)))
         });
-        Ok(done.await?.unwrap_or_else(|failure| failure.result()).into())
+        Ok(done.await?.introduced().into())
     }
 
     async fn list_resources(
@@ -389,10 +414,15 @@ impl ServerHandler for Server {
         let listed = self.with(&context, move |runtime, _| {
             let (skills, next) =
                 catalogue::page_for_model(runtime, from.as_deref(), catalogue::PAGE * 10)?;
-            Ok((catalogue::resources(&skills), next))
+            let mut resources = catalogue::resources(&skills);
+            if from.as_deref().unwrap_or("").is_empty() {
+                resources.insert(0, catalogue::older::index());
+            }
+            Ok((resources, next))
         });
         let (resources, next_cursor) = listed.await?;
-        Ok(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
+        let listed = ListResourcesResult::with_all_items(resources);
+        Ok(ListResourcesResult { next_cursor, ..listed }.introduced())
     }
 
     async fn list_resource_templates(
@@ -400,7 +430,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(catalogue::templates()))
+        Ok(ListResourceTemplatesResult::with_all_items(catalogue::templates()).introduced())
     }
 
     async fn read_resource(
@@ -409,13 +439,20 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let address = request.uri.clone();
+        let older = self.with(&context, move |runtime, served| {
+            catalogue::older::read(runtime, served.listed, &address).transpose()
+        });
+        if let Some(read) = older.await? {
+            return Ok(ReadResourceResult::new(vec![read]).introduced().into());
+        }
+        let address = request.uri.clone();
         let file = self.with(&context, move |runtime, _| {
             catalogue::located(runtime, &address).map_err(|_| catalogue::no_resource(&address))
         });
         let (id, path) = file.await?;
         self.fetch(&context, id, path).await?.map_err(|error| catalogue::failed(&error))?;
         let read = self.with(&context, move |runtime, _| catalogue::read(runtime, &request.uri));
-        Ok(ReadResourceResult::new(vec![read.await?]).into())
+        Ok(ReadResourceResult::new(vec![read.await?]).introduced().into())
     }
 
     async fn list_prompts(
@@ -432,7 +469,8 @@ impl ServerHandler for Server {
             )
         });
         let (prompts, next_cursor) = listed.await?;
-        Ok(ListPromptsResult { next_cursor, ..ListPromptsResult::with_all_items(prompts) })
+        let listed = ListPromptsResult::with_all_items(prompts);
+        Ok(ListPromptsResult { next_cursor, ..listed }.introduced())
     }
 
     async fn get_prompt(
@@ -445,7 +483,7 @@ impl ServerHandler for Server {
         let made = self.with(&context, move |runtime, served| {
             prompts::prompt(runtime, &request.name, request.arguments.as_ref(), served.names)
         });
-        Ok(made.await?.into())
+        Ok(made.await?.introduced().into())
     }
 
     async fn complete(
@@ -454,7 +492,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         if !matches!(request.r#ref, Reference::Resource(_)) {
-            return Ok(CompleteResult::default());
+            return Ok(CompleteResult::default().introduced());
         }
         let given = request.context.and_then(|context| context.arguments).unwrap_or_default();
         let id = given.get("id").cloned();
@@ -470,7 +508,7 @@ impl ServerHandler for Server {
             total > CompletionInfo::MAX_VALUES,
         );
         let values = values.map_err(|error| ErrorData::internal_error(error, None))?;
-        Ok(CompleteResult::new(values))
+        Ok(CompleteResult::new(values).introduced())
     }
 
     async fn on_custom_request(
@@ -478,7 +516,7 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        type Answer = fn(&mut OpenSkillRuntime, &Value) -> Result<Value, ErrorData>;
+        type Answer = fn(&mut OpenSkillRuntime, &Served, &Value) -> Result<Value, ErrorData>;
         let answer: Answer = match request.method.as_str() {
             "skills/list" => catalogue::skills_list,
             "skills/get" => catalogue::skills_get,
@@ -489,7 +527,7 @@ impl ServerHandler for Server {
             }
         };
         let params = request.params.unwrap_or_else(|| json!({}));
-        let answered = self.with(&context, move |runtime, _| answer(runtime, &params));
-        Ok(CustomResult::new(answered.await?))
+        let answered = self.with(&context, move |runtime, served| answer(runtime, served, &params));
+        Ok(CustomResult::new(answered.await?).introduced())
     }
 }

@@ -20,6 +20,7 @@ mod mcp;
 mod mcp_host;
 mod mcp_http;
 mod mcp_install;
+mod mcp_protocol;
 mod mcp_real;
 mod mcp_rmcp;
 mod names;

@@ -62,7 +62,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn start(env: &TestEnv, arguments: &str) -> Self {
+    pub(crate) fn start(env: &TestEnv, arguments: &str) -> Self {
         let words: Vec<&str> =
             ["mcp", "--dir", "s"].into_iter().chain(arguments.split_whitespace()).collect();
         Self::start_with(env, &words)
@@ -78,7 +78,7 @@ impl Client {
     }
 
     /// Starts the server, and says nothing yet.
-    fn begun(env: &TestEnv, words: &[&str]) -> Self {
+    pub(crate) fn begun(env: &TestEnv, words: &[&str]) -> Self {
         let mut child = env
             .command(env!("CARGO_BIN_EXE_openskills"), words)
             .stdin(Stdio::piped())
@@ -89,16 +89,16 @@ impl Client {
         Self { child, stdin, stdout, number: 0 }
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    fn write(&mut self, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap();
     }
 
-    fn hear(&mut self) -> Value {
+    pub(crate) fn hear(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
@@ -171,13 +171,15 @@ fn tools_list_read_and_read_files() {
     assert_eq!(names, ["skills.list", "skills.read", "skills.read_resource", "skills.run_script"]);
     assert_eq!(
         tools[1]["inputSchema"]["properties"]["name"]["enum"],
-        json!(["pdf", "quick", "s/pdf", "s/quick", "s/waits", "waits"])
+        json!(["pdf", "quick", "waits"])
     );
     assert_eq!(tools[1]["annotations"]["readOnlyHint"], true);
     for tool in &tools {
         jsonschema::meta::validate(&tool["inputSchema"]).unwrap();
-        jsonschema::meta::validate(&tool["outputSchema"]).unwrap();
     }
+    // Only the list is data, too: what a model reads of the others goes out once.
+    jsonschema::meta::validate(&tools[0]["outputSchema"]).unwrap();
+    assert!(tools[1..].iter().all(|tool| tool["outputSchema"].is_null()));
     let fits = |number: usize, result: &Value| {
         let schema = jsonschema::validator_for(&tools[number]["outputSchema"]).unwrap();
         schema
@@ -192,7 +194,10 @@ fn tools_list_read_and_read_files() {
     let found = client.tool("skills.list", &json!({"query": "extracts"}));
     assert_eq!(found["structuredContent"]["skills"][0]["id"], "s/pdf");
     let read = client.tool("skills.read", &json!({"name": "pdf", "arguments": "tables"}));
-    fits(1, &read);
+    assert!(read["structuredContent"].is_null(), "{read}");
+    assert_eq!(read["_meta"]["openskills/result"]["skillId"], "s/pdf");
+    let by_id = client.tool("skills.read", &json!({"skillId": "s/pdf", "arguments": "tables"}));
+    assert!(by_id["content"][0]["text"].as_str().unwrap().contains("about tables"), "{by_id}");
     let content = read["content"][0]["text"].as_str().unwrap();
     assert!(content.contains("about tables"), "{read}");
     // A client that has no files is told how to read them, and not where they are.
@@ -204,11 +209,29 @@ fn tools_list_read_and_read_files() {
     assert_eq!(again["content"], read["content"], "another conversation may ask");
     let file =
         client.tool("skills.read_resource", &json!({"name": "pdf", "path": "references/guide.md"}));
-    fits(2, &file);
+    assert_eq!(file["_meta"]["openskills/result"]["path"], "references/guide.md");
     assert_eq!(file["content"][0]["text"], "The guide.\n");
     for (tool, arguments, told) in [
         ("skills.read", json!({"name": "pfd"}), "did you mean `pdf`"),
         ("skills.read", json!({"name": "slow"}), "slow"),
+        ("skills.read", json!({"name": "nothing-like-it"}), "skills.list shows all there are"),
+        ("skills.read", json!({"name": "pdf", "skillId": "s/quick"}), "mean two skills"),
+        ("skills.read_resource", json!({"name": "pdf", "path": "none"}), "skills.read names"),
+        (
+            "skills.read_resource",
+            json!({"name": "pdf", "path": "references/deep/x.md"}),
+            "`nested` set to true",
+        ),
+        (
+            "skills.read_resource",
+            json!({"name": "pdf", "path": "references/guide.md", "limit": 0}),
+            "`limit` must be",
+        ),
+        (
+            "skills.read_resource",
+            json!({"name": "pdf", "path": "references/guide.md", "offset": 99}),
+            "has 11 bytes",
+        ),
         ("skills.read", json!({}), "`name` is missing"),
         ("skills.read", json!({"name": "pdf", "extra": 1}), "no argument `extra`"),
         ("skills.read_resource", json!({"name": "pdf", "path": "../../x"}), "is not read"),
@@ -263,7 +286,7 @@ fn scripts_run_with_leave_alone_and_end_with_their_client() {
     let call = json!({"name": "pdf", "args": ["a b"], "input": {"x": 1}});
     let done = client.tool("skills.run_script", &call);
     assert_eq!(
-        done["structuredContent"]["output"],
+        done["_meta"]["openskills/result"]["output"],
         json!({"hi": ["a b"], "in": {"x": 1}}),
         "{done}"
     );
@@ -403,9 +426,14 @@ fn skills_are_resources_and_the_extension_lists_them() {
         .collect();
     assert_eq!(
         uris,
-        ["skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/waits/SKILL.md"]
+        [
+            "skill://index.json",
+            "skill://s/pdf/SKILL.md",
+            "skill://s/quick/SKILL.md",
+            "skill://s/waits/SKILL.md"
+        ]
     );
-    let first = &resources["result"]["resources"][0];
+    let first = &resources["result"]["resources"][1];
     assert_eq!((&first["name"], &first["mimeType"]), (&json!("pdf"), &json!("text/markdown")));
     assert!(first["description"].as_str().unwrap().starts_with("Extracts"), "{first}");
     let listed = client.ask("skills/list", &json!({}));
@@ -543,6 +571,11 @@ fn long_lists_come_in_pages_and_ids_are_completed() {
     }
     assert_eq!(seen.len(), 123);
     let listed = client.tool("skills.list", &json!({}));
+    let text = listed["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.ends_with("[100 of 123 skills; the next ones: call skills.list with cursor \"100\"]"),
+        "{text}"
+    );
     let next = &listed["structuredContent"]["nextCursor"];
     let rest = client.tool("skills.list", &json!({"cursor": next}));
     assert_eq!(rest["structuredContent"]["skills"].as_array().unwrap().len(), 23, "{rest}");
@@ -592,7 +625,7 @@ fn garbage_and_many_requests_do_not_end_the_server() {
     while !open.is_empty() {
         let answer = client.hear();
         if let Some(number) = answer["id"].as_u64() {
-            assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
+            assert!(answer["result"]["content"].is_array(), "{answer}");
             open.remove(&number);
         }
     }

@@ -1,6 +1,7 @@
 """Uses the server as a client does that others wrote: the official SDK, with every way to connect that it has."""
 
 import asyncio
+import json
 import sys
 
 from mcp import Client, StdioServerParameters
@@ -27,9 +28,10 @@ async def talk(mode):
         read = await client.call_tool("skills.read", {"name": "pdf"})
         assert "the guide" in read.content[0].text, read
         ran = await client.call_tool("skills.run_script", {"name": "pdf", "args": ["x"], "input": 1})
-        assert ran.structured_content["output"] == {"hi": ["x"], "in": 1}, ran
+        assert json.loads(ran.content[0].text) == {"hi": ["x"], "in": 1}, ran
+        assert ran.meta["openskills/result"]["exitCode"] == 0, ran
         resources = (await client.list_resources()).resources
-        assert [str(one.uri) for one in resources] == ["skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/waits/SKILL.md"]
+        assert [str(one.uri) for one in resources] == ["skill://index.json", "skill://s/pdf/SKILL.md", "skill://s/quick/SKILL.md", "skill://s/waits/SKILL.md"]
         contents = (await client.read_resource("skill://s/pdf/references/guide.md")).contents
         assert contents[0].text == "The guide.\n", contents
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
@@ -41,7 +43,7 @@ async def talk(mode):
         if sys.argv[1].startswith("http"):
             assert ran.is_error and "openskills approve" in ran.content[0].text, ran
         else:
-            assert ran.structured_content["stdout"] == "quick\n", ran
+            assert ran.content[0].text == "quick\n", ran
 
 
 for mode in ("legacy", "auto"):

@@ -227,7 +227,7 @@ fn nothing_of_a_skill_without_a_word_is_served_on() {
     }
     good(&env, "approve docs/pdf --yes");
     for answer in asked(&mut client) {
-        assert!(answer.contains("docs/pdf") || answer.contains("\"name\":\"pdf\""), "{answer}");
+        assert!(answer.contains("docs/pdf") || answer.contains("\"pdf\""), "{answer}");
     }
     let read = client
         .tool("skills.read_resource", &json!({"name": "docs/pdf", "path": "references/guide.md"}));

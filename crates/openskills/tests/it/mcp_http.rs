@@ -16,7 +16,7 @@ use crate::mcp::{SKILLS, approve, official_client, running};
 use crate::mcp_rmcp::{block_on, lifecycles};
 use crate::openskills;
 
-const TOKEN: &str = "0123456789abcdef-token";
+pub(crate) const TOKEN: &str = "0123456789abcdef-token";
 
 /// A server, and where it is.
 pub(crate) struct Server {
@@ -44,7 +44,7 @@ impl Server {
     }
 
     /// Sends bytes as they are, and returns the status of what comes back, and all of it.
-    fn send(&self, bytes: &[u8]) -> (Option<u16>, String) {
+    pub(crate) fn send(&self, bytes: &[u8]) -> (Option<u16>, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         // A server that refuses need not read it all.
@@ -70,7 +70,7 @@ impl Drop for Server {
 }
 
 /// A request of the newest revision, which needs no session.
-fn newest(method: &str, params: serde_json::Value) -> String {
+pub(crate) fn newest(method: &str, params: serde_json::Value) -> String {
     let mut params = params;
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -115,7 +115,8 @@ fn clients_of_both_lifecycles_are_served() {
             let call = CallToolRequestParams::new("skills.run_script")
                 .with_arguments(arguments.as_object().unwrap().clone());
             let ran = client.call_tool(call).await.unwrap();
-            assert_eq!(ran.structured_content.unwrap()["output"], json!({"hi": ["x"], "in": 1}));
+            let about = ran.meta.unwrap().0["openskills/result"].clone();
+            assert_eq!(about["output"], json!({"hi": ["x"], "in": 1}));
             client.cancel().await.unwrap();
         });
     }

@@ -145,7 +145,7 @@ fn the_user_is_asked_through_the_client() {
                 let refused = client.call_tool(run_pdf()).await.unwrap();
                 assert_eq!(refused.is_error, Some(true));
                 assert!(
-                    text(&refused).contains("openskills approve s/pdf --dir s"),
+                    text(&refused).contains("the user was asked and declined"),
                     "{}",
                     text(&refused)
                 );
@@ -238,7 +238,9 @@ fn a_client_that_cannot_ask_is_told_how_to_approve() {
             let user = User { cannot_ask: true, ..User::default() };
             let client = connect(&env, user, lifecycle.clone()).await;
             let refused = client.call_tool(run_pdf()).await.unwrap();
-            assert!(text(&refused).contains("approve it: openskills approve s/pdf --dir s"));
+            let told = text(&refused);
+            assert!(told.contains("approve it: openskills approve s/pdf"), "{told}");
+            assert!(told.contains("with the folders that this server was started with"), "{told}");
             client.cancel().await.unwrap();
         });
     }
@@ -339,7 +341,7 @@ fn clients_are_told_that_skills_changed() {
             "{told:?}"
         );
         let resources = client.list_all_resources().await.unwrap();
-        assert_eq!(resources.len(), 4);
+        assert_eq!(resources.len(), 5);
         client.cancel().await.unwrap();
     });
 }

@@ -194,7 +194,7 @@ fn a_model_is_not_given_secrets_that_a_script_was() {
     let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
     let answer = client.tool("skills.run_script", &json!({"name": "tells", "script": "tell.py"}));
     let text = answer.to_string();
-    if answer["structuredContent"]["exitCode"] == 0 {
+    if answer["_meta"]["openskills/result"]["exitCode"] == 0 {
         assert!(text.contains("as it is [redacted] harbour-17"), "{text}");
         assert!(!text.contains("n0-Form"), "{text}");
     } else {
@@ -222,11 +222,11 @@ sys.stdout.write(value * 3)
     assert_eq!(openskills(&env, words).code, Some(0));
     let mut client = Client::start_with(&env, &["mcp", "--dir", "s"]);
     let answer = client.tool("skills.run_script", &json!({"name": "tells", "script": "flood.py"}));
-    let data = &answer["structuredContent"];
+    let data = &answer["_meta"]["openskills/result"];
     assert_eq!((&data["exitCode"], &data["cut"]), (&json!(0), &json!(["stdout"])));
     let text = answer["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("it wrote too much: stdout is cut"), "{}", &text[text.len() - 200..]);
-    let shown = data["stdout"].as_str().unwrap();
+    let shown = text.split("\n[it wrote").next().unwrap();
     assert!(shown.starts_with("[\"[redacted]\"] [redacted]\nxxx"), "{}", &shown[..200]);
     assert!(shown.len() > 1 << 19 && shown.ends_with("xxx"), "{}", &shown[shown.len() - 200..]);
 }

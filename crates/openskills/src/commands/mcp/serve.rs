@@ -13,7 +13,7 @@ use term::safe_line;
 
 use crate::context::Context;
 use crate::look::Look;
-use crate::mcp::{Http, Served, ToolNames, serve_http, serve_stdio};
+use crate::mcp::{Http, Listed, Served, ToolNames, serve_http, serve_stdio};
 
 pub(super) const AFTER: &str = "\
 Serves skills to clients of the Model Context Protocol: as tools (list, read, read a file, run
@@ -36,10 +36,12 @@ Reads:  skills, approvals.json, the policy of the organisation, the file of the 
 Writes: the log; the workspace, by scripts that were approved
 
 Exit codes:
-  0  the client went
-  129, 130, 143
-     the server got HUP, INT or TERM: scripts were ended, and the log has the signal
+  0  the client went, or ended the server by TERM
+  129, 130
+     the server got HUP or INT
   2  the call or the configuration is wrong
+
+Whatever ends the server ends scripts first, and the log has how.
 
 Examples:
   openskills mcp
@@ -73,6 +75,9 @@ pub(super) struct ServeArgs {
     /// A web page's origin that may reach it, such as https://app.example.com:443; may be given several times
     #[arg(long, value_name = "ORIGIN", requires = "http", value_parser = origin)]
     allow_origin: Vec<String>,
+    /// List skills whose frontmatter does not fit the standard, too; strict clients then refuse the whole list
+    #[arg(long)]
+    list_nonstandard: bool,
     #[command(flatten)]
     look: Look,
 }
@@ -114,6 +119,7 @@ pub(super) fn serve(context: &mut Context, args: &ServeArgs) -> anyhow::Result<E
         workspace: args.workspace.clone(),
         names: args.tool_names,
         look: args.look.words(),
+        listed: if args.list_nonstandard { Listed::All } else { Listed::Standard },
         session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
     let http = args.http.map(|address| http(address, args)).transpose()?;

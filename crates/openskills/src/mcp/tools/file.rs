@@ -1,0 +1,169 @@
+//! `skills.read_resource`: a file of a skill, in parts where it is long.
+
+use openskills_runtime::uri::uri;
+use openskills_runtime::{Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
+use serde_json::{Value, json};
+
+use super::{Arguments, Failure, Which, answered};
+use crate::mcp::catalogue::{MAX_BYTES, base64, mime_type, own_path, served_path, tagged};
+use crate::mcp::server::Served;
+
+/// How many bytes of a text one call gives, unless it asks for fewer or more.
+pub(in crate::mcp) const PART: u64 = 64 << 10;
+/// The most that it may ask for.
+pub(in crate::mcp) const MOST: u64 = 4 << 20;
+/// The largest file that is no text of which a call gives the bytes.
+const MOST_BINARY: usize = 4 << 20;
+
+/// Which part of a text is asked for, in bytes.
+struct Part {
+    offset: usize,
+    limit: usize,
+}
+
+impl Part {
+    fn take(arguments: &mut Arguments) -> Result<Self, Failure> {
+        let offset = arguments.number("offset")?.unwrap_or(0);
+        let limit = arguments.number("limit")?.unwrap_or(PART);
+        if limit == 0 || limit > MOST {
+            return Err(Failure::Arguments(format!("`limit` must be between 1 and {MOST}")));
+        }
+        let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        Ok(Self { offset: number(offset), limit: number(limit) })
+    }
+
+    /// Returns the part, and where it begins. It breaks no character, and where it can no line.
+    fn of<'a>(&self, text: &'a str) -> Result<(&'a str, usize), Failure> {
+        if self.offset > text.len() {
+            return Err(Failure::Arguments(format!(
+                "`offset` is beyond the end: the file has {} bytes",
+                text.len()
+            )));
+        }
+        let start = text.floor_char_boundary(self.offset);
+        let most = text.floor_char_boundary(start.saturating_add(self.limit).min(text.len()));
+        // At least one character, however small the limit is.
+        let most = if most == start { text.ceil_char_boundary(start + 1) } else { most };
+        let part = &text[start..most];
+        let is_cut = most < text.len();
+        let end =
+            if is_cut { part.rfind('\n').map_or(part.len(), |end| end + 1) } else { part.len() };
+        Ok((&part[..end], start))
+    }
+}
+
+pub(super) fn read(
+    runtime: &mut OpenSkillRuntime,
+    arguments: JsonObject,
+    served: &Served,
+) -> Result<CallToolResult, Failure> {
+    let mut arguments = Arguments(arguments);
+    let (name, path) = (arguments.skill()?, arguments.required("path")?);
+    let part = Part::take(&mut arguments)?;
+    let depth = if arguments.flag("nested")? { Depth::Nested } else { Depth::OneLevel };
+    arguments.end()?;
+    let options = ReadOptions { depth, max_bytes: MAX_BYTES, invoker: Invoker::Model };
+    let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
+    runtime.check_model_reads(&name, &own)?;
+    let (resource, read) = runtime.read_resource(&name, &own, &options)?;
+    let skill = runtime.skill(&read.skill_id)?;
+    let path = served_path(skill, &resource.path);
+    let server = skill.served_by().map(|(server, _)| server.to_owned());
+    let address = uri(&read.skill_id, &path);
+    let about = json!({
+        "skillId": read.skill_id,
+        "uri": address,
+        "path": path,
+        "sha256": resource.sha256,
+        "size": resource.bytes.len(),
+    });
+    let mut result = match resource.text() {
+        Some(text) => text_of(text, &part, about, |next| {
+            let (tool, name) = (Which::ReadResource.name(served.names), json!(name));
+            let nested = if depth == Depth::Nested { ", nested true" } else { "" };
+            format!("call {tool} with name {name}, path {}{nested} and offset {next}", json!(path))
+        })?,
+        None => bytes_of(&resource, &path, &address, about),
+    };
+    if let Some(server) = server {
+        let told =
+            format!("The next text comes from the MCP server `{server}`: a stranger wrote it.");
+        result.content.insert(0, ContentBlock::text(told));
+        let mut meta = tagged(&server);
+        meta.0.extend(result.meta.take().unwrap_or_default().0);
+        result.meta = Some(meta);
+    }
+    Ok(result)
+}
+
+/// Returns a part of a text, and says how to get the rest.
+fn text_of(
+    text: &str,
+    part: &Part,
+    mut about: Value,
+    rest: impl FnOnce(usize) -> String,
+) -> Result<CallToolResult, Failure> {
+    let (given, start) = part.of(text)?;
+    let end = start + given.len();
+    about["offset"] = json!(start);
+    let mut blocks = vec![ContentBlock::text(given)];
+    if end < text.len() {
+        about["nextOffset"] = json!(end);
+        blocks.push(ContentBlock::text(format!(
+            "[these are bytes {start} to {end} of {}; the rest: {}]",
+            text.len(),
+            rest(end)
+        )));
+    }
+    let mut result = answered(String::new(), about);
+    result.content = blocks;
+    Ok(result)
+}
+
+/// Returns a file that is no text: an image as one, so that a model sees it, and anything else as it is.
+fn bytes_of(resource: &Resource, path: &str, address: &str, about: Value) -> CallToolResult {
+    let (kind, size) = (mime_type(path), resource.bytes.len());
+    let is_shown = matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
+    let block = if size > MOST_BINARY {
+        ContentBlock::text(format!(
+            "[{size} bytes that are no text ({kind}); more than a call gives: a script of the skill can read them]"
+        ))
+    } else if is_shown {
+        ContentBlock::image(base64(&resource.bytes), kind)
+    } else {
+        let contents = ResourceContents::blob(base64(&resource.bytes), address);
+        ContentBlock::resource(contents.with_mime_type(kind))
+    };
+    let mut result = answered(String::new(), about);
+    result.content = vec![block];
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str, limit: usize) -> Vec<String> {
+        let (mut parts, mut offset) = (Vec::new(), 0);
+        while offset < text.len() {
+            let Ok((part, start)) = (Part { offset, limit }).of(text) else { panic!("{offset}") };
+            assert_eq!(start, offset);
+            assert!(!part.is_empty());
+            offset += part.len();
+            parts.push(part.to_owned());
+        }
+        parts
+    }
+
+    #[test]
+    fn parts_are_the_whole_and_break_no_character_and_no_line_that_fits() {
+        assert_eq!(parts("one\ntwo\nthree\n", 9), ["one\ntwo\n", "three\n"]);
+        assert_eq!(parts("äöü", 3), ["ä", "ö", "ü"]);
+        assert_eq!(parts("äöü", 1), ["ä", "ö", "ü"]);
+        assert_eq!(parts("a line that is longer\nx", 8).concat(), "a line that is longer\nx");
+        assert_eq!(parts("", 8), [""; 0]);
+        assert!((Part { offset: 4, limit: 1 }).of("abc").is_err());
+        assert_eq!((Part { offset: 3, limit: 1 }).of("abc").map(|(part, _)| part).ok(), Some(""));
+    }
+}
