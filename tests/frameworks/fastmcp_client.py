@@ -40,30 +40,28 @@ async def connect(plan):
 
 
 async def extension(client, plan):
-    """`skills/get`, and with the index `skills/list`, which one invalid entry would make fail as a whole."""
+    """`skills/get`, and `skills/list`, which one invalid entry would make fail as a whole."""
     skill = await client.get_skill(plan["skill"])
     expect(skill.frontmatter.name == "hello", f"skills/get gave {skill}")
     digests = {resource.uri: resource.digest for resource in skill.resources}
     root = plan["skill"].removesuffix("SKILL.md")
     expect(digests == {root + path: digest(text) for path, text in plan["files"].items()}, f"skills/get gave {digests}")
-    if plan["with_index"]:
-        found = {skill.frontmatter.name: skill.frontmatter.description for skill in await client.list_skills()}
-        expect(found == plan["standard"], f"skills/list gave {found}")
+    found = {skill.frontmatter.name: skill.frontmatter.description for skill in await client.list_skills()}
+    expect(found == plan["standard"], f"skills/list gave {found}")
 
 
 async def utilities(client, plan):
     """Skills are resources with a known ending here; their name is all of the URI before it."""
     found = {skill.name.rsplit("/", 1)[1]: skill for skill in await list_skills(client)}
     expect(sorted(found) == plan["all"], f"resources/list gave {sorted(found)}")
-    if plan["with_index"]:
-        name = found["hello"].name
-        manifest = await get_skill_manifest(client, name)
-        hashes = {file.path: (file.size, file.hash) for file in manifest.files}
-        expect(hashes == {path: (len(text), digest(text)) for path, text in plan["files"].items()}, f"_manifest gave {hashes}")
-        with tempfile.TemporaryDirectory() as folder:
-            copy = await download_skill(client, name, folder)
-            files = {str(file.relative_to(copy)): file.read_text() for file in Path(copy).rglob("*") if file.is_file()}
-        expect(files == plan["files"], f"downloaded {files}")
+    name = found["hello"].name
+    manifest = await get_skill_manifest(client, name)
+    hashes = {file.path: (file.size, file.hash) for file in manifest.files}
+    expect(hashes == {path: (len(text), digest(text)) for path, text in plan["files"].items()}, f"_manifest gave {hashes}")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = await download_skill(client, name, folder)
+        files = {str(file.relative_to(copy)): file.read_text() for file in Path(copy).rglob("*") if file.is_file()}
+    expect(files == plan["files"], f"downloaded {files}")
 
 
 def digest(text):

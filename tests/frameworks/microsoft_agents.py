@@ -45,10 +45,8 @@ def unwrap(text):
 
 
 async def source(source, plan):
-    """`MCPSkillsSource` reads `skill://index.json`. Where there is none, it finds nothing and must not fail."""
+    """`MCPSkillsSource` reads `skill://index.json`."""
     skills = {skill.frontmatter.name: skill for skill in await source.get_skills(SkillsSourceContext(agent=None))}
-    if not plan["with_index"]:
-        return
     expect(set(plan["standard"]) <= set(skills), f"the index gave {sorted(skills)}")
     hello = skills["hello"]
     expect(hello.frontmatter.description == plan["standard"]["hello"], f"the index gave {hello.frontmatter}")

@@ -37,9 +37,7 @@ for (const [path, wanted] of Object.entries(plan.files)) {
     assert.equal(Buffer.from(file.bytes).toString(), wanted);
     assert.ok(file.verified, `${path} was not verified`);
 }
-if (plan.with_index) {
-    const listed = (await skills.list()).skills.map(({ frontmatter }) => [frontmatter.name, frontmatter.description]);
-    assert.deepEqual(Object.fromEntries(listed), plan.standard);
-}
+const listed = (await skills.list()).skills.map(({ frontmatter }) => [frontmatter.name, frontmatter.description]);
+assert.deepEqual(Object.fromEntries(listed), plan.standard);
 console.log('ok own');
 await client.close();
