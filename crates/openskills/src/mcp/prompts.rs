@@ -43,6 +43,7 @@ pub(super) fn prompt(
     arguments: Option<&JsonObject>,
     names: ToolNames,
 ) -> Result<GetPromptResult, ErrorData> {
+    runtime.skill(name).map_err(|error| failed(&error))?;
     let wrong = |what: String| ErrorData::invalid_params(what, None);
     let given = match arguments.and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => None,

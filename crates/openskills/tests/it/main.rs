@@ -17,6 +17,7 @@ mod kill;
 mod lists;
 mod log;
 mod mcp;
+mod mcp_conformance;
 mod mcp_host;
 mod mcp_http;
 mod mcp_install;

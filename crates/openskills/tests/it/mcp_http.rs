@@ -10,7 +10,7 @@ use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Imple
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::json;
-use testkit::{TestEnv, skip};
+use testkit::TestEnv;
 
 use crate::mcp::{SKILLS, approve, official_client, running};
 use crate::mcp_rmcp::{block_on, lifecycles};
@@ -322,34 +322,4 @@ fn without_a_token_nobody_is_asked() {
         server.send(request("/mcp", &server.address, headers, &call.to_string()).as_bytes());
     assert_eq!(status, Some(200), "{answer}");
     assert!(answer.contains("openskills approve") && !answer.contains("inputRequests"), "{answer}");
-}
-
-#[test]
-fn the_official_conformance_runner_is_content() {
-    let runner = std::env::var("MCP_CONFORMANCE").unwrap_or_default();
-    if !std::path::Path::new(&runner).is_file() {
-        let why =
-            "MCP_CONFORMANCE names no file: npm install @modelcontextprotocol/conformance@0.1.13";
-        return skip("the conformance runner", why);
-    }
-    let env = TestEnv::with(SKILLS);
-    let server = Server::start(&env, &[]);
-    // The other scenarios want tools and resources that only a server for tests has.
-    for scenario in [
-        "server-initialize",
-        "ping",
-        "completion-complete",
-        "tools-list",
-        "resources-list",
-        "prompts-list",
-        "dns-rebinding-protection",
-        "server-sse-multiple-streams",
-    ] {
-        let url = server.url();
-        let words = [runner.as_str(), "server", "--url", &url, "--scenario", scenario];
-        let done = env.run_args("node", &words);
-        let told = format!("{}{}", done.stdout, done.stderr);
-        assert_eq!(done.code, Some(0), "{scenario}: {told}");
-        assert!(told.contains(" 0 failed, 0 warnings"), "{scenario}: {told}");
-    }
 }

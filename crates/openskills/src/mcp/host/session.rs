@@ -15,8 +15,12 @@ use super::{ANSWER, CONNECT};
 const NEWEST: &str = "2026-07-28";
 /// What older servers are asked for; they answer with what they know.
 const OLDER: &str = "2025-11-25";
+/// The revisions before the newest, the oldest first.
+const OLD: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", OLDER];
 /// How long a program may take to answer the question of the newest revision. Some older ones answer nothing at all.
 const PROBE: Duration = Duration::from_secs(10);
+/// The error of a server that does not know the revision of a request.
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// A server that was connected to.
 pub(super) struct Session {
@@ -35,11 +39,30 @@ enum Wire {
 /// Why a request has no answer.
 enum Failure {
     /// The server says so, by an error of the protocol.
-    Said(String),
+    Said(Refusal),
     /// There was none in time.
     Late(Duration),
     /// It cannot be talked to.
     Broken(String),
+}
+
+/// An error of the protocol.
+struct Refusal {
+    words: String,
+    /// The revisions that the server knows, if it says that it does not know the one that was asked for.
+    supported: Option<Vec<String>>,
+}
+
+impl Refusal {
+    fn read(error: &Value) -> Self {
+        let words = error["message"].as_str().unwrap_or("it refuses, and does not say why");
+        let is_version = error["code"] == UNSUPPORTED_VERSION;
+        let supported = error["data"]["supported"]
+            .as_array()
+            .filter(|_| is_version)
+            .map(|all| all.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>());
+        Self { words: words.to_owned(), supported }
+    }
 }
 
 impl Session {
@@ -68,7 +91,17 @@ impl Session {
     async fn greet(&mut self) -> Result<(), String> {
         self.name_version(NEWEST);
         let patience = if matches!(self.wire, Wire::Program(_)) { PROBE } else { ANSWER };
-        match self.ask("server/discover", json!({}), patience).await {
+        let mut found = self.ask("server/discover", json!({}), patience).await;
+        let mut older = OLDER;
+        if let Err(Failure::Said(Refusal { supported: Some(supported), .. })) = &found {
+            let knows = |version: &&str| supported.iter().any(|known| known == version);
+            if knows(&NEWEST) {
+                found = self.ask("server/discover", json!({}), patience).await;
+            } else {
+                older = OLD.into_iter().rev().find(knows).unwrap_or(OLDER);
+            }
+        }
+        match found {
             Ok(found) => {
                 let versions = found["supportedVersions"].as_array();
                 if versions.is_some_and(|all| all.contains(&json!(NEWEST))) {
@@ -83,10 +116,10 @@ impl Session {
         }
         self.is_newest = false;
         self.name_version("");
-        let params = json!({"protocolVersion": OLDER, "capabilities": {}, "clientInfo": client()});
+        let params = json!({"protocolVersion": older, "capabilities": {}, "clientInfo": client()});
         let found = self.ask("initialize", params, CONNECT).await.map_err(Failure::words)?;
         self.capabilities = found["capabilities"].clone();
-        let agreed = found["protocolVersion"].as_str().unwrap_or(OLDER);
+        let agreed = found["protocolVersion"].as_str().unwrap_or(older);
         self.name_version(known_version(agreed));
         let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         match &mut self.wire {
@@ -105,7 +138,7 @@ impl Session {
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
         let result = self.ask(method, params, ANSWER).await;
         let result = result.map_err(|failure| match (&self.wire, failure) {
-            (Wire::Program(program), Failure::Said(why)) => program.complains(&why),
+            (Wire::Program(program), Failure::Said(why)) => program.complains(&why.words),
             (_, failure) => failure.words(),
         })?;
         match result.get("resultType").and_then(Value::as_str) {
@@ -140,10 +173,7 @@ impl Session {
         let mut answer = answer.unwrap_or_default();
         match answer.get("error") {
             None => Ok(answer["result"].take()),
-            Some(error) => {
-                let words = error["message"].as_str().unwrap_or("it refuses, and does not say why");
-                Err(Failure::Said(words.to_owned()))
-            }
+            Some(error) => Err(Failure::Said(Refusal::read(error))),
         }
     }
 
@@ -159,7 +189,8 @@ impl Session {
 impl Failure {
     fn words(self) -> String {
         match self {
-            Self::Said(why) | Self::Broken(why) => why,
+            Self::Said(why) => why.words,
+            Self::Broken(why) => why,
             Self::Late(patience) => format!("no answer in {} seconds", patience.as_secs()),
         }
     }
@@ -182,6 +213,5 @@ fn meta() -> Map<String, Value> {
 
 /// Returns an older revision by its name; one that is not known is taken for the last of them.
 fn known_version(name: &str) -> &'static str {
-    let known = ["2024-11-05", "2025-03-26", "2025-06-18", OLDER];
-    known.into_iter().find(|known| *known == name).unwrap_or(OLDER)
+    OLD.into_iter().find(|known| *known == name).unwrap_or(OLDER)
 }
