@@ -124,6 +124,20 @@ pub enum Event {
         /// Which fields do not fit the standard.
         warning: String,
     },
+    /// An MCP server sent something else than what was approved. Nothing of the skill is used until the user has synced and approved it again.
+    #[serde(rename = "mcp.skill_changed")]
+    ServedChanged {
+        /// Its id.
+        skill_id: String,
+        /// The session.
+        session_id: String,
+        /// The MCP server that serves it, and its URI there: `mcp:<server>:<uri>`.
+        origin: String,
+        /// The file that is different, seen from the skill.
+        path: String,
+        /// What is different.
+        reason: String,
+    },
     /// A skill was installed.
     #[serde(rename = "skill.installed")]
     Installed(Box<InstallRecord>),
@@ -365,6 +379,7 @@ impl Event {
             | Self::Removed { skill_id, .. }
             | Self::Deactivated { skill_id, .. }
             | Self::Undone { skill_id, .. }
+            | Self::ServedChanged { skill_id, .. }
             | Self::BeyondLimits { skill_id, .. }
             | Self::NotListed { skill_id, .. } => Some(skill_id),
             Self::Activated(activation) => Some(&activation.skill_id),

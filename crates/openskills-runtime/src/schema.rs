@@ -16,6 +16,10 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("openskills-log-head", head()),
         ("openskills-log-checkpoint", checkpoint()),
         ("openskills-mcp-servers", mcp_servers()),
+        (
+            "openskills-mcp-changed",
+            lists("Skills that MCP servers changed after approval", &["unsynced", "unapproved"]),
+        ),
         ("openskills-installed-file", installed()),
     ]
 }
@@ -278,5 +282,6 @@ fn lists(title: &str, keys: &[&str]) -> Value {
         "type": "object",
         "required": ["schema_version"],
         "properties": properties,
+        "additionalProperties": false,
     })
 }

@@ -3,13 +3,15 @@
 //!
 //! A skill of a server is known by the label that the user gave the server, and by its URI. An approval binds to the set of its files and their digests.
 
+mod changed;
 mod entry;
 mod fetch;
 mod kept;
 mod servers;
 
+pub(crate) use changed::{ChangedSkills, Waits, server_of};
 pub(crate) use entry::{ServedFile, ServedSkill};
-pub(crate) use fetch::Fetch;
+pub(crate) use fetch::{Fetch, FetchError};
 pub use fetch::{Fetcher, Wanted};
 pub(crate) use kept::FOLDER;
 pub use kept::{KeptSkills, SyncChange};

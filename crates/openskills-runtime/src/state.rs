@@ -130,7 +130,8 @@ pub(crate) fn nowhere() -> RuntimeError {
     RuntimeError::Setup { message, hint: Some("set HOME or XDG_STATE_HOME".to_owned()) }
 }
 
-fn load<const N: usize>(
+/// Reads lists of texts by key. A file that cannot be understood is an error, not an empty one.
+pub(crate) fn load<const N: usize>(
     state: Option<&AbsPath>,
     file: &str,
     keys: [&'static str; N],
@@ -170,7 +171,8 @@ fn is_folder(path: &str) -> bool {
         || AbsPath::new(path).is_ok_and(|path| path.parent().is_some() && is_clean(&path))
 }
 
-fn save(
+/// Writes a file of the state folder.
+pub(crate) fn save(
     state: Option<&AbsPath>,
     file: &str,
     value: &serde_json::Value,

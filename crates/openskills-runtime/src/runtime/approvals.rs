@@ -6,7 +6,7 @@ use skill::{
     Arguments, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE, Manifest,
     ParsedManifest, RelPath, TreeEntry, Trust,
 };
-use skill_fs::{Digests, FsError, Root, WalkLimits, digests, walk};
+use skill_fs::{AbsPath, Digests, FsError, Root, WalkLimits, digests, walk};
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
 
 use super::OpenSkillRuntime;
@@ -20,6 +20,7 @@ use crate::permit::{
 };
 use crate::provenance::claimed_origin;
 use crate::schema_arguments::ArgumentSchema;
+use crate::served::{ChangedSkills, server_of};
 use crate::state::{lock_state, nowhere};
 use crate::{
     ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, SkillSource, rfc3339,
@@ -70,6 +71,10 @@ impl OpenSkillRuntime {
         plan: Plan,
         once: Option<Grant>,
     ) -> Result<Authorization, RuntimeError> {
+        if let Err(error) = self.check_unchanged(&plan.subject.skill_id, &plan.subject.origin) {
+            self.record_not_started(&plan, &error)?;
+            return Err(error);
+        }
         let state = self.places()?.state.clone().ok_or_else(nowhere)?;
         let approvals = Approvals::load(&state)?;
         let context =
@@ -91,6 +96,7 @@ impl OpenSkillRuntime {
 
     /// Returns the question that approving `plan` answers, also where none needs to be asked.
     pub fn request(&self, plan: &Plan) -> Result<Result<Request, Refusal>, RuntimeError> {
+        self.check_synced(&plan.subject.skill_id, &plan.subject.origin)?;
         let state = self.places()?.state.clone().ok_or_else(nowhere)?;
         let approvals = Approvals::load(&state)?;
         Ok(request(plan, &self.found.policy, &approvals))
@@ -107,6 +113,7 @@ impl OpenSkillRuntime {
         let state = state.ok_or_else(nowhere)?;
         let mut approvals = Approvals::load(&state)?;
         let Request { subject, grant, powers, .. } = request;
+        self.check_synced(&subject.skill_id, &subject.origin)?;
         if subject.asks_each_session && self.config.session_id.is_none() {
             return Err(RuntimeError::Setup {
                 message: format!(
@@ -136,10 +143,34 @@ impl OpenSkillRuntime {
             expires_at,
             session: subject.asks_each_session.then(|| self.session.id.clone()),
         };
+        let unsuspended = self.unsuspended(&state, &approval.origin, &mut approvals)?;
         self.record(&Event::ApprovalGranted(change(&approval)))?;
         approvals.add(approval.clone());
         approvals.save(&state)?;
+        if let Some(changed) = unsuspended {
+            changed.save(Some(&state))?;
+        }
         Ok(approval)
+    }
+
+    /// Returns what is left of the suspended skills once this one is approved, if it is one of them. Its change revoked every earlier approval of it.
+    fn unsuspended(
+        &mut self,
+        state: &AbsPath,
+        origin: &str,
+        approvals: &mut Approvals,
+    ) -> Result<Option<ChangedSkills>, RuntimeError> {
+        if server_of(origin).is_none() {
+            return Ok(None);
+        }
+        let mut changed = ChangedSkills::load(Some(state))?;
+        if !changed.approved(origin) {
+            return Ok(None);
+        }
+        for gone in approvals.remove(|earlier| earlier.origin == origin) {
+            self.record(&Event::ApprovalRevoked(change(&gone)))?;
+        }
+        Ok(Some(changed))
     }
 
     /// Returns everything that the user approved.

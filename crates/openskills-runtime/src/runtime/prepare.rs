@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sandbox::Spec;
 use sandbox_wasm::{MAX_MODULE, WasmError};
@@ -46,18 +47,18 @@ pub(super) struct Prepared {
 impl OpenSkillRuntime {
     /// Copies what was permitted, chooses what of it runs, and says with which powers.
     pub(super) fn prepare(
-        &self,
+        &mut self,
         permit: &Permit,
         options: &ExecutionOptions,
     ) -> Result<Prepared, RuntimeError> {
         let subject = &permit.plan().subject;
-        let skill = self.skill(&subject.skill_id)?;
+        let skill = &Arc::clone(self.skill(&subject.skill_id)?);
         let wrong = |message: String| not_run(subject, message, None);
-        let places = self.places()?;
         let unpacked = match &skill.place {
             Place::Served(served) => Some(self.unpack(skill, served, subject.bundle)?),
             Place::Builtin(_) | Place::Folder { .. } => None,
         };
+        let places = self.places()?;
         let (root, expected, named) = match &unpacked {
             // Each file was held to what was approved when it was fetched.
             Some(unpacked) => {

@@ -14,8 +14,11 @@ use super::OpenSkillRuntime;
 use super::unpacked::Unpacked;
 use crate::index::Place;
 use crate::quote::shell_word;
-use crate::served::{FOLDER, Fetch, ServedFile, ServedSkill};
-use crate::{Depth, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
+use crate::served::{
+    ChangedSkills, FOLDER, Fetch, FetchError, KeptSkills, ServedFile, ServedSkill, Waits, server_of,
+};
+use crate::state::lock_state;
+use crate::{Depth, Event, ReadOptions, Resource, ResourceEntry, RuntimeError, ServedEntry, Skill};
 
 /// Whether a skill of a server may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,18 +32,32 @@ pub enum Word {
     NeededAgain,
 }
 
+/// What the user approved, and which skills are suspended since because their server sent something else.
+pub(super) struct Words {
+    approvals: Approvals,
+    changed: ChangedSkills,
+}
+
 impl OpenSkillRuntime {
     /// Returns whether the user's word lets a skill be shown to a model. Only those of MCP servers need it for that.
     pub fn word(&self, skill: &Skill) -> Result<Word, RuntimeError> {
         match &skill.place {
-            Place::Served(served) => Ok(self.word_of(skill, served, &self.approvals()?)),
+            Place::Served(served) => Ok(self.word_of(skill, served, &self.words()?)),
             Place::Builtin(_) | Place::Folder { .. } => Ok(Word::Given),
         }
     }
 
-    fn word_of(&self, skill: &Skill, served: &ServedSkill, approvals: &Approvals) -> Word {
+    fn words(&self) -> Result<Words, RuntimeError> {
+        let changed = ChangedSkills::load(self.places()?.state.as_ref())?;
+        Ok(Words { approvals: self.approvals()?, changed })
+    }
+
+    fn word_of(&self, skill: &Skill, served: &ServedSkill, words: &Words) -> Word {
+        let Words { approvals, changed } = words;
         let key = (served.origin.as_str(), &*skill.name, &served.digest());
-        if approvals.find(key, Timestamp::now(), &self.session.id).is_some() {
+        if changed.waits(&served.origin).is_some() {
+            Word::NeededAgain
+        } else if approvals.find(key, Timestamp::now(), &self.session.id).is_some() {
             Word::Given
         } else if approvals.last_of(&served.origin, &skill.name).is_some() {
             Word::NeededAgain
@@ -58,10 +75,10 @@ impl OpenSkillRuntime {
 
     /// Returns whether a model may be told of a skill: of what servers serve it hears after the user's word. The words are read once; where none can be read,
     /// none was given.
-    pub(super) fn is_told(&self, skill: &Skill, words: &OnceCell<Option<Approvals>>) -> bool {
+    pub(super) fn is_told(&self, skill: &Skill, words: &OnceCell<Option<Words>>) -> bool {
         let Place::Served(served) = &skill.place else { return true };
-        let approvals = words.get_or_init(|| self.approvals().ok()).as_ref();
-        approvals.is_some_and(|approvals| self.word_of(skill, served, approvals) == Word::Given)
+        let words = words.get_or_init(|| self.words().ok()).as_ref();
+        words.is_some_and(|words| self.word_of(skill, served, words) == Word::Given)
     }
 
     /// Returns the skills that can be used, without those of servers that wait for the user's word.
@@ -73,6 +90,7 @@ impl OpenSkillRuntime {
     /// Refuses a skill of a server that the user has not approved as it is.
     pub(crate) fn check_word(&self, skill: &Skill) -> Result<(), RuntimeError> {
         let Place::Served(served) = &skill.place else { return Ok(()) };
+        self.check_unchanged(&skill.id, &served.origin)?;
         let what = match self.word(skill)? {
             Word::Given => return Ok(()),
             Word::Needed => "is not approved yet",
@@ -84,9 +102,29 @@ impl OpenSkillRuntime {
         })
     }
 
+    /// Refuses a skill whose server sent something else than what was approved: until the user has synced and approved it, nothing of it is used, not even what
+    /// is in the cache.
+    pub(super) fn check_unchanged(&self, id: &str, origin: &str) -> Result<(), RuntimeError> {
+        // Other skills have no server that could send something else.
+        let Some(server) = server_of(origin) else { return Ok(()) };
+        match ChangedSkills::load(self.places()?.state.as_ref())?.waits(origin) {
+            None => Ok(()),
+            Some(waits) => Err(changed(id, server, "", waits)),
+        }
+    }
+
+    /// The same for an approval: what is not served any more cannot be approved.
+    pub(super) fn check_synced(&self, id: &str, origin: &str) -> Result<(), RuntimeError> {
+        let Some(server) = server_of(origin) else { return Ok(()) };
+        match ChangedSkills::load(self.places()?.state.as_ref())?.waits(origin) {
+            Some(Waits::ForSync) => Err(changed(id, server, "", Waits::ForSync)),
+            Some(Waits::ForApproval) | None => Ok(()),
+        }
+    }
+
     /// Fetches the SKILL.md of a skill of a server, and reads it.
     pub(super) fn served_document(
-        &self,
+        &mut self,
         skill: &Skill,
         served: &ServedSkill,
     ) -> Result<Document, RuntimeError> {
@@ -102,7 +140,7 @@ impl OpenSkillRuntime {
 
     /// Reads a file of a skill of a server. One of a skill inside it needs a word of its own.
     pub(super) fn served_resource(
-        &self,
+        &mut self,
         skill: &Skill,
         served: &ServedSkill,
         path: &str,
@@ -136,11 +174,12 @@ impl OpenSkillRuntime {
     /// Fetches everything that runs with a skill of a server into a folder of its own, and looks at it. Files of skills inside it come along only if they were
     /// approved as well.
     pub(super) fn unpack(
-        &self,
+        &mut self,
         skill: &Skill,
         served: &ServedSkill,
         permitted: Digest,
     ) -> Result<Unpacked, RuntimeError> {
+        self.check_unchanged(&skill.id, &served.origin)?;
         // The permit is the user's word, for this content.
         if served.digest() != permitted {
             let (skill, what) = (skill.id.clone(), "the server lists another".to_owned());
@@ -182,7 +221,7 @@ impl OpenSkillRuntime {
     }
 
     fn served_bytes(
-        &self,
+        &mut self,
         skill: &Skill,
         served: &ServedSkill,
         path: &str,
@@ -207,23 +246,72 @@ impl OpenSkillRuntime {
     }
 
     /// Fetches a file of a skill of a server.
-    pub fn fetch_file(&self, name: &str, path: &str) -> Result<(), RuntimeError> {
-        let skill = self.skill(name)?;
-        self.check_word(skill)?;
+    pub fn fetch_file(&mut self, name: &str, path: &str) -> Result<(), RuntimeError> {
+        let skill = Arc::clone(self.skill(name)?);
+        self.check_word(&skill)?;
         match &skill.place {
-            Place::Served(served) => self.served_bytes(skill, served, path).map(|_| ()),
+            Place::Served(served) => self.served_bytes(&skill, served, path).map(|_| ()),
             Place::Builtin(_) | Place::Folder { .. } => Ok(()),
         }
     }
 
     fn fetch(
-        &self,
+        &mut self,
         skill: &Skill,
         served: &ServedSkill,
         files: &[&ServedFile],
     ) -> Result<Vec<Vec<u8>>, RuntimeError> {
         let fetch = Fetch { places: self.places()?, fetcher: self.config.fetcher.as_ref() };
-        fetch.all(&skill.id, served, files)
+        match fetch.all(served, files) {
+            Ok(all) => Ok(all),
+            Err(FetchError::Failed(error)) => Err(error),
+            Err(FetchError::Changed { path, why }) => {
+                self.suspend(skill, served, (&path, &why))?;
+                let what = format!(": `{path}` is not what was approved: {why}");
+                Err(changed(&skill.id, &served.server, &what, Waits::ForSync))
+            }
+        }
+    }
+
+    /// Notes, over restarts and in the log, that a server sent something else than what was approved.
+    fn suspend(
+        &mut self,
+        skill: &Skill,
+        served: &ServedSkill,
+        (path, why): (&str, &str),
+    ) -> Result<(), RuntimeError> {
+        let state = self.places()?.state.clone();
+        let lock = lock_state(state.as_ref())?;
+        // Where the user synced meanwhile, what did not fit is not what is held any more.
+        let held = KeptSkills::load(state.as_ref(), &served.server)?;
+        if held.is_some_and(|held| held.has(served)) {
+            let mut changed = ChangedSkills::load(state.as_ref())?;
+            changed.suspend(&served.origin);
+            changed.save(state.as_ref())?;
+        }
+        drop(lock);
+        self.record(&Event::ServedChanged {
+            skill_id: skill.id.clone(),
+            session_id: self.session.id.clone(),
+            origin: served.origin.clone(),
+            path: path.to_owned(),
+            reason: why.to_owned(),
+        })
+    }
+}
+
+/// Returns the refusal of a skill whose server sent something else than what was approved; `what` may say what that is.
+fn changed(id: &str, server: &str, what: &str, waits: Waits) -> RuntimeError {
+    let approve = format!("openskills approve {}", shell_word(id));
+    let command = match waits {
+        Waits::ForSync => format!("openskills mcp sync {server} && {approve}"),
+        Waits::ForApproval => approve,
+    };
+    RuntimeError::NeedsApproval {
+        message: format!(
+            "`{id}` of the MCP server `{server}` has changed and needs approval again{what}"
+        ),
+        hint: Some(format!("run `{command}`")),
     }
 }
 

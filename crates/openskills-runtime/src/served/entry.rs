@@ -81,7 +81,7 @@ impl ServedSkill {
             let size = size.ok_or_else(|| format!("`{uri}` has no size"))?;
             read.push(ServedFile { path, uri, digest, size });
         }
-        let origin = format!("mcp:{server}:{address}");
+        let origin = origin(server, &address);
         let (server, frontmatter) = (server.to_owned(), frontmatter.clone());
         let skill = Self { server, uri: address, origin, frontmatter, files: read };
         skill.checked()
@@ -175,6 +175,11 @@ impl ServedSkill {
         }
         None
     }
+}
+
+/// Returns what approvals and the log call a skill of a server.
+pub(super) fn origin(server: &str, uri: &str) -> String {
+    format!("mcp:{server}:{uri}")
 }
 
 fn address_parts(address: &str) -> Result<Vec<String>, String> {

@@ -9,7 +9,6 @@ use skill_fs::{AbsPath, make_private_folder, read_own_file, write_file};
 
 use super::{ServedFile, ServedSkill, SkillServer, SkillServers};
 use crate::caches::{CacheKind, SERVED_ENDING};
-use crate::quote::shell_word;
 use crate::{Places, RuntimeError};
 
 /// Gets the bytes of URIs from a server, in one go. Only this talks to servers; the runtime itself does not.
@@ -51,6 +50,25 @@ impl PartialEq for Fetcher {
 
 impl Eq for Fetcher {}
 
+/// Why there are no files.
+pub(crate) enum FetchError {
+    /// What the server sent, or what is kept of it, is not what was listed.
+    Changed {
+        /// The file, seen from the skill.
+        path: String,
+        /// What is different.
+        why: String,
+    },
+    /// The server did not answer, or cannot be asked.
+    Failed(RuntimeError),
+}
+
+impl From<RuntimeError> for FetchError {
+    fn from(error: RuntimeError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// What fetches files.
 pub(crate) struct Fetch<'a> {
     pub(crate) places: &'a Places,
@@ -61,10 +79,9 @@ impl Fetch<'_> {
     /// Returns the bytes of files of a skill: those that were listed, or an error.
     pub(crate) fn all(
         &self,
-        id: &str,
         skill: &ServedSkill,
         files: &[&ServedFile],
-    ) -> Result<Vec<Vec<u8>>, RuntimeError> {
+    ) -> Result<Vec<Vec<u8>>, FetchError> {
         let mut found: Vec<Option<Vec<u8>>> =
             files.iter().map(|file| self.kept(skill, file)).collect();
         let missing: Vec<usize> = (0..files.len()).filter(|at| found[*at].is_none()).collect();
@@ -73,7 +90,7 @@ impl Fetch<'_> {
             for (at, bytes) in missing.into_iter().zip(self.get(skill, &wanted)?) {
                 let file = files[at];
                 if let Some(why) = differs(file, &bytes) {
-                    return Err(changed(id, skill, file, &why));
+                    return Err(FetchError::Changed { path: file.path.clone(), why });
                 }
                 self.keep(skill, file, &bytes);
                 found[at] = Some(bytes);
@@ -83,7 +100,7 @@ impl Fetch<'_> {
         // What is kept may have been fetched under another list.
         for (file, bytes) in files.iter().zip(&all).filter(|(file, _)| file.path == SKILL_FILE) {
             if let Some(why) = frontmatter_differs(&skill.frontmatter, bytes) {
-                return Err(changed(id, skill, file, &why));
+                return Err(FetchError::Changed { path: file.path.clone(), why });
             }
         }
         Ok(all)
@@ -148,19 +165,6 @@ fn differs(file: &ServedFile, bytes: &[u8]) -> Option<String> {
         return Some(format!("it has {} bytes in place of {}", bytes.len(), file.size));
     }
     (Digest::of(bytes) != file.digest).then(|| "its digest is another".to_owned())
-}
-
-fn changed(id: &str, skill: &ServedSkill, file: &ServedFile, why: &str) -> RuntimeError {
-    let (server, id_word) = (&skill.server, shell_word(id));
-    RuntimeError::NeedsApproval {
-        message: format!(
-            "`{id}` has changed and needs approval again: `{}` of the MCP server `{server}` is not what was approved: {why}",
-            file.path
-        ),
-        hint: Some(format!(
-            "look at it anew: openskills mcp sync {server} && openskills approve {id_word}"
-        )),
-    }
 }
 
 /// Returns where the frontmatter of a SKILL.md is not what the server said of it.

@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use skill::Digest;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file};
+use skill_state::Approvals;
 
-use super::{MAX_SERVED, ServedSkill};
+use super::entry::origin;
+use super::{ChangedSkills, MAX_SERVED, ServedSkill};
 use crate::state::nowhere;
 use crate::{RuntimeError, rfc3339};
 
@@ -84,6 +86,11 @@ impl KeptSkills {
         self.skills.is_empty()
     }
 
+    /// Returns true if it lists a skill just as that is.
+    pub(crate) fn has(&self, skill: &ServedSkill) -> bool {
+        self.skills.iter().any(|held| held.uri == skill.uri && held.digest() == skill.digest())
+    }
+
     /// Returns what is different from what was listed before.
     pub fn changes_since(&self, before: Option<&Self>) -> Vec<SyncChange> {
         let digests = |kept: &Self| -> BTreeMap<String, Digest> {
@@ -103,8 +110,34 @@ impl KeptSkills {
         changes
     }
 
-    /// Writes it down.
-    pub fn save(&self, state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
+    /// Writes it down in place of what the server listed before; returns what is different. What the user approved of a skill that changed holds no more, also
+    /// if it changes back.
+    pub fn replace(
+        &self,
+        state: Option<&AbsPath>,
+        label: &str,
+    ) -> Result<Vec<SyncChange>, RuntimeError> {
+        let mut suspended = ChangedSkills::load(state)?;
+        let approvals = state.map(Approvals::load).transpose()?.unwrap_or_default();
+        // What cannot be read any more is replaced.
+        let before = Self::load(state, label).ok().flatten();
+        let changes = self.changes_since(before.as_ref());
+        let is_approved = |origin: &String| approvals.iter().any(|one| one.origin == *origin);
+        let changed = changes.iter().filter_map(|change| match change {
+            SyncChange::Changed(uri) => Some(origin(label, uri)).filter(is_approved),
+            SyncChange::New(_) | SyncChange::Gone(_) => None,
+        });
+        let was = suspended.clone();
+        suspended.synced(label, changed);
+        // A kill between the two leaves a list that the approvals are not of.
+        self.save(state, label)?;
+        if suspended != was {
+            suspended.save(state)?;
+        }
+        Ok(changes)
+    }
+
+    fn save(&self, state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
         let folder = state.ok_or_else(nowhere)?.join(FOLDER);
         make_private_folder(&folder)?;
         let entry = |skill: &ServedSkill| {

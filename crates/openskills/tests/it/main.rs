@@ -24,6 +24,7 @@ mod mcp_install;
 mod mcp_protocol;
 mod mcp_real;
 mod mcp_rmcp;
+mod mcp_suspended;
 mod names;
 mod output;
 mod packages;

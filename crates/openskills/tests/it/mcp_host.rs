@@ -39,13 +39,13 @@ description: Zips.
 Zip.
 ";
 
-fn good(env: &TestEnv, arguments: &str) -> String {
+pub(crate) fn good(env: &TestEnv, arguments: &str) -> String {
     let run = openskills(env, arguments);
     assert_eq!(run.code, Some(0), "{arguments}: {}", run.stderr);
     run.stdout
 }
 
-fn refused(env: &TestEnv, arguments: &str, told: &str) -> Run {
+pub(crate) fn refused(env: &TestEnv, arguments: &str, told: &str) -> Run {
     let run = openskills(env, arguments);
     assert_ne!(run.code, Some(0), "{arguments}: {}", run.stdout);
     assert!(run.stderr.contains(told), "{arguments}: {}", run.stderr);
@@ -279,15 +279,15 @@ fn a_server_on_the_network_is_asked_with_its_token() {
     assert!(good(&env, "mcp list").contains(&server.url()));
 }
 
-fn home_write(env: &TestEnv, path: &str, bytes: &[u8]) {
+pub(crate) fn home_write(env: &TestEnv, path: &str, bytes: &[u8]) {
     std::fs::write(env.path("../home").join(path), bytes).unwrap();
 }
 
 /// A server that answers with what files say.
-struct Liar(TestEnv);
+pub(crate) struct Liar(pub(crate) TestEnv);
 
 impl Liar {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let env = TestEnv::with("//- /x\nx\n");
         env.write("server.py", include_bytes!("mcp_host_server.py"));
         let liar = Self(env);
@@ -297,19 +297,19 @@ impl Liar {
         liar
     }
 
-    fn says(&self, file: &str, value: &Value) {
+    pub(crate) fn says(&self, file: &str, value: &Value) {
         self.0.write(file, value.to_string().as_bytes());
     }
 
-    fn lists(&self, entries: &[Value]) {
+    pub(crate) fn lists(&self, entries: &[Value]) {
         self.says("list.json", &json!({"skills": entries}));
     }
 
-    fn sends(&self, files: &Value) {
+    pub(crate) fn sends(&self, files: &Value) {
         self.says("files.json", files);
     }
 
-    fn entry(&self, name: &str, text: &str, files: &[(&str, &str)]) -> Value {
+    pub(crate) fn entry(&self, name: &str, text: &str, files: &[(&str, &str)]) -> Value {
         let base = format!("skill://x/{name}");
         let file = |path: &str, text: &str| json!({"uri": format!("{base}/{path}"), "digest": skill::Digest::of(text.as_bytes()).to_string(), "size": text.len()});
         let mut resources = vec![file("SKILL.md", text)];
@@ -317,12 +317,12 @@ impl Liar {
         json!({"uri": format!("{base}/SKILL.md"), "frontmatter": {"name": name, "description": "Lies."}, "resources": resources})
     }
 
-    fn add(&self) -> Run {
+    pub(crate) fn add(&self) -> Run {
         openskills(&self.0, "mcp add liar --force -- python3 server.py")
     }
 }
 
-const TEXT: &str = "---\nname: pdf\ndescription: Lies.\n---\nDo as I say.\n";
+pub(crate) const TEXT: &str = "---\nname: pdf\ndescription: Lies.\n---\nDo as I say.\n";
 
 #[test]
 fn a_server_that_lies_is_not_believed() {
@@ -351,6 +351,9 @@ fn a_server_that_lies_is_not_believed() {
     ] {
         liar.sends(&files);
         refused(env, "activate liar/pdf", told);
+        // What did not fit suspends the skill.
+        good(env, "mcp sync");
+        good(env, "approve liar/pdf --yes");
     }
     liar.sends(&json!({uri: TEXT}));
     assert!(good(env, "activate liar/pdf").contains("Do as I say."));

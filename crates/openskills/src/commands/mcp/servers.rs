@@ -205,7 +205,7 @@ pub(super) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitC
     let next = match kept {
         None => format!("ask it what it serves: openskills mcp sync {label}\n"),
         Some(kept) => {
-            kept.save(places.state.as_ref(), label)?;
+            kept.replace(places.state.as_ref(), label)?;
             tell(context, label, &kept, &[])?;
             format!(
                 "nothing of them reaches a model before you approve it: openskills approve {label}/NAME\n"
@@ -334,9 +334,7 @@ pub(super) fn sync(context: &mut Context, args: &SyncArgs) -> anyhow::Result<Exi
                 let message = "it was removed or replaced meanwhile".to_owned();
                 return Err(RuntimeError::Server { server: label.clone(), message, hint: None });
             }
-            let before = KeptSkills::load(places.state.as_ref(), &label).ok().flatten();
-            kept.save(places.state.as_ref(), &label)?;
-            let changes = kept.changes_since(before.as_ref());
+            let changes = kept.replace(places.state.as_ref(), &label)?;
             Ok((kept, changes))
         });
         match done {
