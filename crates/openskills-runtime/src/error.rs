@@ -110,6 +110,16 @@ pub enum RuntimeError {
         /// The label that was probably meant.
         nearest: Option<String>,
     },
+    /// The user does not ask that MCP server for such a skill.
+    #[error("the MCP server `{server}` is not asked for `{uri}`")]
+    ServedSkillNotFound {
+        /// The label of the server.
+        server: String,
+        /// The URI that was named.
+        uri: String,
+        /// The URI that was probably meant.
+        nearest: Option<String>,
+    },
     /// What a run committed is not taken back.
     #[error("what a run of `{skill}` committed is not taken back: {message}")]
     Undo {
@@ -272,6 +282,7 @@ impl RuntimeError {
             Self::NotInstalled { .. } => "not-installed",
             Self::Server { .. } => "mcp-server",
             Self::ServerNotFound { .. } => "mcp-server-not-found",
+            Self::ServedSkillNotFound { .. } => "mcp-skill-not-found",
             Self::ApprovalNotFound { .. } => "approval-not-found",
             Self::Setup { .. } => "setup",
             Self::InvalidConfig { .. } => "invalid-config",
@@ -321,6 +332,10 @@ impl RuntimeError {
                 "`openskills list --installed` shows all there are".to_owned()
             })),
             Self::ServerNotFound { nearest, .. } => Some(
+                meant(nearest)
+                    .unwrap_or_else(|| "`openskills mcp list` shows all there are".to_owned()),
+            ),
+            Self::ServedSkillNotFound { nearest, .. } => Some(
                 meant(nearest)
                     .unwrap_or_else(|| "`openskills mcp list` shows all there are".to_owned()),
             ),

@@ -160,7 +160,8 @@ pub use schema::schemas;
 pub use schema_arguments::argument_schema_problem;
 pub use search::SearchHit;
 pub use served::{
-    Fetcher, KeptSkills, MAX_SERVED, ServerAddress, SkillServer, SkillServers, SyncChange, Wanted,
+    Dropped, Fetcher, KeptSkills, Listing, MAX_SERVED, ServerAddress, SkillServer, SkillServers,
+    SyncChange, Wanted,
 };
 pub use skill_audit::show::ReportJson;
 pub use skill_fs::Kind as FileKind;

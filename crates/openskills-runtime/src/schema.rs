@@ -114,19 +114,29 @@ fn checkpoint() -> Value {
 
 fn mcp_servers() -> Value {
     let name = json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" });
+    let skills = json!({
+        "type": "array",
+        "items": { "type": "string", "pattern": "^skill://.+/SKILL\\.md$" },
+        "description": "URIs of skills that the server is asked for one by one, listed or not",
+    });
     let program = json!({
         "type": "object",
         "required": ["command"],
         "properties": {
             "command": { "type": "array", "items": { "type": "string" }, "minItems": 1 },
             "env": { "type": "array", "items": name },
+            "skills": skills,
         },
         "additionalProperties": false,
     });
     let remote = json!({
         "type": "object",
         "required": ["url"],
-        "properties": { "url": { "type": "string", "pattern": "^https?://" }, "token_env": name },
+        "properties": {
+            "url": { "type": "string", "pattern": "^https?://" },
+            "token_env": name,
+            "skills": skills,
+        },
         "additionalProperties": false,
     });
     json!({

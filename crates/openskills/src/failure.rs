@@ -83,6 +83,7 @@ fn exit_code(error: &RuntimeError) -> u8 {
         RuntimeError::SkillNotFound { .. }
         | RuntimeError::ResourceNotFound { .. }
         | RuntimeError::ServerNotFound { .. }
+        | RuntimeError::ServedSkillNotFound { .. }
         | RuntimeError::NotInstalled { .. }
         | RuntimeError::LibraryNotFound { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,

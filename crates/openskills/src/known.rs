@@ -40,6 +40,13 @@ pub(crate) fn servers() -> Vec<String> {
     sorted(labels.unwrap_or_default())
 }
 
+/// Returns the URIs of the skills that servers are asked for one by one.
+pub(crate) fn server_skills() -> Vec<String> {
+    let servers = Places::from_environment().and_then(|places| SkillServers::load(&places));
+    let uris = servers.map(|servers| servers.iter().flat_map(|server| server.skills).collect());
+    sorted(uris.unwrap_or_default())
+}
+
 fn discovered() -> Option<OpenSkillRuntime> {
     let mut runtime = quiet();
     runtime.discover_skills().ok()?;

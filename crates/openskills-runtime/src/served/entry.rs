@@ -49,11 +49,7 @@ impl ServedSkill {
             text.ok_or_else(|| format!("`{key}` is no text"))
         };
         let address = text(entry, "uri")?;
-        let parts = address_parts(&address)?;
-        let (folder, file) = parts.split_at(parts.len() - 1);
-        if file != [SKILL_FILE] || folder.is_empty() {
-            return Err(format!("`uri` is `{address}`, and not that of a {SKILL_FILE}"));
-        }
+        let folder = &skill_path(&address)?;
         let Some(Value::Object(frontmatter)) = entry.get("frontmatter") else {
             return Err("`frontmatter` is no object".to_owned());
         };
@@ -180,6 +176,15 @@ impl ServedSkill {
 /// Returns what approvals and the log call a skill of a server.
 pub(super) fn origin(server: &str, uri: &str) -> String {
     format!("mcp:{server}:{uri}")
+}
+
+/// Returns the path of the skill that a URI names, which must be that of a SKILL.md.
+pub(super) fn skill_path(address: &str) -> Result<Vec<String>, String> {
+    let mut parts = address_parts(address)?;
+    if parts.pop().as_deref() != Some(SKILL_FILE) || parts.is_empty() {
+        return Err(format!("`{address}` is not the URI of a {SKILL_FILE}"));
+    }
+    Ok(parts)
 }
 
 fn address_parts(address: &str) -> Result<Vec<String>, String> {

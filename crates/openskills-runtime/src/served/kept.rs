@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: a file is removed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -11,19 +11,30 @@ use skill_fs::{AbsPath, FsError, make_private_folder, read_own_file, write_file}
 use skill_state::Approvals;
 
 use super::entry::origin;
-use super::{ChangedSkills, MAX_SERVED, ServedSkill};
+use super::{ChangedSkills, Dropped, MAX_SERVED, ServedSkill};
 use crate::state::nowhere;
-use crate::{RuntimeError, rfc3339};
+use crate::{Places, RuntimeError, rfc3339};
 
 /// The folder of the files.
 pub(crate) const FOLDER: &str = "mcp";
 /// The largest of them.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// What a server answered when it was asked for skills.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// Its list.
+    pub listed: Vec<Value>,
+    /// What it answered about single URIs, or why it has no such skill.
+    pub asked: Vec<(String, Result<Value, String>)>,
+}
+
 /// What a server listed.
 #[derive(Debug, Clone)]
 pub struct KeptSkills {
     pub(crate) skills: Vec<ServedSkill>,
+    /// URIs of those that the server did not list, and was asked for.
+    unlisted: BTreeSet<String>,
     /// Skills that were not taken: the URI, and why.
     pub refused: Vec<(String, String)>,
     /// When it was asked.
@@ -53,10 +64,10 @@ impl SyncChange {
 }
 
 impl KeptSkills {
-    /// Reads what a server lists.
-    pub fn read(label: &str, entries: &[Value], synced_at: Timestamp) -> Self {
+    /// Reads what a server answered.
+    pub fn read(label: &str, listing: &Listing, synced_at: Timestamp) -> Self {
         let (mut skills, mut refused) = (BTreeMap::new(), Vec::new());
-        for (number, entry) in entries.iter().enumerate() {
+        for (number, entry) in listing.listed.iter().enumerate() {
             let uri = entry.get("uri").and_then(Value::as_str);
             let uri = uri.map_or_else(|| format!("number {}", number + 1), str::to_owned);
             match ServedSkill::read(label, entry) {
@@ -73,7 +84,41 @@ impl KeptSkills {
                 Err(reason) => refused.push((uri, reason)),
             }
         }
-        Self { skills: skills.into_values().collect(), refused, synced_at }
+        let mut unlisted = BTreeSet::new();
+        for (uri, answer) in &listing.asked {
+            if skills.contains_key(uri) {
+                continue;
+            }
+            let read = answer.clone().and_then(|entry| match entry.get("uri") {
+                Some(Value::String(named)) if named == uri => ServedSkill::read(label, &entry),
+                _ => Err("the server answered with another skill".to_owned()),
+            });
+            match read {
+                Ok(skill) => {
+                    unlisted.insert(uri.clone());
+                    skills.insert(uri.clone(), skill);
+                }
+                Err(reason) => refused.push((uri.clone(), reason)),
+            }
+        }
+        Self { skills: skills.into_values().collect(), unlisted, refused, synced_at }
+    }
+
+    /// Forgets skills that the server does not list; those that it lists stay.
+    pub fn drop_unlisted(
+        &mut self,
+        places: &Places,
+        label: &str,
+        uris: &[String],
+    ) -> Result<Dropped, RuntimeError> {
+        let is_gone = |uri: &String| uris.contains(uri) && self.unlisted.contains(uri);
+        let (gone, left): (Vec<ServedSkill>, Vec<ServedSkill>) =
+            self.skills.iter().cloned().partition(|skill| is_gone(&skill.uri));
+        self.unlisted.retain(|uri| !uris.contains(uri));
+        self.refused.retain(|(uri, _)| !uris.contains(uri));
+        self.skills = left;
+        self.save(places.state.as_ref(), label)?;
+        Dropped::skills(places, &gone, &self.skills)
     }
 
     /// Returns how many were taken.
@@ -149,7 +194,10 @@ impl KeptSkills {
         let refused: Vec<Value> =
             self.refused.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
         let synced_at = rfc3339(self.synced_at);
-        let all = json!({"schema_version": 1, "synced_at": synced_at, "skills": skills, "refused": refused});
+        let mut all = json!({"schema_version": 1, "synced_at": synced_at, "skills": skills, "refused": refused});
+        if !self.unlisted.is_empty() {
+            all["unlisted"] = json!(self.unlisted);
+        }
         let text = format!("{all}\n");
         if text.len() as u64 > MAX_BYTES {
             return Err(RuntimeError::Server {
@@ -188,7 +236,8 @@ impl KeptSkills {
         ) else {
             return Err(broken("it is not what was written".to_owned()));
         };
-        let kept = Self::read(label, &skills, synced_at);
+        let listing = Listing { listed: skills, asked: Vec::new() };
+        let kept = Self::read(label, &listing, synced_at);
         if let Some((uri, why)) = kept.refused.first() {
             return Err(broken(format!("{uri}: {why}")));
         }
@@ -196,11 +245,13 @@ impl KeptSkills {
             value.get(key).and_then(Value::as_str).unwrap_or("?").to_owned()
         };
         let refused = refused.iter().map(|one| (text(one, "uri"), text(one, "why"))).collect();
-        Ok(Some(Self { refused, ..kept }))
+        let unlisted = list("unlisted").unwrap_or_default();
+        let unlisted = unlisted.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        Ok(Some(Self { refused, unlisted, ..kept }))
     }
 
     /// Forgets what a server listed.
-    pub fn forget(state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
+    pub(super) fn forget(state: Option<&AbsPath>, label: &str) -> Result<(), RuntimeError> {
         let Some(path) = state.map(|state| file(&state.join(FOLDER), label)) else { return Ok(()) };
         match std::fs::remove_file(path.as_path()) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {

@@ -1,12 +1,13 @@
 //! `mcp.json` in the user's configuration: the servers whose skills are listed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use skill::Code;
 use skill::json::{self as reader, Object, Text, Unknown};
 use skill_fs::{AbsPath, Lock, make_private_folder, read_text, write_file};
 
+use super::entry::skill_path;
 use crate::settings::schema_version;
 use crate::state::lock_state;
 use crate::{Places, RuntimeError};
@@ -25,6 +26,8 @@ pub struct SkillServer {
     pub label: String,
     /// How it is reached.
     pub address: ServerAddress,
+    /// URIs of skills that it is asked for one by one: a server need not list every skill that it serves.
+    pub skills: BTreeSet<String>,
 }
 
 /// How a server is reached.
@@ -48,7 +51,7 @@ pub enum ServerAddress {
 
 /// Every server that the user named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SkillServers(BTreeMap<String, ServerAddress>);
+pub struct SkillServers(BTreeMap<String, SkillServer>);
 
 impl SkillServers {
     /// Reads them.
@@ -64,7 +67,10 @@ impl SkillServers {
         });
         let is_wrong = diagnostics.iter().any(|problem| problem.severity == skill::Severity::Error);
         match servers.filter(|_| !is_wrong) {
-            Some(servers) => Ok(Self(servers.into_iter().collect())),
+            Some(servers) => {
+                let labelled = servers.into_iter().map(|server| (server.label.clone(), server));
+                Ok(Self(labelled.collect()))
+            }
             None => Err(RuntimeError::InvalidConfig { file: path.to_string(), diagnostics }),
         }
     }
@@ -77,7 +83,7 @@ impl SkillServers {
         })?;
         make_private_folder(folder)?;
         let servers: serde_json::Map<String, Value> =
-            self.0.iter().map(|(label, address)| (label.clone(), address.json())).collect();
+            self.0.iter().map(|(label, server)| (label.clone(), server.json())).collect();
         let path = folder.join(FILE);
         let text = format!("{:#}\n", json!({"schema_version": 1, "servers": servers}));
         write_file(&path, text.as_bytes())?;
@@ -89,9 +95,9 @@ impl SkillServers {
         lock_state(places.state.as_ref())
     }
 
-    /// Adds a server; returns what had its label before.
-    pub fn add(&mut self, server: SkillServer) -> Option<ServerAddress> {
-        self.0.insert(server.label, server.address)
+    /// Adds a server, in place of the one of its label.
+    pub fn add(&mut self, server: SkillServer) {
+        self.0.insert(server.label.clone(), server);
     }
 
     /// Removes a server; returns false if there was none.
@@ -101,16 +107,12 @@ impl SkillServers {
 
     /// Returns the server of a label.
     pub fn get(&self, label: &str) -> Option<SkillServer> {
-        let address = self.0.get(label)?.clone();
-        Some(SkillServer { label: label.to_owned(), address })
+        self.0.get(label).cloned()
     }
 
     /// Returns all of them, sorted by label.
     pub fn iter(&self) -> impl Iterator<Item = SkillServer> {
-        self.0.iter().map(|(label, address)| {
-            let (label, address) = (label.clone(), address.clone());
-            SkillServer { label, address }
-        })
+        self.0.values().cloned()
     }
 
     /// Refuses what cannot be the label of a server.
@@ -131,6 +133,12 @@ impl SkillServers {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses what cannot be the URI of a skill.
+    pub fn check_skill(uri: &str) -> Result<(), String> {
+        let advice = "write it as skill://PATH/NAME/SKILL.md";
+        skill_path(uri).map(|_| ()).map_err(|why| format!("{why}; {advice}"))
     }
 
     /// Refuses what is no address of a server.
@@ -154,18 +162,26 @@ impl SkillServers {
     }
 }
 
-impl ServerAddress {
+impl SkillServer {
     fn json(&self) -> Value {
-        match self {
-            Self::Command { command, env } if env.is_empty() => json!({"command": command}),
-            Self::Command { command, env } => json!({"command": command, "env": env}),
-            Self::Url { url, token_env: None } => json!({"url": url}),
-            Self::Url { url, token_env: Some(name) } => json!({"url": url, "token_env": name}),
+        let mut value = match &self.address {
+            ServerAddress::Command { command, env } if env.is_empty() => {
+                json!({"command": command})
+            }
+            ServerAddress::Command { command, env } => json!({"command": command, "env": env}),
+            ServerAddress::Url { url, token_env: None } => json!({"url": url}),
+            ServerAddress::Url { url, token_env: Some(name) } => {
+                json!({"url": url, "token_env": name})
+            }
+        };
+        if !self.skills.is_empty() {
+            value["skills"] = json!(self.skills);
         }
+        value
     }
 }
 
-fn server(label: &Text, object: &mut Object<'_, '_, '_>) -> Option<(String, ServerAddress)> {
+fn server(label: &Text, object: &mut Object<'_, '_, '_>) -> Option<SkillServer> {
     object.unknown_keys(Unknown::Refused);
     if let Err(message) = SkillServers::check_label(&label.value) {
         object.problem(Code::BadValue, label.range.clone(), message);
@@ -174,6 +190,14 @@ fn server(label: &Text, object: &mut Object<'_, '_, '_>) -> Option<(String, Serv
     let texts = |texts: Vec<Text>| texts.into_iter().map(|text| text.value).collect::<Vec<_>>();
     let command = texts(object.texts("command"));
     let env = texts(object.texts("env"));
+    let named = object.texts("skills");
+    for uri in &named {
+        if let Err(message) = SkillServers::check_skill(&uri.value) {
+            object.problem(Code::BadValue, uri.range.clone(), message);
+            return None;
+        }
+    }
+    let skills = texts(named).into_iter().collect();
     let url = object.text("url");
     let token_env = object.text("token_env").map(|text| text.value);
     let address = match (command.is_empty(), url) {
@@ -191,7 +215,7 @@ fn server(label: &Text, object: &mut Object<'_, '_, '_>) -> Option<(String, Serv
             return None;
         }
     };
-    Some((label.value.clone(), address))
+    Some(SkillServer { label: label.value.clone(), address, skills })
 }
 
 #[cfg(test)]

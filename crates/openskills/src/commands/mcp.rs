@@ -1,6 +1,8 @@
 //! `openskills mcp`: skills for clients of the Model Context Protocol, and skills of its servers.
 
+mod add;
 mod install;
+mod remove;
 mod serve;
 mod servers;
 
@@ -21,9 +23,9 @@ pub(crate) struct McpArgs {
 #[derive(Debug, clap::Subcommand)]
 enum McpCommand {
     Install(install::InstallArgs),
-    Add(servers::AddArgs),
+    Add(add::AddArgs),
     List(servers::ListArgs),
-    Remove(servers::RemoveArgs),
+    Remove(remove::RemoveArgs),
     Sync(servers::SyncArgs),
 }
 
@@ -43,9 +45,9 @@ pub(crate) fn mcp(context: &mut Context, args: &McpArgs) -> anyhow::Result<ExitC
     match &args.command {
         None => serve::serve(context, &args.serve),
         Some(McpCommand::Install(args)) => install::install(context, args),
-        Some(McpCommand::Add(args)) => servers::add(context, args),
+        Some(McpCommand::Add(args)) => add::add(context, args),
         Some(McpCommand::List(args)) => servers::list(context, args),
-        Some(McpCommand::Remove(args)) => servers::remove(context, args),
+        Some(McpCommand::Remove(args)) => remove::remove(context, args),
         Some(McpCommand::Sync(args)) => servers::sync(context, args),
     }
 }

@@ -6,7 +6,7 @@ mod web;
 
 use std::time::Duration;
 
-use openskills_runtime::{Fetcher, MAX_SERVED, SkillServer, Wanted};
+use openskills_runtime::{Fetcher, Listing, MAX_SERVED, SkillServer, Wanted};
 use serde_json::{Value, json};
 use session::Session;
 
@@ -32,8 +32,8 @@ pub(crate) fn fetcher() -> Fetcher {
     })
 }
 
-/// Returns what a server lists, as it says it.
-pub(crate) fn list(server: &SkillServer) -> Result<Vec<Value>, String> {
+/// Returns what a server lists, and what it answers about each skill that the user asks for by URI, as it says it.
+pub(crate) fn list(server: &SkillServer) -> Result<Listing, String> {
     let server = server.clone();
     on_thread(async move { skills(&server).await })
 }
@@ -59,11 +59,32 @@ fn on_thread<T: Send + 'static>(
     done.join().unwrap_or_else(|_| Err("the work was not finished".to_owned()))
 }
 
-async fn skills(server: &SkillServer) -> Result<Vec<Value>, String> {
+async fn skills(server: &SkillServer) -> Result<Listing, String> {
     let mut session = Session::open(server).await?;
-    let listed = pages(&mut session).await;
+    let listing = listing(&mut session, server).await;
     session.leave().await;
-    listed
+    listing
+}
+
+async fn listing(session: &mut Session, server: &SkillServer) -> Result<Listing, String> {
+    let listed = pages(session).await?;
+    let mut asked = Vec::new();
+    for uri in &server.skills {
+        // A skill that is listed comes with the list.
+        if !listed.iter().any(|skill| skill["uri"] == *uri) {
+            asked.push((uri.clone(), one_skill(session, uri).await?));
+        }
+    }
+    Ok(Listing { listed, asked })
+}
+
+/// Returns a skill by its URI, or why the server has none; an error if it does not answer.
+async fn one_skill(session: &mut Session, uri: &str) -> Result<Result<Value, String>, String> {
+    let answer = session.request_if_there("skills/get", json!({"uri": uri})).await?;
+    Ok(answer.and_then(|mut answer| match answer["skill"].take() {
+        skill @ Value::Object(_) => Ok(skill),
+        _ => Err("the server's answer has no `skill`".to_owned()),
+    }))
 }
 
 async fn pages(session: &mut Session) -> Result<Vec<Value>, String> {

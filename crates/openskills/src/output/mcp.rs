@@ -22,12 +22,14 @@ pub struct McpServerJson {
     pub label: String,
     /// Its command, or where it is.
     pub address: String,
-    /// How many skills it listed; absent if it was never asked.
+    /// How many skills are taken from it; absent if it was never asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<usize>,
-    /// How many of those that it listed were not taken.
+    /// How many more it listed, or was asked for, that were not taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<usize>,
+    /// URIs of the skills that it is asked for one by one, sorted.
+    pub asked_for: Vec<String>,
     /// When it was last asked, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synced_at: Option<String>,

@@ -1,6 +1,8 @@
-"""A server of skills that lies as it is told: lists come from list.json, files from files.json. Every method that is asked for is written to asked.txt."""
+"""A server of skills that lies as it is told: lists come from list.json, single skills from get.json, files from files.json. Every method that is asked for is
+written to asked.txt."""
 
 import json
+import os
 import sys
 
 for line in sys.stdin:
@@ -17,6 +19,13 @@ for line in sys.stdin:
         answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": {"name": "liar", "version": "1"}}
     elif message["method"] == "skills/list":
         answer["result"] = json.load(open("list.json"))
+    elif message["method"] == "skills/get":
+        known = json.load(open("get.json")) if os.path.exists("get.json") else {}
+        found = known.get(params["uri"], {"code": -32602, "message": "there is no such skill"})
+        if "code" in found:
+            answer["error"] = found
+        else:
+            answer["result"] = {"resultType": "complete", "skill": found, "ttlMs": 0, "cacheScope": "private"}
     elif message["method"] == "resources/read":
         text = json.load(open("files.json")).get(params["uri"])
         if text is None:

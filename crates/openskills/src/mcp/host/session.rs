@@ -22,6 +22,9 @@ const PROBE: Duration = Duration::from_secs(10);
 /// The error of a server that does not know the revision of a request.
 const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// The codes by which servers say that they have no such thing: invalid parameters, an unknown resource of older revisions, an unknown method.
+const NOT_THERE: [i64; 3] = [-32602, -32002, -32601];
+
 /// A server that was connected to.
 pub(super) struct Session {
     wire: Wire,
@@ -38,8 +41,13 @@ enum Wire {
 
 /// Why a request has no answer.
 enum Failure {
+<<<<<<< HEAD
     /// The server says so, by an error of the protocol.
     Said(Refusal),
+=======
+    /// The server says so, by an error of the protocol with this code.
+    Said(i64, String),
+>>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
     /// There was none in time.
     Late(Duration),
     /// It cannot be talked to.
@@ -109,7 +117,7 @@ impl Session {
                     return Ok(());
                 }
             }
-            Err(Failure::Said(_) | Failure::Late(_)) => {}
+            Err(Failure::Said(..) | Failure::Late(_)) => {}
             // Older servers refuse a request before the handshake by the status alone.
             Err(Failure::Broken(why)) if matches!(self.wire, Wire::Program(_)) => return Err(why),
             Err(Failure::Broken(_)) => {}
@@ -137,13 +145,32 @@ impl Session {
     /// Asks for something; returns the result as the server says it.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
         let result = self.ask(method, params, ANSWER).await;
+<<<<<<< HEAD
         let result = result.map_err(|failure| match (&self.wire, failure) {
             (Wire::Program(program), Failure::Said(why)) => program.complains(&why.words),
+=======
+        complete(result.map_err(|failure| self.words(failure))?)
+    }
+
+    /// Asks for something that the server may not have: that is an answer, too, and not an error.
+    pub(super) async fn request_if_there(
+        &mut self,
+        method: &str,
+        params: Value,
+    ) -> Result<Result<Value, String>, String> {
+        match self.ask(method, params, ANSWER).await {
+            Ok(result) => complete(result).map(Ok),
+            Err(Failure::Said(code, why)) if NOT_THERE.contains(&code) => Ok(Err(why)),
+            Err(failure) => Err(self.words(failure)),
+        }
+    }
+
+    /// Returns why something failed, with what a program wrote about it.
+    fn words(&self, failure: Failure) -> String {
+        match (&self.wire, failure) {
+            (Wire::Program(program), Failure::Said(_, why)) => program.complains(&why),
+>>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
             (_, failure) => failure.words(),
-        })?;
-        match result.get("resultType").and_then(Value::as_str) {
-            None | Some("complete") => Ok(result),
-            Some(other) => Err(format!("its answer is of the kind `{other}`; expected `complete`")),
         }
     }
 
@@ -173,7 +200,15 @@ impl Session {
         let mut answer = answer.unwrap_or_default();
         match answer.get("error") {
             None => Ok(answer["result"].take()),
+<<<<<<< HEAD
             Some(error) => Err(Failure::Said(Refusal::read(error))),
+=======
+            Some(error) => {
+                let words = error["message"].as_str().unwrap_or("it refuses, and does not say why");
+                let code = error["code"].as_i64().unwrap_or_default();
+                Err(Failure::Said(code, words.to_owned()))
+            }
+>>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
         }
     }
 
@@ -189,10 +224,22 @@ impl Session {
 impl Failure {
     fn words(self) -> String {
         match self {
+<<<<<<< HEAD
             Self::Said(why) => why.words,
             Self::Broken(why) => why,
+=======
+            Self::Said(_, why) | Self::Broken(why) => why,
+>>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
             Self::Late(patience) => format!("no answer in {} seconds", patience.as_secs()),
         }
+    }
+}
+
+/// Returns a result that is whole.
+fn complete(result: Value) -> Result<Value, String> {
+    match result.get("resultType").and_then(Value::as_str) {
+        None | Some("complete") => Ok(result),
+        Some(other) => Err(format!("its answer is of the kind `{other}`; expected `complete`")),
     }
 }
 
