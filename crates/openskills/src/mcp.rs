@@ -28,7 +28,7 @@ mod told;
 mod tools;
 mod until_end;
 
-pub(crate) use configure::{ClientKind, Entry, Reach};
+pub(crate) use configure::{ClientKind, Entry, NoFile, Reach};
 pub(crate) use host::{fetcher, list as list_skills};
 pub(crate) use http::{Http, serve_http};
 pub(crate) use server::{Listed, Served, ToolNames, serve_stdio};

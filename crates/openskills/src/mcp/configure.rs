@@ -1,23 +1,38 @@
-//! What the files of MCP clients look like, and how this server is written into them: nothing else in a file changes, comments included.
+//! Where MCP clients keep their servers, and how this one is written down there: nothing else in a file changes, comments included.
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+mod json;
+mod toml;
+
 use openskills_runtime::Places;
 use skill_fs::AbsPath;
-use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use self::json::{Emptied, Field, Shape};
 
 /// A client that can be told of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ClientKind {
     /// Claude Code
     ClaudeCode,
+    /// Claude Desktop
+    ClaudeDesktop,
     /// Codex
     Codex,
+    /// GitHub Copilot CLI
+    CopilotCli,
     /// Cursor
     Cursor,
+    /// Gemini CLI
+    Gemini,
+    /// opencode
+    #[value(name = "opencode")]
+    OpenCode,
     /// VS Code
     #[value(name = "vscode")]
     VsCode,
+    /// Windsurf
+    Windsurf,
+    /// Zed
+    Zed,
 }
 
 /// Whose file is written.
@@ -36,6 +51,17 @@ pub(crate) struct Entry {
     pub(crate) args: Vec<String>,
 }
 
+/// Why a client has no file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoFile {
+    /// It reads none in a project.
+    InProject,
+    /// Nobody knows where the user's files are.
+    Homeless,
+    /// The variable that says where its files are is no absolute path.
+    Variable(&'static str),
+}
+
 impl ClientKind {
     /// Returns the word that it is named by.
     pub(crate) fn word(self) -> String {
@@ -43,31 +69,65 @@ impl ClientKind {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns its file; `codex_home` is where Codex keeps its own.
-    pub(crate) fn file(
+    /// Returns the files that it reads, the one that is made if there is none first. `variable` reads the environment.
+    pub(crate) fn files(
         self,
         reach: Reach,
         places: &Places,
-        codex_home: Option<AbsPath>,
-    ) -> Option<AbsPath> {
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<AbsPath>, NoFile> {
         if reach == Reach::Project {
-            return Some(places.cwd.join(match self {
-                Self::ClaudeCode => ".mcp.json",
-                Self::Codex => ".codex/config.toml",
-                Self::Cursor => ".cursor/mcp.json",
-                Self::VsCode => ".vscode/mcp.json",
-            }));
+            let names: &[&str] = match self {
+                Self::ClaudeCode => &[".mcp.json"],
+                Self::Codex => &[".codex/config.toml"],
+                // It reads .mcp.json as well, which is Claude Code's.
+                Self::CopilotCli => &[".github/mcp.json"],
+                Self::Cursor => &[".cursor/mcp.json"],
+                Self::Gemini => &[".gemini/settings.json"],
+                Self::OpenCode => &["opencode.json", "opencode.jsonc"],
+                Self::VsCode => &[".vscode/mcp.json"],
+                Self::Zed => &[".zed/settings.json"],
+                Self::ClaudeDesktop | Self::Windsurf => return Err(NoFile::InProject),
+            };
+            return Ok(names.iter().map(|name| places.cwd.join(name)).collect());
         }
-        let home = places.home.as_ref()?;
-        Some(match self {
-            Self::ClaudeCode => home.join(".claude.json"),
-            Self::Codex => codex_home.unwrap_or_else(|| home.join(".codex")).join("config.toml"),
-            Self::Cursor => home.join(".cursor/mcp.json"),
-            Self::VsCode if cfg!(target_os = "macos") => {
-                home.join("Library/Application Support/Code/User/mcp.json")
+        let home = || places.home.clone().ok_or(NoFile::Homeless);
+        // The folder that a variable of the client's own names, else one in the home.
+        let own = |name: &'static str, folder: &str| match variable(name) {
+            Some(path) if !path.is_empty() => {
+                AbsPath::new(path).map_err(|_| NoFile::Variable(name))
             }
-            Self::VsCode => home.join(".config/Code/User/mcp.json"),
-        })
+            _ => Ok(home()?.join(folder)),
+        };
+        // By the specification a path that is not absolute does not count.
+        let xdg = || match variable("XDG_CONFIG_HOME").map(AbsPath::new) {
+            Some(Ok(folder)) => Ok(folder),
+            Some(Err(_)) | None => Ok(home()?.join(".config")),
+        };
+        let is_mac = cfg!(target_os = "macos");
+        let desktop =
+            || if is_mac { Ok(home()?.join("Library/Application Support")) } else { xdg() };
+        Ok(vec![match self {
+            Self::ClaudeCode => own("CLAUDE_CONFIG_DIR", "")?.join(".claude.json"),
+            Self::ClaudeDesktop => desktop()?.join("Claude/claude_desktop_config.json"),
+            Self::Codex => own("CODEX_HOME", ".codex")?.join("config.toml"),
+            Self::CopilotCli => own("COPILOT_HOME", ".copilot")?.join("mcp-config.json"),
+            Self::Cursor => home()?.join(".cursor/mcp.json"),
+            Self::Gemini => own("GEMINI_CLI_HOME", "")?.join(".gemini/settings.json"),
+            Self::OpenCode => {
+                let folder = xdg()?.join("opencode");
+                return Ok(vec![folder.join("opencode.json"), folder.join("opencode.jsonc")]);
+            }
+            Self::VsCode => desktop()?.join("Code/User/mcp.json"),
+            Self::Windsurf => home()?.join(".codeium/windsurf/mcp_config.json"),
+            Self::Zed if is_mac => home()?.join(".config/zed/settings.json"),
+            Self::Zed => xdg()?.join("zed/settings.json"),
+        }])
+    }
+
+    /// Returns whether it must be told where the program is: a program with windows is not started by a shell, and may not have the user's PATH.
+    pub(crate) fn needs_path(self) -> bool {
+        self == Self::ClaudeDesktop
     }
 
     /// Returns the text of its file with the server in it; without it, if there is no entry. `None` stands for a file that is not there.
@@ -77,191 +137,55 @@ impl ClientKind {
         name: &str,
         entry: Option<&Entry>,
     ) -> Result<String, String> {
-        match self {
-            Self::Codex => toml(text.unwrap_or_default(), name, entry),
-            Self::VsCode => json(text.unwrap_or_default(), "servers", name, entry),
-            Self::ClaudeCode | Self::Cursor => {
-                json(text.unwrap_or_default(), "mcpServers", name, entry)
-            }
+        let text = text.unwrap_or_default();
+        if self == Self::Codex {
+            return toml::edited(text, name, entry);
+        }
+        let shape = self.shape(text, entry);
+        match entry {
+            Some(_) => json::with(text, &shape, name),
+            None => json::without(text, &shape, name),
         }
     }
-}
 
-/// Returns what a client is told of the server.
-fn fields(entry: &Entry) -> [(&'static str, CstInputValue); 3] {
-    let args = entry.args.iter().cloned().map(CstInputValue::String).collect();
-    [
-        ("type", CstInputValue::String("stdio".to_owned())),
-        ("command", CstInputValue::String(entry.command.clone())),
-        ("args", CstInputValue::Array(args)),
-    ]
-}
-
-fn json(text: &str, key: &str, name: &str, entry: Option<&Entry>) -> Result<String, String> {
-    let shown = if text.trim().is_empty() { "{}\n" } else { text };
-    let root =
-        CstRootNode::parse(shown, &ParseOptions::default()).map_err(|error| error.to_string())?;
-    let wrong = |what: &str| format!("{what} is not an object");
-    let object = root.object_value_or_create().ok_or_else(|| wrong("the whole file"))?;
-    // Of two keys readers take the last, and editing one of them would do nothing.
-    let count = |key: &str| {
-        let names = object.properties();
-        names.iter().filter(|one| one.decoded_name().as_deref() == Some(key)).count()
-    };
-    if count(key) > 1 {
-        return Err(format!("`{key}` stands there twice"));
-    }
-    match entry {
-        Some(entry) => {
-            let named = fields(entry).into_iter().map(|(key, value)| (key.to_owned(), value));
-            let value = CstInputValue::Object(named.collect());
-            let servers =
-                object.object_value_or_create(key).ok_or_else(|| wrong(&format!("`{key}`")))?;
-            let there = servers.get(name).map(|found| (found.object_value(), found));
-            match there {
-                // What else somebody wrote there, such as variables, stays.
-                Some((Some(object), _)) => {
-                    for (key, value) in fields(entry) {
-                        match object.get(key) {
-                            Some(found) => found.set_value(value),
-                            None => {
-                                object.append(key, value);
-                            }
-                        }
-                    }
-                }
-                Some((None, found)) => found.set_value(value),
-                None => {
-                    servers.append(name, value);
+    /// Returns how its file of JSON names servers.
+    fn shape(self, text: &str, entry: Option<&Entry>) -> Shape {
+        let (command, args) = entry
+            .map_or_else(Default::default, |entry| (entry.command.clone(), entry.args.clone()));
+        let kind = |kind: &str| ("type", Field::Text(kind.to_owned()));
+        let all = std::iter::once(command.clone()).chain(args.clone()).collect();
+        let program = [("command", Field::Text(command)), ("args", Field::Texts(args))];
+        let typed = |word: &str| std::iter::once(kind(word)).chain(program.clone()).collect();
+        let (keys, fields, defaults): (&[&str], Vec<_>, Vec<_>) = match self {
+            Self::VsCode => (&["servers"], typed("stdio"), vec![]),
+            Self::Zed => (&["context_servers"], program.to_vec(), vec![]),
+            Self::OpenCode => {
+                let fields = vec![kind("local"), ("command", Field::Texts(all))];
+                // Version 2 has an object of its own for servers, and reads files of version 1 as well.
+                if json::has_servers(text, &["mcp", "servers"]) {
+                    (&["mcp", "servers"], fields, vec![])
+                } else {
+                    (&["mcp"], fields, vec![("enabled", Field::True)])
                 }
             }
-        }
-        None => {
-            let found = object.object_value(key).and_then(|servers| servers.get(name));
-            match found {
-                Some(found) => found.remove(),
-                // Nothing is written where there is nothing to take out.
-                None => return Ok(text.to_owned()),
+            Self::CopilotCli => {
+                let tools = ("tools", Field::Texts(vec!["*".to_owned()]));
+                (&["mcpServers"], typed("local"), vec![tools])
             }
-        }
-    }
-    let edited = root.to_string();
-    Ok(if edited.ends_with('\n') { edited } else { edited + "\n" })
-}
-
-fn toml(text: &str, name: &str, entry: Option<&Entry>) -> Result<String, String> {
-    const KEY: &str = "mcp_servers";
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
-    let wrong = || format!("`{KEY}` is not a table");
-    if let Some(entry) = entry {
-        let servers = document.entry(KEY).or_insert_with(|| {
-            let mut table = Table::new();
-            table.set_implicit(true);
-            Item::Table(table)
-        });
-        let servers = servers.as_table_like_mut().ok_or_else(wrong)?;
-        let same = |item: &Item| {
-            let args = item.get("args").and_then(Item::as_array).map(|args| {
-                args.iter().map(|arg| arg.as_str().map(str::to_owned)).collect::<Vec<_>>()
-            });
-            item.get("command").and_then(Item::as_str) == Some(&entry.command)
-                && args == Some(entry.args.iter().cloned().map(Some).collect())
+            Self::Gemini | Self::Windsurf | Self::ClaudeDesktop => {
+                (&["mcpServers"], program.to_vec(), vec![])
+            }
+            Self::ClaudeCode | Self::Cursor | Self::Codex => {
+                (&["mcpServers"], typed("stdio"), vec![])
+            }
         };
-        if !servers.get(name).is_some_and(same) {
-            // What else somebody wrote there, such as variables, stays.
-            if servers.get(name).is_none_or(|there| !there.is_table_like()) {
-                servers.insert(name, Item::Table(Table::new()));
-            }
-            if let Some(table) = servers.get_mut(name).and_then(Item::as_table_like_mut) {
-                table.insert("command", value(entry.command.as_str()));
-                let args = entry.args.iter().map(String::as_str).collect::<Array>();
-                table.insert("args", value(args));
-            }
-        }
-    } else if let Some(servers) = document.get_mut(KEY) {
-        servers.as_table_like_mut().ok_or_else(wrong)?.remove(name);
+        let emptied = match self {
+            Self::Gemini | Self::OpenCode | Self::Zed => Emptied::Goes,
+            _ => Emptied::Stays,
+        };
+        Shape { keys, fields, defaults, emptied }
     }
-    let edited = document.to_string();
-    // The lines end as they did.
-    Ok(if text.contains("\r\n") {
-        edited.replace("\r\n", "\n").replace('\n', "\r\n")
-    } else {
-        edited
-    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry() -> Entry {
-        let args = ["mcp", "--dir", "a \"b\""].map(str::to_owned).to_vec();
-        Entry { command: "openskills".to_owned(), args }
-    }
-
-    #[test]
-    fn a_file_is_made_and_what_is_in_it_stays() {
-        let made = ClientKind::Cursor.edited(None, "skills", Some(&entry())).unwrap();
-        let data: serde_json::Value = serde_json::from_str(&made).unwrap();
-        assert_eq!(data["mcpServers"]["skills"]["args"][2], "a \"b\"");
-        let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }, // keep\n  },\n  \"more\": [1,2]\n}\n";
-        let after = ClientKind::Cursor.edited(Some(before), "skills", Some(&entry())).unwrap();
-        for kept in ["// mine", "\"other\": { \"command\": \"x\" }", "// keep", "\"more\": [1,2]"] {
-            assert!(after.contains(kept), "{after}");
-        }
-        // The same again changes nothing, and taking it out leaves the rest.
-        assert_eq!(
-            ClientKind::Cursor.edited(Some(&after), "skills", Some(&entry())).unwrap(),
-            after
-        );
-        let out = ClientKind::Cursor.edited(Some(&after), "skills", None).unwrap();
-        assert!(
-            !out.contains("openskills") && out.contains("\"other\"") && out.contains("// mine"),
-            "{out}"
-        );
-        assert_eq!(ClientKind::Cursor.edited(Some(before), "skills", None).unwrap(), before);
-        let with_env = after
-            .replace("\"type\"", "\"env\": { \"A\": \"1\" }, \"type\"")
-            .replace("\"mcp\"", "\"old\"");
-        let kept = ClientKind::Cursor.edited(Some(&with_env), "skills", Some(&entry())).unwrap();
-        assert!(kept.contains("\"A\": \"1\"") && !kept.contains("\"old\""), "{kept}");
-        let vscode = ClientKind::VsCode.edited(None, "skills", Some(&entry())).unwrap();
-        assert!(
-            vscode.contains("\"servers\"") && vscode.contains("\"type\": \"stdio\""),
-            "{vscode}"
-        );
-    }
-
-    #[test]
-    fn a_file_of_codex_keeps_its_comments() {
-        let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\" # keep\n";
-        let after = ClientKind::Codex.edited(Some(before), "skills", Some(&entry())).unwrap();
-        assert!(after.starts_with(before), "{after}");
-        let data: DocumentMut = after.parse().unwrap();
-        assert_eq!(data["mcp_servers"]["skills"]["command"].as_str(), Some("openskills"));
-        assert_eq!(
-            ClientKind::Codex.edited(Some(&after), "skills", Some(&entry())).unwrap(),
-            after
-        );
-        let out = ClientKind::Codex.edited(Some(&after), "skills", None).unwrap();
-        assert_eq!(out.trim_end(), before.trim_end());
-        let made = ClientKind::Codex.edited(None, "skills", Some(&entry())).unwrap();
-        assert!(made.starts_with("[mcp_servers.skills]\n"), "{made}");
-    }
-
-    #[test]
-    fn what_cannot_be_understood_is_not_touched() {
-        for (client, text) in [
-            (ClientKind::Cursor, "{"),
-            (ClientKind::Cursor, "[]"),
-            (ClientKind::Cursor, "{\"mcpServers\": 1}"),
-            (ClientKind::VsCode, "{\"servers\": []}"),
-            (ClientKind::Cursor, "{\"mcpServers\": {}, \"mcpServers\": {}}"),
-            (ClientKind::Codex, "mcp_servers = 1\n"),
-            (ClientKind::Codex, "[broken"),
-        ] {
-            assert!(client.edited(Some(text), "skills", Some(&entry())).is_err(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,9 @@
 //! `openskills mcp install`: tells a client of this server.
 
-#![expect(clippy::disallowed_methods, reason = "the edge: where this program and Codex are")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the edge: where this program and files of clients are"
+)]
 
 use std::process::ExitCode;
 
@@ -13,23 +16,34 @@ use term::safe_line;
 use crate::ask::Consent;
 use crate::cli::REFUSED;
 use crate::context::Context;
-use crate::mcp::{ClientKind, Entry, Reach};
+use crate::mcp::{ClientKind, Entry, NoFile, Reach};
 use crate::output::{McpInstallJson, VERSION};
 
 pub(super) const AFTER: &str = "\
 Writes into the file of a client that it starts `openskills mcp`, and shows the change first.
 Everything else in the file stays as it is, comments included.
 
-  claude-code  ~/.claude.json                with --project .mcp.json
-  codex        ~/.codex/config.toml          with --project .codex/config.toml
-  cursor       ~/.cursor/mcp.json            with --project .cursor/mcp.json
-  vscode       ~/.config/Code/User/mcp.json  with --project .vscode/mcp.json
+  client          your own file                                   with --project
+  claude-code     ~/.claude.json                                  .mcp.json
+  claude-desktop  ~/.config/Claude/claude_desktop_config.json     -
+  codex           ~/.codex/config.toml                            .codex/config.toml
+  copilot-cli     ~/.copilot/mcp-config.json                      .github/mcp.json
+  cursor          ~/.cursor/mcp.json                              .cursor/mcp.json
+  gemini          ~/.gemini/settings.json                         .gemini/settings.json
+  opencode        ~/.config/opencode/opencode.json (or .jsonc)    opencode.json (or .jsonc)
+  vscode          ~/.config/Code/User/mcp.json                    .vscode/mcp.json
+  windsurf        ~/.codeium/windsurf/mcp_config.json             -
+  zed             ~/.config/zed/settings.json                     .zed/settings.json
+
+On macOS, the files of claude-desktop and vscode are in ~/Library/Application Support. The
+variables of the clients are honoured: CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME,
+GEMINI_CLI_HOME, and XDG_CONFIG_HOME in place of ~/.config.
 
 Tools are named with underscores, which every client takes. Arguments after -- go to
 `openskills mcp`. On a terminal it asks before it writes. Elsewhere, and with --json, it needs
 --yes.
 
-Reads:  the file of the client
+Reads:  the file of the client, and the variables above
 Writes: the file of the client
 
 Exit codes:
@@ -42,6 +56,7 @@ Examples:
   openskills mcp install claude-code
   openskills mcp install vscode --project --yes
   openskills mcp install cursor --project -- --workspace .
+  openskills mcp install opencode --dry-run
   openskills mcp install codex --remove";
 
 /// Tell a client to start this server
@@ -85,18 +100,7 @@ fn name(text: &str) -> Result<String, String> {
 
 pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let places = Places::from_environment()?;
-    let reach = if args.project { Reach::Project } else { Reach::User };
-    let codex_home = std::env::var_os("CODEX_HOME").and_then(|home| AbsPath::new(home).ok());
-    let file = args.client.file(reach, &places, codex_home).ok_or_else(|| RuntimeError::Setup {
-        message: "there is no file of the user: HOME is not set".to_owned(),
-        hint: Some("set HOME, or write the project's file by --project".to_owned()),
-    })?;
-    // Files of clients are often links into a folder of dotfiles.
-    let file = match real_path(&file) {
-        Ok(real) => real,
-        Err(FsError::NotFound { .. }) => file,
-        Err(error) => return Err(error.into()),
-    };
+    let file = file(args, &places)?;
     check(&args.args)?;
     let before = read_text(&file)?;
     let entry = (!args.remove).then(|| entry(args));
@@ -104,8 +108,7 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     let after = after.map_err(|why| RuntimeError::Setup {
         message: format!("{file} cannot be understood: {why}"),
         hint: Some(
-            "nothing was written; mend the file, or write it by hand as docs/mcp.md says"
-                .to_owned(),
+            "nothing was written; fix the file, or edit it by hand as docs/mcp.md shows".to_owned(),
         ),
     })?;
     let text = before.clone().unwrap_or_default();
@@ -153,6 +156,38 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns the file of the client: the one that is there, else the one that it makes itself.
+fn file(args: &InstallArgs, places: &Places) -> Result<AbsPath, RuntimeError> {
+    let reach = if args.project { Reach::Project } else { Reach::User };
+    let variable = |name: &str| std::env::var(name).ok();
+    let files = args.client.files(reach, places, variable).map_err(|why| {
+        let (message, hint) = match why {
+            NoFile::InProject => (
+                format!("{} reads no file of a project", args.client.word()),
+                "write your own file: leave out --project",
+            ),
+            NoFile::Homeless => (
+                "there is no file of the user: HOME is not set".to_owned(),
+                "set HOME, or write the project's file by --project",
+            ),
+            NoFile::Variable(name) => (
+                format!("{name} is not an absolute path"),
+                "set it to an absolute path, or unset it",
+            ),
+        };
+        RuntimeError::Setup { message, hint: Some(hint.to_owned()) }
+    })?;
+    // Files of clients are often links into a folder of dotfiles.
+    for file in &files {
+        match real_path(file) {
+            Ok(real) => return Ok(real),
+            Err(FsError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(files[0].clone())
+}
+
 /// Refuses arguments that the server would refuse when the client starts it.
 fn check(args: &[String]) -> Result<(), RuntimeError> {
     let words = ["openskills", "mcp"].into_iter().chain(args.iter().map(String::as_str));
@@ -172,12 +207,20 @@ fn entry(args: &InstallArgs) -> Entry {
     let own = ["mcp", "--tool-names", "underscore"].map(str::to_owned);
     let is_named = args.args.iter().any(|word| word.starts_with("--tool-names"));
     let own = own.into_iter().take(if is_named { 1 } else { 3 });
-    Entry { command: command(), args: own.chain(args.args.iter().cloned()).collect() }
+    let command = if args.client.needs_path() { own_path() } else { command() };
+    Entry { command, args: own.chain(args.args.iter().cloned()).collect() }
+}
+
+const NAME: &str = "openskills";
+
+/// Returns where this program is.
+fn own_path() -> String {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize);
+    own.map_or_else(|_| NAME.to_owned(), |own| own.to_string_lossy().into_owned())
 }
 
 /// Returns how this program is started: by its name where that finds it, else by where it is.
 fn command() -> String {
-    const NAME: &str = "openskills";
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let own = std::env::current_exe().ok().and_then(|path| real(&path));
     let found = std::env::var_os("PATH")

@@ -41,13 +41,8 @@ enum Wire {
 
 /// Why a request has no answer.
 enum Failure {
-<<<<<<< HEAD
     /// The server says so, by an error of the protocol.
     Said(Refusal),
-=======
-    /// The server says so, by an error of the protocol with this code.
-    Said(i64, String),
->>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
     /// There was none in time.
     Late(Duration),
     /// It cannot be talked to.
@@ -56,6 +51,7 @@ enum Failure {
 
 /// An error of the protocol.
 struct Refusal {
+    code: i64,
     words: String,
     /// The revisions that the server knows, if it says that it does not know the one that was asked for.
     supported: Option<Vec<String>>,
@@ -64,12 +60,13 @@ struct Refusal {
 impl Refusal {
     fn read(error: &Value) -> Self {
         let words = error["message"].as_str().unwrap_or("it refuses, and does not say why");
-        let is_version = error["code"] == UNSUPPORTED_VERSION;
+        let code = error["code"].as_i64().unwrap_or_default();
+        let is_version = code == UNSUPPORTED_VERSION;
         let supported = error["data"]["supported"]
             .as_array()
             .filter(|_| is_version)
             .map(|all| all.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>());
-        Self { words: words.to_owned(), supported }
+        Self { code, words: words.to_owned(), supported }
     }
 }
 
@@ -145,10 +142,6 @@ impl Session {
     /// Asks for something; returns the result as the server says it.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
         let result = self.ask(method, params, ANSWER).await;
-<<<<<<< HEAD
-        let result = result.map_err(|failure| match (&self.wire, failure) {
-            (Wire::Program(program), Failure::Said(why)) => program.complains(&why.words),
-=======
         complete(result.map_err(|failure| self.words(failure))?)
     }
 
@@ -160,7 +153,7 @@ impl Session {
     ) -> Result<Result<Value, String>, String> {
         match self.ask(method, params, ANSWER).await {
             Ok(result) => complete(result).map(Ok),
-            Err(Failure::Said(code, why)) if NOT_THERE.contains(&code) => Ok(Err(why)),
+            Err(Failure::Said(why)) if NOT_THERE.contains(&why.code) => Ok(Err(why.words)),
             Err(failure) => Err(self.words(failure)),
         }
     }
@@ -168,8 +161,7 @@ impl Session {
     /// Returns why something failed, with what a program wrote about it.
     fn words(&self, failure: Failure) -> String {
         match (&self.wire, failure) {
-            (Wire::Program(program), Failure::Said(_, why)) => program.complains(&why),
->>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
+            (Wire::Program(program), Failure::Said(why)) => program.complains(&why.words),
             (_, failure) => failure.words(),
         }
     }
@@ -200,15 +192,7 @@ impl Session {
         let mut answer = answer.unwrap_or_default();
         match answer.get("error") {
             None => Ok(answer["result"].take()),
-<<<<<<< HEAD
             Some(error) => Err(Failure::Said(Refusal::read(error))),
-=======
-            Some(error) => {
-                let words = error["message"].as_str().unwrap_or("it refuses, and does not say why");
-                let code = error["code"].as_i64().unwrap_or_default();
-                Err(Failure::Said(code, words.to_owned()))
-            }
->>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
         }
     }
 
@@ -224,12 +208,8 @@ impl Session {
 impl Failure {
     fn words(self) -> String {
         match self {
-<<<<<<< HEAD
             Self::Said(why) => why.words,
             Self::Broken(why) => why,
-=======
-            Self::Said(_, why) | Self::Broken(why) => why,
->>>>>>> bbe2250 (openskills mcp add --skill: skills that a server serves and does not list; mcp remove drops the cache)
             Self::Late(patience) => format!("no answer in {} seconds", patience.as_secs()),
         }
     }

@@ -1,0 +1,138 @@
+//! What is written into the files of clients, and what is left alone.
+
+use toml_edit::DocumentMut;
+
+use super::*;
+
+fn entry() -> Entry {
+    let args = ["mcp", "--dir", "a \"b\""].map(str::to_owned).to_vec();
+    Entry { command: "openskills".to_owned(), args }
+}
+
+#[test]
+fn a_file_is_made_and_what_is_in_it_stays() {
+    let made = ClientKind::Cursor.edited(None, "skills", Some(&entry())).unwrap();
+    let data: serde_json::Value = serde_json::from_str(&made).unwrap();
+    assert_eq!(data["mcpServers"]["skills"]["args"][2], "a \"b\"");
+    let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }, // keep\n  },\n  \"more\": [1,2]\n}\n";
+    let after = ClientKind::Cursor.edited(Some(before), "skills", Some(&entry())).unwrap();
+    for kept in ["// mine", "\"other\": { \"command\": \"x\" }", "// keep", "\"more\": [1,2]"] {
+        assert!(after.contains(kept), "{after}");
+    }
+    // The same again changes nothing, and taking it out leaves the rest.
+    assert_eq!(ClientKind::Cursor.edited(Some(&after), "skills", Some(&entry())).unwrap(), after);
+    let out = ClientKind::Cursor.edited(Some(&after), "skills", None).unwrap();
+    assert!(
+        !out.contains("openskills") && out.contains("\"other\"") && out.contains("// mine"),
+        "{out}"
+    );
+    assert_eq!(ClientKind::Cursor.edited(Some(before), "skills", None).unwrap(), before);
+    let with_env = after
+        .replace("\"type\"", "\"env\": { \"A\": \"1\" }, \"type\"")
+        .replace("\"mcp\"", "\"old\"");
+    let kept = ClientKind::Cursor.edited(Some(&with_env), "skills", Some(&entry())).unwrap();
+    assert!(kept.contains("\"A\": \"1\"") && !kept.contains("\"old\""), "{kept}");
+    let vscode = ClientKind::VsCode.edited(None, "skills", Some(&entry())).unwrap();
+    assert!(vscode.contains("\"servers\"") && vscode.contains("\"type\": \"stdio\""), "{vscode}");
+}
+
+#[test]
+fn a_file_of_codex_keeps_its_comments() {
+    let before = "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\" # keep\n";
+    let after = ClientKind::Codex.edited(Some(before), "skills", Some(&entry())).unwrap();
+    assert!(after.starts_with(before), "{after}");
+    let data: DocumentMut = after.parse().unwrap();
+    assert_eq!(data["mcp_servers"]["skills"]["command"].as_str(), Some("openskills"));
+    assert_eq!(ClientKind::Codex.edited(Some(&after), "skills", Some(&entry())).unwrap(), after);
+    let out = ClientKind::Codex.edited(Some(&after), "skills", None).unwrap();
+    assert_eq!(out.trim_end(), before.trim_end());
+    let made = ClientKind::Codex.edited(None, "skills", Some(&entry())).unwrap();
+    assert!(made.starts_with("[mcp_servers.skills]\n"), "{made}");
+}
+
+#[test]
+fn what_cannot_be_understood_is_not_touched() {
+    for (client, text) in [
+        (ClientKind::Cursor, "{"),
+        (ClientKind::Cursor, "[]"),
+        (ClientKind::Cursor, "{\"mcpServers\": 1}"),
+        (ClientKind::VsCode, "{\"servers\": []}"),
+        (ClientKind::Cursor, "{\"mcpServers\": {}, \"mcpServers\": {}}"),
+        (ClientKind::Codex, "mcp_servers = 1\n"),
+        (ClientKind::Codex, "[broken"),
+    ] {
+        assert!(client.edited(Some(text), "skills", Some(&entry())).is_err(), "{text}");
+    }
+}
+
+/// Files as people write them: with comments, commas at the end, tabs, lines of Windows, on one line, without a last line break.
+const STYLES: [&str; 16] = [
+    "{\n  \"KEY\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n",
+    "{\n  \"KEY\": {\n    \"other\": { \"command\": \"x\" }, // keep\n  },\n  \"more\": [1,2]\n}\n",
+    "{\n  \"KEY\": {\n    \"other\": { \"command\": \"x\" } // keep\n    // the end\n  },\n}\n",
+    "{\n\t\"KEY\": {\n\t\t\"other\": {\n\t\t\t\"command\": \"x\"\n\t\t}\n\t},\n\t\"more\": 1\n}",
+    "{\r\n    \"KEY\": {\r\n        \"other\": {\"command\": \"x\"}\r\n    }\r\n}\r\n",
+    "{\"KEY\": {\"other\": {\"command\": \"x\"}}, \"more\": 1}",
+    "{ \"more\": 1, \"KEY\": { \"other\": { \"command\": \"x\" } } }\n",
+    "// first\n{\n  /* a */ \"more\": 1, // b\n\n  // servers\n  \"KEY\": {\n    // nothing yet but this\n    \"other\": {},\n\n  },\n\n  // last\n}\n// end\n",
+    "{\n  \"KEY\": {\n    \"other\": {},\n  },\n}\n",
+    "{\n  \"KEY\": {\n    \"other\": {}\n    /* after */\n  }\n}\n",
+    "{\n  \"KEY\": {\n    \"a\": {},\n\n    \"b\": {}\n\n  }\n}\n\n",
+    "\n\n{\"KEY\":\n{\"other\":{}\n}\n}\n",
+    "{\n  \"KEY\": {},\n  \"more\": 1\n}\n",
+    "{ \"KEY\": { \"other\": {}, }, }\n",
+    "{\n  \"KEY\": { \"other\": {} }\n}\n",
+    "{\n  // 日本語 \u{1f600}\n  \"ä\": \"ö // no comment\",\n  \"KEY\": {\n    \"ü\": {} /* ß */ // é\n  }\n}\n",
+];
+
+const JSON_CLIENTS: [(ClientKind, &str); 9] = [
+    (ClientKind::ClaudeCode, "mcpServers"),
+    (ClientKind::ClaudeDesktop, "mcpServers"),
+    (ClientKind::CopilotCli, "mcpServers"),
+    (ClientKind::Cursor, "mcpServers"),
+    (ClientKind::Gemini, "mcpServers"),
+    (ClientKind::OpenCode, "mcp"),
+    (ClientKind::VsCode, "servers"),
+    (ClientKind::Windsurf, "mcpServers"),
+    (ClientKind::Zed, "context_servers"),
+];
+
+#[test]
+fn a_file_of_any_style_is_as_it_was_when_the_server_is_taken_out() {
+    for (client, key) in JSON_CLIENTS {
+        for style in STYLES {
+            // Whether an empty object of servers was there before is not known afterwards.
+            if client.shape("", None).emptied == Emptied::Goes && style.contains("\"KEY\": {}") {
+                continue;
+            }
+            let before = style.replace("KEY", key);
+            let after = client.edited(Some(&before), "skills", Some(&entry())).unwrap();
+            assert!(after.contains("openskills"), "{after}");
+            // Every character stays, in its order.
+            let mut rest = after.chars();
+            assert!(before.chars().all(|c| rest.any(|other| other == c)), "{before}\n{after}");
+            let again = client.edited(Some(&after), "skills", Some(&entry())).unwrap();
+            assert_eq!(again, after, "{client:?}");
+            let out = client.edited(Some(&after), "skills", None).unwrap();
+            assert_eq!(out, before, "{client:?}:\n{after}");
+        }
+    }
+}
+
+#[test]
+fn a_settings_file_without_servers_is_as_it_was_too() {
+    for client in [ClientKind::Zed, ClientKind::Gemini, ClientKind::OpenCode] {
+        for before in [
+            "{\n  // mine\n  \"theme\": \"x\"\n}\n",
+            "{\n  \"theme\": \"x\", // mine\n}\n",
+            "{\n  \"theme\": \"x\"\n\n  // the end\n}",
+            "{}\n",
+            "{\"theme\": \"x\"}",
+            "{ \"theme\": \"x\" }\n",
+        ] {
+            let after = client.edited(Some(before), "skills", Some(&entry())).unwrap();
+            let out = client.edited(Some(&after), "skills", None).unwrap();
+            assert_eq!(out, before, "{client:?}:\n{after}");
+        }
+    }
+}
