@@ -463,7 +463,11 @@ fn a_sandbox_that_no_run_follows_is_gone_with_the_program() {
     let env = machine();
     // A name of its own, by which its processes are told from those of other tests.
     let program = env.path("openskills-alone");
-    std::fs::copy(env!("CARGO_BIN_EXE_openskills"), &program).unwrap();
+    // Written by another process: one of this, started meanwhile by another test, would keep it open, and nothing runs that is open for writing.
+    let copied = std::process::Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_openskills"), program.to_str().unwrap()])
+        .status();
+    assert!(copied.unwrap().success());
     let refused = env.run(program.to_str().unwrap(), "run nothing --dir s");
     assert_eq!(refused.code, Some(125), "{}", refused.stderr);
     assert!(refused.stderr.contains("nothing"), "{}", refused.stderr);

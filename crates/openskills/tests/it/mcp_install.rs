@@ -336,7 +336,7 @@ fn variables_that_clients_honour_are_honoured() {
             "XDG_CONFIG_HOME" => assert_eq!(done.code, Some(0), "{client}: {}", done.stderr),
             _ => {
                 assert_eq!(done.code, Some(2), "{client}: {}", done.stdout);
-                let told = format!("{variable} is not an absolute path");
+                let told = format!("`{variable}` is not an absolute path");
                 assert!(done.stderr.contains(&told), "{client}: {}", done.stderr);
             }
         }
@@ -355,8 +355,8 @@ fn a_client_without_a_file_in_projects_says_so() {
         let run = openskills(&env, &format!("mcp install {client} --project --yes"));
         assert_eq!(run.code, Some(2), "{client}: {}", run.stdout);
         assert!(
-            run.stderr.contains(&format!("{client} reads no file of a project"))
-                && run.stderr.contains("leave out --project"),
+            run.stderr.contains(&format!("`{client}` has no configuration file in projects"))
+                && run.stderr.contains(&format!("run `openskills mcp install {client}`")),
             "{client}: {}",
             run.stderr
         );

@@ -161,21 +161,22 @@ fn file(args: &InstallArgs, places: &Places) -> Result<AbsPath, RuntimeError> {
     let reach = if args.project { Reach::Project } else { Reach::User };
     let variable = |name: &str| std::env::var(name).ok();
     let files = args.client.files(reach, places, variable).map_err(|why| {
+        let client = args.client.word();
         let (message, hint) = match why {
             NoFile::InProject => (
-                format!("{} reads no file of a project", args.client.word()),
-                "write your own file: leave out --project",
+                format!("`{client}` has no configuration file in projects"),
+                format!("run `openskills mcp install {client}` to write your own file"),
             ),
             NoFile::Homeless => (
                 "there is no file of the user: HOME is not set".to_owned(),
-                "set HOME, or write the project's file by --project",
+                "set HOME, or write the project's file with --project".to_owned(),
             ),
             NoFile::Variable(name) => (
-                format!("{name} is not an absolute path"),
-                "set it to an absolute path, or unset it",
+                format!("`{name}` is not an absolute path"),
+                format!("set {name} to an absolute path, or unset it"),
             ),
         };
-        RuntimeError::Setup { message, hint: Some(hint.to_owned()) }
+        RuntimeError::Setup { message, hint: Some(hint) }
     })?;
     // Files of clients are often links into a folder of dotfiles.
     for file in &files {

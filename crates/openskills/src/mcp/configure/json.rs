@@ -88,6 +88,22 @@ impl Field {
 
 /// Returns the text with the server in it. An empty text stands for a file that is not there.
 pub(super) fn with(text: &str, shape: &Shape, name: &str) -> Result<String, String> {
+    let edited = put_entry(text, shape, name)?;
+    // A file is never written that the client would read otherwise.
+    let path: Vec<&str> = shape.keys.iter().copied().chain([name]).collect();
+    let is_right = |entry: &Object<'_>| {
+        let has = |(key, field): &(&str, Field)| {
+            entry.get(key).is_some_and(|found| field.is(&found.value))
+        };
+        shape.fields.iter().all(has)
+    };
+    match found(&edited, &path, is_right) {
+        Ok(true) => Ok(edited),
+        Ok(false) | Err(_) => Err("it is written in a way that cannot be edited".to_owned()),
+    }
+}
+
+fn put_entry(text: &str, shape: &Shape, name: &str) -> Result<String, String> {
     let mut text = if text.trim().is_empty() { "{}\n".to_owned() } else { text.to_owned() };
     let named = |(key, field): &(&str, Field)| ((*key).to_owned(), field.clone());
     let entry = Field::Object(shape.fields.iter().chain(&shape.defaults).map(named).collect());
