@@ -7,7 +7,11 @@ import sys
 import threading
 import time
 
-FASTMCP = ["fastmcp-slim[server]==4.1.8", "mcp==2.3.0"]
+# Without what it asks for by itself: its newest versions ask for a release of certifi that may not be there yet.
+FASTMCP = "fastmcp-slim==4.1.8"
+FASTMCP_NEEDS = """mcp==2.3.0 authlib certifi cyclopts exceptiongroup griffelib httpx2>=2.5.0 joserfc jsonref jsonschema jsonschema-path
+openapi-pydantic opentelemetry-api packaging platformdirs py-key-value-aio[filetree,memory]>=0.4.6,<0.5 pydantic[email] pydantic-settings
+pyperclip python-dotenv python-multipart pyyaml rich starlette>=1.0.1 typing-extensions uncalled-for uvicorn watchfiles websockets""".split()
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 PROVIDER = """\
@@ -120,7 +124,8 @@ def fastmcp(scratch, skills, env):
     folder = os.path.join(scratch, "fastmcp")
     try:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
-        subprocess.run([f"{folder}/bin/pip", "install", "--quiet", *FASTMCP], check=True, capture_output=True)
+        subprocess.run([f"{folder}/bin/pip", "install", "--quiet", *FASTMCP_NEEDS], check=True, capture_output=True)
+        subprocess.run([f"{folder}/bin/pip", "install", "--quiet", "--no-deps", FASTMCP], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     with open(f"{folder}/provider.py", "w") as file:

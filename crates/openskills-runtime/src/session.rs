@@ -3,9 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use skill::Digest;
@@ -29,6 +31,8 @@ pub(crate) struct Session {
     seen: HashMap<Digest, (String, String)>,
     /// Where it is kept across processes.
     folder: Option<AbsPath>,
+    /// What files of it say. Their names are digests of that, so none ever says anything else.
+    read: Mutex<HashMap<OsString, Active>>,
     /// Whether it should be kept and there is nowhere to.
     is_lost: bool,
 }
@@ -41,7 +45,13 @@ impl Session {
             .zip(state)
             .map(|(id, state)| state.join(FOLDER).join(Digest::of(id.as_bytes()).short()));
         let is_lost = named.is_some() && folder.is_none();
-        Self { id: named.unwrap_or(made), seen: HashMap::new(), folder, is_lost }
+        Self {
+            id: named.unwrap_or(made),
+            seen: HashMap::new(),
+            folder,
+            read: Mutex::default(),
+            is_lost,
+        }
     }
 
     /// Returns what tells an activation from others: the same skill in the same folder, the same content, the same
@@ -88,6 +98,7 @@ impl Session {
     fn kept(&self) -> Result<Vec<(PathBuf, Active)>, FsError> {
         let mut all = Vec::new();
         let Some(folder) = &self.folder else { return Ok(all) };
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |path: &Path, source| FsError::Io { path: path.display().to_string(), source };
         let entries = match fs::read_dir(folder.as_path()) {
             Ok(entries) => entries,
@@ -97,6 +108,11 @@ impl Session {
         for entry in entries {
             let path = entry.map_err(|error| failed(folder.as_path(), error))?.path();
             if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let name = path.file_name().unwrap_or_default().to_owned();
+            if let Some(one) = read.get(&name) {
+                all.push((path, one.clone()));
                 continue;
             }
             let text = match fs::read_to_string(&path) {
@@ -110,6 +126,7 @@ impl Session {
             let field = |key: &str| value[key].as_str().map(str::to_owned);
             let broken = || failed(&path, io::Error::other("it is no activation"));
             let one = (field("skillId").ok_or_else(broken)?, field("hash").ok_or_else(broken)?);
+            read.insert(name, one.clone());
             all.push((path, one));
         }
         Ok(all)
