@@ -8,8 +8,8 @@ use skill_fs::FsError;
 use skill_pack::PackError;
 use skill_state::StateError;
 
-use crate::log::LogError;
 use crate::quote::shell_word;
+use crate::record::log::LogError;
 
 /// A failure of the runtime. Each has a stable [code](RuntimeError::code) and, where there is one, a
 /// [hint](RuntimeError::hint).

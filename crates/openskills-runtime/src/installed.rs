@@ -2,6 +2,7 @@
 //!
 //! What is known of them is in the state folder, where nobody else writes; a copy stands beside the skills for whoever shares the folder.
 
+pub(crate) mod install;
 mod ledger;
 mod origin;
 mod place;

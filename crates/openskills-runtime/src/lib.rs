@@ -65,100 +65,68 @@
 //! # }
 //! ```
 
-mod activate;
-mod arguments;
-mod builtin;
-mod cache;
-mod caches;
-mod config;
+mod decide;
+mod disclose;
 mod discover;
 mod error;
-mod event;
-pub mod exec;
-mod git_files;
-mod git_index;
-mod hash;
-mod index;
 mod installed;
-mod libraries;
-mod load;
-pub mod log;
-mod naming;
-mod nested;
-mod org;
-pub mod permit;
-mod places;
-pub mod policy;
 mod problem;
-mod process;
-mod project;
-mod prompt;
-mod provenance;
 mod quote;
 mod record;
-mod replay;
-mod resource;
-mod roots;
+pub mod run;
 mod runtime;
-mod scan;
 mod schema;
-mod schema_arguments;
-mod search;
 mod served;
-mod session;
-mod settings;
-mod source;
 mod state;
-pub mod undo;
-pub mod uri;
-mod watch;
-mod wire;
 
-pub use activate::{
+pub use decide::approvals::{change_lines, manifest_problems};
+pub use decide::audited::Audited;
+pub use decide::tools::ToolContext;
+pub use disclose::activate::{
     ActivateOptions, Invoker, LoadedSkill, MAX_LISTED, Requests, Resources, user_invocation,
 };
-pub use caches::{Cache, CacheKind, caches, clear_cache};
-pub use config::{Directory, Logging, RuntimeConfig};
+pub use disclose::contents::{Contents, FileDigest, beyond_mcp_limits, beyond_standard};
+pub use disclose::load::codex;
+pub use disclose::prompt::{
+    Addressing, Disclosed, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
+    one_line, prompt,
+};
+pub use disclose::resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
+pub use disclose::schema_arguments::argument_schema_problem;
+pub use disclose::search::SearchHit;
+pub use disclose::wire::{ServedEntry, SkillIndexEntry};
+pub use discover::index::{RefusedSkill, Skill};
+pub use discover::provenance::Provenance;
+pub use discover::record::Summary;
+pub use discover::roots::SkillRoot;
+pub use discover::scan::file_name;
+pub use discover::source::{Scope, SkillSource};
+pub use discover::watch::Watching;
 pub use error::{RuntimeError, file_hint};
-pub use event::{
+pub use installed::install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
+pub use installed::{
+    DeclaredPower, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
+    clean_up, put as put_package, put_aside,
+};
+pub use problem::{file_problem, problem_of};
+pub use quote::shell_word;
+pub use record::event::{
     ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CheckpointFailure,
     CommitFailure, CommitInterruption, Committed, Event, ExecutionEnd, ExecutionRecord, ExitStatus,
     LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
     ScriptFailure, ScriptInterruption, ScriptStart, SkillActivation, WasmExecution, Writing,
     rfc3339,
 };
-pub use exec::{
+pub use record::process::ProcessIdentity;
+pub use record::replay::{Fate, Repeated, Repetition, Replayed};
+pub use run::undo::LastCommit;
+pub use run::{
     Answer, Approver, Cancel, Execution, ExecutionOptions, Input, Stage, WasmRun, init, prepare,
 };
-pub use index::{RefusedSkill, Skill};
-pub use installed::{
-    DeclaredPower, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
-    clean_up, put as put_package, put_aside,
-};
-pub use load::codex;
-pub use places::Places;
-pub use problem::{file_problem, problem_of};
-pub use process::ProcessIdentity;
-pub use prompt::{
-    Addressing, Disclosed, Prompt, PromptFormat, PromptJson, PromptOptions, is_showable_path,
-    one_line, prompt,
-};
-pub use provenance::Provenance;
-pub use quote::shell_word;
-pub use record::Summary;
-pub use replay::{Fate, Repeated, Repetition, Replayed};
-pub use resource::{Depth, MAX_RESOURCE_BYTES, ReadOptions, Resource, ResourceEntry};
-pub use roots::SkillRoot;
-pub use runtime::{
-    Audited, Contents, Disclosure, FileDigest, InstallDone, InstallOrigin, InstallPlace,
-    InstallPlan, OpenSkillRuntime, ToolContext, Word, beyond_mcp_limits, beyond_standard,
-    change_lines, manifest_problems,
-};
+pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use sandbox;
-pub use scan::file_name;
 pub use schema::schemas;
-pub use schema_arguments::argument_schema_problem;
-pub use search::SearchHit;
+pub use served::approved::Word;
 pub use served::{
     Dropped, Fetcher, KeptSkills, Listing, MAX_SERVED, ServerAddress, SkillServer, SkillServers,
     SyncChange, Wanted,
@@ -168,8 +136,12 @@ pub use skill_fs::Kind as FileKind;
 pub use skill_pack;
 pub use skill_state::audit as audit_state;
 pub use skill_state::{Approval, Approvals, Grant, OrgPolicy};
-pub use source::{Scope, SkillSource};
-pub use state::{DisabledSkills, TrustedFolders};
-pub use undo::LastCommit;
-pub use watch::Watching;
-pub use wire::{ServedEntry, SkillIndexEntry};
+pub use state::caches::{Cache, CacheKind, caches, clear_cache};
+pub use state::config::{Directory, Logging, RuntimeConfig};
+pub use state::decided::{DisabledSkills, TrustedFolders};
+pub use state::places::Places;
+
+pub use decide::{permit, policy};
+pub use disclose::uri;
+pub use record::log;
+pub use run::undo;

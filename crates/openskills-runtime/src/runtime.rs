@@ -2,27 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
-mod again;
-mod approvals;
-mod audited;
-mod carry_out;
-mod contents;
-mod deactivate;
-mod decisions;
-mod execute;
-mod for_model;
-mod guarded;
-mod install;
-mod module;
-mod prepare;
-mod recorded;
-mod run_record;
-mod served;
-mod tools;
-mod undone;
-mod unpacked;
-mod watched;
-
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -36,32 +15,23 @@ use rayon::prelude::*;
 use skill::{Arguments, Code, Diagnostic, Digest, Frontmatter};
 use skill_fs::{AbsPath, Digests, FsError};
 
-use crate::activate::{check_invoker, content, instructions, resources};
-use crate::discover::{Discovery, discover, hash_folders, problems};
-use crate::index::Place;
-use crate::load::{load, model_may_invoke};
-use crate::log::Log;
+use crate::disclose::activate::{check_invoker, content, instructions, resources};
+use crate::disclose::load::{load, model_may_invoke};
+use crate::disclose::prompt::prompt;
+use crate::disclose::schema_arguments::{ArgumentSchema, Fitting, fit};
+use crate::disclose::session::Session;
+use crate::disclose::uri::uri;
+use crate::discover::discovery::{Discovery, discover, hash_folders, problems};
+use crate::discover::index::Place;
+use crate::discover::watch::{Watching, watch};
 use crate::problem::problem_of;
-use crate::prompt::prompt;
-use crate::schema_arguments::{ArgumentSchema, Fitting, fit};
-use crate::session::Session;
-use crate::uri::uri;
-use crate::watch::{Watching, watch};
+use crate::record::log::Log;
 use crate::{
     ActivateOptions, Addressing, Change, Directory, Disclosed, Event, LoadedSkill, Places, Prompt,
     PromptOptions, ReadOptions, RefusedSkill, Requests, Resource, ResourceEntry, ResourceRead,
     RuntimeConfig, RuntimeError, SearchHit, Skill, SkillActivation, SkillIndexEntry, SkillRoot,
-    is_showable_path, resource, search,
+    disclose::resource, disclose::search, is_showable_path,
 };
-
-pub use approvals::{change_lines, manifest_problems};
-pub(crate) use approvals::{claimed, names, origin, trust};
-pub use audited::Audited;
-pub use contents::{Contents, FileDigest, beyond_mcp_limits, beyond_standard};
-pub use install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
-pub use served::Word;
-pub(crate) use served::{entries, watched};
-pub use tools::ToolContext;
 
 type Observer = Box<dyn FnMut(&Event) + Send>;
 
@@ -69,18 +39,18 @@ type Observer = Box<dyn FnMut(&Event) + Send>;
 ///
 /// Nothing is found before [`discover_skills`](Self::discover_skills) was called.
 pub struct OpenSkillRuntime {
-    config: RuntimeConfig,
-    places: Option<Places>,
+    pub(crate) config: RuntimeConfig,
+    pub(crate) places: Option<Places>,
     /// Why there are no places.
-    lost: String,
-    found: Discovery,
-    session: Session,
-    observer: Option<Observer>,
-    log: Option<Log>,
+    pub(crate) lost: String,
+    pub(crate) found: Discovery,
+    pub(crate) session: Session,
+    pub(crate) observer: Option<Observer>,
+    pub(crate) log: Option<Log>,
     /// Why what was discovered is not in the log.
-    not_logged: Option<RuntimeError>,
+    pub(crate) not_logged: Option<RuntimeError>,
     /// Skills that the log was warned of.
-    warned: HashSet<String>,
+    pub(crate) warned: HashSet<String>,
 }
 
 impl fmt::Debug for OpenSkillRuntime {
@@ -373,7 +343,7 @@ impl OpenSkillRuntime {
         self.check_clearance(&skill, &loaded)?;
         let resources = resources(&skill, loaded.root.as_ref())?;
         // The digest is of what was read only if nothing changed meanwhile.
-        crate::load::open(&skill)?;
+        crate::disclose::load::open(&skill)?;
         let arguments = options.arguments.as_deref();
         let key = Session::key(&activation, skill.path(), arguments);
         activation.repeated = self.session.has(&key) && !options.again;
@@ -422,7 +392,7 @@ impl OpenSkillRuntime {
     }
 
     /// Refuses a skill whose libraries are not there.
-    fn check_libraries(
+    pub(crate) fn check_libraries(
         &self,
         skill: &Skill,
         frontmatter: &Frontmatter,

@@ -3,6 +3,7 @@
 //!
 //! A skill of a server is known by the label that the user gave the server, and by its URI. An approval binds to the set of its files and their digests.
 
+pub(crate) mod approved;
 mod changed;
 mod dropped;
 mod entry;

@@ -87,7 +87,9 @@ fn exit_code(error: &RuntimeError) -> u8 {
         | RuntimeError::NotInstalled { .. }
         | RuntimeError::LibraryNotFound { .. }
         | RuntimeError::ApprovalNotFound { .. } => NOT_FOUND,
-        RuntimeError::PermissionDenied { .. } => REFUSED,
+        RuntimeError::PermissionDenied { .. }
+        | RuntimeError::Declined { .. }
+        | RuntimeError::TooDeep { .. } => REFUSED,
         RuntimeError::NeedsApproval { .. } => ASK,
         RuntimeError::SandboxUnavailable { .. } => 78,
         RuntimeError::Log(_) => LOG,

@@ -13,7 +13,7 @@ use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
 use super::place::digest_at;
 use crate::RuntimeError;
-use crate::state::nowhere;
+use crate::state::decided::nowhere;
 
 /// The name of the file in the state folder.
 const FILE: &str = "installed.json";

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::log::redact;
+use crate::record::log::redact;
 
 /// Why an address is not remembered. It says nothing of what stands in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -12,8 +12,8 @@ use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, real_path, replace_f
 use skill_pack::Package;
 
 use super::scratch::{Scratch, sweep};
-use crate::roots::is_discovered;
-use crate::state::nowhere;
+use crate::discover::roots::is_discovered;
+use crate::state::decided::nowhere;
 use crate::{Places, RuntimeError, rfc3339};
 
 /// The folder of what somebody edited.

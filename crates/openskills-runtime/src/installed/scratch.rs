@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use skill_fs::AbsPath;
 
-use crate::exec::run_folder;
+use crate::run::run_folder;
 
 /// How the names of such folders begin. No discovery looks into one.
 pub(crate) const UNFINISHED: &str = ".openskills-";

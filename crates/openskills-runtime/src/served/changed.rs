@@ -7,7 +7,7 @@ use serde_json::json;
 use skill_fs::AbsPath;
 
 use crate::RuntimeError;
-use crate::state::{load, save};
+use crate::state::decided::{load, save};
 
 /// Skills of servers that are suspended, by origin (`mcp:<label>:<uri>`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

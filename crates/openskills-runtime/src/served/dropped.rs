@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use skill_fs::FsError;
 
 use super::{KeptSkills, ServedSkill};
-use crate::caches::{Cache, CacheKind, SERVED_ENDING, caches};
+use crate::state::caches::{Cache, CacheKind, SERVED_ENDING, caches};
 use crate::{Places, RuntimeError};
 
 /// What was dropped of a server.

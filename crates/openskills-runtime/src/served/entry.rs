@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use skill::{Digest, Document, Input, RelPath, SKILL_FILE, Strictness, parse};
 
-use crate::uri::{segments, uri};
+use crate::disclose::uri::{segments, uri};
 
 /// The most files that a skill may have, and the most bytes. Every host accepts 512 and 16 MiB; this one a little more.
 const MAX_FILES: usize = 2_048;

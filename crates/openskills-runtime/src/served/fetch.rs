@@ -8,7 +8,7 @@ use skill::{Digest, SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder, read_own_file, write_file};
 
 use super::{ServedFile, ServedSkill, SkillServer, SkillServers};
-use crate::caches::{CacheKind, SERVED_ENDING};
+use crate::state::caches::{CacheKind, SERVED_ENDING};
 use crate::{Places, RuntimeError};
 
 /// Gets the bytes of URIs from a server, in one go. Only this talks to servers; the runtime itself does not.

@@ -12,7 +12,7 @@ use skill_state::Approvals;
 
 use super::entry::origin;
 use super::{ChangedSkills, Dropped, MAX_SERVED, ServedSkill};
-use crate::state::nowhere;
+use crate::state::decided::nowhere;
 use crate::{Places, RuntimeError, rfc3339};
 
 /// The folder of the files.

@@ -8,8 +8,8 @@ use skill::json::{self as reader, Object, Text, Unknown};
 use skill_fs::{AbsPath, Lock, make_private_folder, read_text, write_file};
 
 use super::entry::skill_path;
-use crate::settings::schema_version;
-use crate::state::lock_state;
+use crate::state::decided::lock_state;
+use crate::state::settings::schema_version;
 use crate::{Places, RuntimeError};
 
 /// The name of the file.

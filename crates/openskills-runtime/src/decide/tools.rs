@@ -1,0 +1,232 @@
+//! Calls of tools, held to what active skills declare.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use skill::capabilities::{Declared, Extent, Kind, ToolLimits};
+use skill_fs::AbsPath;
+use skill_state::Approvals;
+use skill_state::audit::Clearance;
+
+use crate::decide::approvals::{origin, subject};
+use crate::decide::permit::{AuthorizeContext, approval};
+use crate::decide::policy::{
+    Decision, GitSurroundings, Launchers, Surroundings, ToolCall, ToolLists, Verdict, decide,
+    strictest,
+};
+use crate::disclose::load::{Loaded, load};
+use crate::discover::git_files::config_around;
+use crate::discover::project::find_project;
+use crate::quote::shell_word;
+use crate::record::log::redact;
+use crate::runtime::OpenSkillRuntime;
+use crate::state::settings::Settings;
+use crate::{Event, Places, PolicyDecision, RuntimeError, Skill};
+
+/// The most of a call's input that is written to the log.
+const MAX_INPUT: usize = 4096;
+
+/// Who calls a tool, and where.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolContext {
+    /// The skill that calls it, by name or id. Without one, every skill that is active in the session counts.
+    pub skill: Option<String>,
+    /// The task, if the host names one.
+    pub task_id: Option<String>,
+    /// The folder that the call is made in; the runtime's working folder by default.
+    pub cwd: Option<PathBuf>,
+    /// The project, which rules about files are relative to; by default the git repository around `cwd`.
+    pub project: Option<PathBuf>,
+}
+
+impl OpenSkillRuntime {
+    /// Decides whether a tool may be called. A call that names its skill is held to that skill; one that does not, to every
+    /// skill that is active in the session. `None` if no skill restricts it because none is active.
+    ///
+    /// The decision is in the log before it is returned.
+    pub fn check_tool(
+        &mut self,
+        context: &ToolContext,
+        tool: &str,
+        input: &Value,
+    ) -> Result<Option<Verdict>, RuntimeError> {
+        let around = self.surroundings(context)?;
+        let found = |path: &Path| fs::canonicalize(path).ok();
+        let call = ToolCall::from_json(tool, input, &around, |path| Some(real(path)), found);
+        let lists = self.tool_lists()?;
+        let verdict = match &context.skill {
+            Some(name) => Some(self.judge(self.skill(name)?, &call, lists, &around)?),
+            None => self.judge_active(&call, lists, &around)?,
+        };
+        let Some(verdict) = verdict else { return Ok(None) };
+        let skill_id = context.skill.as_ref().and_then(|name| self.skill(name).ok());
+        let input = call.summary().map(|text| cut(&redact(&text)).to_owned());
+        self.record(&Event::PolicyDecided(PolicyDecision {
+            skill_id: skill_id.map(|skill| skill.id.clone()),
+            session_id: self.session.id.clone(),
+            task_id: context.task_id.clone(),
+            action: tool.to_owned(),
+            input,
+            decision: verdict.decision,
+            because: redact(&verdict.because).into_owned(),
+        }))?;
+        Ok(Some(verdict))
+    }
+
+    fn judge(
+        &self,
+        skill: &Skill,
+        call: &ToolCall,
+        lists: ToolLists,
+        around: &Surroundings,
+    ) -> Result<Verdict, RuntimeError> {
+        let loaded = load(skill, self.config.strictness())?;
+        let declared = Declared::of(&loaded.document.frontmatter, None);
+        // What a server lists can take tools away; it never gives one.
+        let lists = if skill.served_by().is_some() { ToolLists::Allowlist } else { lists };
+        let denied = self.found.policy.denied_tools.iter().cloned().collect();
+        let org = ToolLimits { deny: denied, ..ToolLimits::default() };
+        let limits = declared.tools.meet(&org);
+        let mut verdict = decide(call, &limits, lists, Launchers::Ask, around);
+        // The whole skill is read for its digest, so only where that makes a difference.
+        if verdict.is_launcher && self.showed_any_code(skill, &loaded)? {
+            verdict = decide(call, &limits, lists, Launchers::Approved, around);
+        }
+        Ok(Verdict { because: format!("{}: {}", skill.id, verdict.because), ..verdict })
+    }
+
+    /// Returns true if the user has approved exactly this skill, and was shown that it runs any code.
+    fn showed_any_code(&self, skill: &Skill, loaded: &Loaded) -> Result<bool, RuntimeError> {
+        let Some(state) = self.places()?.state.clone() else { return Ok(false) };
+        let approvals = Approvals::load(&state)?;
+        // Most skills have none, and then nothing has to be read.
+        if approvals.last_of(&origin(skill), skill.name.as_ref()).is_none() {
+            return Ok(false);
+        }
+        let subject = subject(skill, loaded)?;
+        let (now, session) = (Timestamp::now(), self.session.id.clone());
+        let context = AuthorizeContext { now, session, once: None };
+        let found = approval(&subject, &self.found.policy, &approvals, &context);
+        let is_shown = found.is_some_and(|found| {
+            let mut kinds = found.powers.iter();
+            kinds.any(|(kind, extent)| kind == Kind::Exec && *extent == Extent::Anything)
+        });
+        // No approval stands for what the audit blocks or what is revoked.
+        Ok(is_shown
+            && match self.inspect(skill, &subject)?.clearance {
+                Clearance::Clear | Clearance::Review(_) => true,
+                Clearance::Refused { .. } => false,
+            })
+    }
+
+    fn judge_active(
+        &self,
+        call: &ToolCall,
+        lists: ToolLists,
+        around: &Surroundings,
+    ) -> Result<Option<Verdict>, RuntimeError> {
+        let mut verdicts = Vec::new();
+        for (id, hash) in self.session.active()? {
+            // A skill that is not what it was when it was activated restricts as hard as can be.
+            let same = self.skill(&id).and_then(|skill| {
+                let is_same = self.hash(skill)? == hash;
+                is_same.then(|| self.judge(skill, call, lists, around)).transpose()
+            });
+            let gone = || {
+                let because = format!(
+                    "{id}: it is active, and gone or changed since; activate it again, or the user ends it: openskills deactivate {} --session {}",
+                    shell_word(&id),
+                    shell_word(&self.session.id)
+                );
+                Verdict::new(Decision::Deny, because)
+            };
+            verdicts.push(same.ok().flatten().unwrap_or_else(gone));
+        }
+        Ok(strictest(verdicts))
+    }
+
+    /// Returns what lists of tools mean: the user's choice, unless the organisation has made it.
+    pub fn tool_lists(&self) -> Result<ToolLists, RuntimeError> {
+        if self.found.policy.tools_are_allowlists {
+            return Ok(ToolLists::Allowlist);
+        }
+        Ok(Settings::load(self.places()?)?.allowed_tools)
+    }
+
+    fn surroundings(&self, context: &ToolContext) -> Result<Surroundings, RuntimeError> {
+        let places = self.places()?;
+        let cwd = match &context.cwd {
+            Some(cwd) => places.cwd.as_path().join(cwd),
+            None => places.cwd.as_path().to_owned(),
+        };
+        let project = match (&context.project, &self.config.project_root) {
+            (Some(project), _) | (None, Some(project)) => places.cwd.as_path().join(project),
+            (None, None) => project_around(&cwd, places)?,
+        };
+        let home = places.home.as_ref().map(AbsPath::as_path);
+        let around =
+            Surroundings::new(&project, &cwd, home, |folder| fs::canonicalize(folder).ok());
+        Ok(around.with_git(git_around(&project, &cwd)))
+    }
+}
+
+/// Finds out what git would work with in a folder of a project.
+fn git_around(project: &Path, cwd: &Path) -> GitSurroundings {
+    let (project, cwd) = (real(project), real(cwd));
+    let between =
+        cwd.ancestors().take_while(|folder| **folder != project && folder.starts_with(&project));
+    let is_repository = |folder: &&Path| {
+        [".git", "HEAD"].iter().any(|name| fs::symlink_metadata(folder.join(name)).is_ok())
+    };
+    GitSurroundings {
+        nested: between.into_iter().find(is_repository).map(Path::to_owned),
+        remotes: config_around(&project).map_or_else(BTreeSet::new, |config| remotes(&config)),
+    }
+}
+
+/// Returns the names of the remotes in a repository's configuration.
+fn remotes(config: &str) -> BTreeSet<String> {
+    let names = config.lines().filter_map(|line| {
+        let (section, rest) = line.trim().strip_prefix('[')?.split_once('"')?;
+        let (name, _) = rest.split_once('"')?;
+        let is_plain = !name.is_empty() && !name.contains(['\\', '/', ':']);
+        (section.trim().eq_ignore_ascii_case("remote") && is_plain).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+fn project_around(cwd: &Path, places: &Places) -> Result<PathBuf, RuntimeError> {
+    let cwd = AbsPath::new(cwd)
+        .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })?;
+    let project = find_project(None, &Places { cwd, ..places.clone() })?;
+    Ok(project.root.as_path().to_owned())
+}
+
+/// Returns where a path really is. Where a link leads counts as much as where it stands; of what is not there yet, the
+/// folder that is. A link to nothing could lead anywhere, so it is nowhere that a rule is about.
+fn real(path: &Path) -> PathBuf {
+    for folder in path.ancestors() {
+        if let Ok(real) = fs::canonicalize(folder) {
+            let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+        if fs::symlink_metadata(folder).is_ok() {
+            break;
+        }
+    }
+    PathBuf::from("/")
+}
+
+/// Returns the beginning of a text.
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(MAX_INPUT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

@@ -1,0 +1,16 @@
+//! Tells a model of skills: the catalogue (`prompt`), one skill's instructions (`activate`, with its `arguments`), its files (`resource`), and what is
+//! active in a `session`.
+
+pub(crate) mod activate;
+mod arguments;
+pub(crate) mod contents;
+mod deactivate;
+mod for_model;
+pub(crate) mod load;
+pub(crate) mod prompt;
+pub(crate) mod resource;
+pub(crate) mod schema_arguments;
+pub(crate) mod search;
+pub(crate) mod session;
+pub mod uri;
+pub(crate) mod wire;

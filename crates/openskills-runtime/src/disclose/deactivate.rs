@@ -1,0 +1,47 @@
+//! Ends what is active of a skill.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::runtime::OpenSkillRuntime;
+use crate::{Event, RuntimeError};
+
+impl OpenSkillRuntime {
+    /// Ends what is active of a skill in this session, by its id or its name, whether it is still there or not; returns the id. Tools may do more
+    /// afterwards, so it is the user's to say. It is in the log before it holds.
+    pub fn deactivate(&mut self, name: &str) -> Result<String, RuntimeError> {
+        let active: BTreeSet<String> =
+            self.session.active()?.into_iter().map(|(id, _)| id).collect();
+        let is_meant = |id: &&String| *id == name || id.rsplit('/').next() == Some(name);
+        let found: Vec<&String> = active.iter().filter(is_meant).collect();
+        let setup = |message: String, hint: Option<String>| RuntimeError::Setup { message, hint };
+        let listed =
+            |ids: &[&String]| ids.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ");
+        let id = match found.as_slice() {
+            [one] => (*one).clone(),
+            [] if active.is_empty() => {
+                let hint = "name the session in which it was activated: --session ID".to_owned();
+                return Err(setup("no skill is active in this session".to_owned(), Some(hint)));
+            }
+            [] => {
+                let hint = format!("active: {}", listed(&active.iter().collect::<Vec<_>>()));
+                return Err(setup(format!("`{name}` is not active in this session"), Some(hint)));
+            }
+            several => {
+                let hint = format!("name one by its id: {}", listed(several));
+                return Err(setup(
+                    format!("several skills called `{name}` are active"),
+                    Some(hint),
+                ));
+            }
+        };
+        self.record(&Event::Deactivated {
+            skill_id: id.clone(),
+            session_id: self.session.id.clone(),
+            deactivated_at: Timestamp::now(),
+        })?;
+        self.session.end(&id, None)?;
+        Ok(id)
+    }
+}

@@ -1,0 +1,258 @@
+//! The folders that skills are looked for in, in the order of precedence.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use skill::{Diagnostic, is_unsafe_to_show};
+use skill_fs::{AbsPath, EntryType, FsError, Root, real_path};
+
+use crate::decide::org::is_administered;
+use crate::discover::nested::{Nested, find_nested};
+use crate::discover::project::{Project, find_project};
+use crate::problem::file_problem;
+use crate::state::settings::Settings;
+use crate::{Directory, Places, RuntimeConfig, RuntimeError, Scope, SkillSource, TrustedFolders};
+
+/// A folder of skills. It may also be one skill itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillRoot {
+    /// The first part of the ids of its skills, unique among all roots.
+    pub label: String,
+    /// The folder.
+    pub path: AbsPath,
+    /// Who vouches for its skills.
+    pub source: SkillSource,
+    /// Where it is.
+    pub scope: Scope,
+    /// A folder that no link may lead out of: the project, as long as nobody trusts it.
+    pub(crate) boundary: Option<AbsPath>,
+    /// Whether somebody named it: then it must be there.
+    pub(crate) is_named: bool,
+}
+
+/// Folders of a project that hold skills, each with what it adds to a label. A later one overrides an earlier one.
+const PROJECT_FOLDERS: [(&str, &str); 4] = [
+    (".corteza/skills", "-corteza"),
+    (".keep-up/skills", "-keep-up"),
+    (".agents/skills", "-agents"),
+    (".claude/skills", ""),
+];
+
+/// Where to look.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    /// In the order of precedence inside a tier: a later one overrides an earlier one.
+    pub(crate) roots: Vec<SkillRoot>,
+    /// The project, if the standard places are used.
+    pub(crate) project: Option<AbsPath>,
+    /// Whether the project is trusted.
+    pub(crate) is_trusted: bool,
+    /// Every folder of the project that was searched for more roots.
+    pub(crate) searched: Vec<AbsPath>,
+    pub(crate) problems: Vec<Diagnostic>,
+}
+
+/// Returns true if skills are looked for in a folder or in one around it, as far as its path and the configuration say: in this project or any
+/// other. A configuration that cannot be read says nothing; whoever looks for skills is told of it.
+pub(crate) fn is_discovered(folder: &AbsPath, places: &Places) -> bool {
+    let mut found = Roots::default();
+    personal(places, &mut found);
+    let settings = Settings::load(places).ok();
+    let configured = settings.iter().flat_map(|settings| {
+        let directories = settings.directories.iter().map(|directory| &directory.path);
+        directories.chain(settings.package_libraries.iter())
+    });
+    let configured = configured.filter_map(|path| absolute(path, places).ok());
+    let known: Vec<AbsPath> = found
+        .roots
+        .into_iter()
+        .map(|root| root.path)
+        .chain(places.org.clone())
+        .chain(configured)
+        .flat_map(|root| [real_path(&root).ok(), Some(root)])
+        .flatten()
+        .collect();
+    std::iter::successors(Some(folder.clone()), AbsPath::parent).any(|folder| {
+        let is_of_project = PROJECT_FOLDERS.iter().any(|(end, _)| folder.as_path().ends_with(end));
+        is_of_project || known.contains(&folder)
+    })
+}
+
+/// Finds every root.
+pub(crate) fn find_roots(
+    config: &RuntimeConfig,
+    places: &Places,
+    trusted: &TrustedFolders,
+) -> Result<Roots, RuntimeError> {
+    let mut found = Roots::default();
+    if config.use_standard_locations {
+        let settings = Settings::load(places)?;
+        org(places, &mut found);
+        personal(places, &mut found);
+        let project = find_project(config.project_root.as_deref(), places)?;
+        project_roots(&project, trusted, &mut found);
+        for library in settings.package_libraries.iter() {
+            packages(library, places, &mut found)?;
+        }
+        for directory in &settings.directories {
+            custom(directory, places, &mut found)?;
+        }
+        found.problems.extend(settings.warnings);
+    }
+    for library in &config.package_libraries {
+        packages(library, places, &mut found)?;
+    }
+    for directory in &config.custom_directories {
+        custom(directory, places, &mut found)?;
+    }
+    name_roots(&mut found.roots);
+    Ok(found)
+}
+
+/// Returns a label that can be typed and shown: it may come from the name of any folder.
+fn typable(label: &str) -> String {
+    let is_plain =
+        |c: &char| !c.is_whitespace() && !c.is_control() && *c != '~' && !is_unsafe_to_show(*c);
+    label.chars().map(|c| Some(c).filter(is_plain).unwrap_or('-')).collect()
+}
+
+/// Makes the labels of roots differ. No folder of a stranger takes the label of one that somebody named or trusts.
+fn name_roots(roots: &mut [SkillRoot]) {
+    let mut counts: HashMap<String, usize> = HashMap::from([("builtin".to_owned(), 1)]);
+    // Places that were named, then folders that are trusted, then the rest.
+    let rank = |root: &SkillRoot| match (root.scope, root.source) {
+        (Scope::Project | Scope::Nested, SkillSource::ThirdParty) => 2,
+        (Scope::Project | Scope::Nested, _) => 1,
+        _ => 0,
+    };
+    for turn in 0..=2 {
+        for root in roots.iter_mut().filter(|root| rank(root) == turn) {
+            let label = typable(&root.label);
+            let count = counts.entry(label.clone()).or_default();
+            *count += 1;
+            root.label = if *count == 1 { label } else { format!("{label}~{count}") };
+        }
+    }
+}
+
+fn root(label: impl Into<String>, path: AbsPath, source: SkillSource, scope: Scope) -> SkillRoot {
+    SkillRoot { label: label.into(), path, source, scope, boundary: None, is_named: false }
+}
+
+fn org(places: &Places, found: &mut Roots) {
+    let Some(folder) = &places.org else { return };
+    match is_administered(folder) {
+        None => {}
+        Some(true) => {
+            found.roots.push(root("org", folder.clone(), SkillSource::Org, Scope::System));
+        }
+        Some(false) => {
+            let source = std::io::Error::other(
+                "it does not belong to the administrator, or others may write to it",
+            );
+            let error = FsError::Io { path: folder.to_string(), source };
+            found.problems.push(file_problem(&error, folder.as_str()));
+        }
+    }
+}
+
+fn personal(places: &Places, found: &mut Roots) {
+    let folders = [
+        ("personal-installed", places.data.as_ref().map(|data| data.join("skills"))),
+        ("personal-agents", places.home.as_ref().map(|home| home.join(".agents/skills"))),
+        ("personal", places.claude.as_ref().map(|claude| claude.join("skills"))),
+    ];
+    for (label, folder) in folders {
+        let folder = folder.map(|folder| root(label, folder, SkillSource::User, Scope::Personal));
+        found.roots.extend(folder);
+    }
+}
+
+fn project_roots(project: &Project, trusted: &TrustedFolders, found: &mut Roots) {
+    found.is_trusted = trusted.covers(&project.root);
+    for (folder, suffix) in PROJECT_FOLDERS {
+        let label = format!("project{suffix}");
+        add_project_root(
+            project,
+            (label, project.root.join(folder)),
+            Scope::Project,
+            found,
+            trusted,
+        );
+    }
+    let mut nested =
+        if project.is_searched { find_nested(&project.root) } else { Nested::default() };
+    for folder in &project.between {
+        if !nested.folders.contains(folder) {
+            nested.folders.push(folder.clone());
+        }
+    }
+    // The deeper folder is nearer to the work, so it overrides; names only make the order stable.
+    nested.folders.sort_by_key(|folder| (folder.as_path().components().count(), folder.clone()));
+    for folder in &nested.folders {
+        let below = folder.as_path().strip_prefix(project.root.as_path()).unwrap_or(Path::new(""));
+        let below = below.to_string_lossy().replace('\\', "/");
+        for (inner, suffix) in PROJECT_FOLDERS {
+            let named = (format!("nested-{below}{suffix}"), folder.join(inner));
+            add_project_root(project, named, Scope::Nested, found, trusted);
+        }
+    }
+    found.project = Some(project.root.clone());
+    found.searched = nested.searched;
+    found.problems.extend(nested.problems);
+}
+
+fn add_project_root(
+    project: &Project,
+    (label, path): (String, AbsPath),
+    scope: Scope,
+    found: &mut Roots,
+    trusted: &TrustedFolders,
+) {
+    let is_trusted = trusted.covers(&path);
+    let source = if is_trusted { SkillSource::User } else { SkillSource::ThirdParty };
+    let boundary = (!is_trusted).then(|| project.root.clone());
+    found.roots.push(SkillRoot { boundary, ..root(label, path, source, scope) });
+}
+
+/// Adds the `skills` folder of every package in a library.
+fn packages(library: &Path, places: &Places, found: &mut Roots) -> Result<(), RuntimeError> {
+    let library = absolute(library, places)?;
+    let entries = match Root::open(&library).and_then(|root| root.entries()) {
+        Ok(entries) => entries,
+        Err(error) => {
+            found.problems.push(file_problem(&error, library.as_str()));
+            return Ok(());
+        }
+    };
+    let mut names: Vec<String> = entries
+        .named
+        .into_iter()
+        .filter(|(_, kind)| matches!(kind, EntryType::Folder | EntryType::Link))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort_unstable();
+    for name in names {
+        let folder = library.join(&name).join("skills");
+        if Root::open(&folder).is_ok() {
+            let label = format!("package-{name}");
+            found.roots.push(root(label, folder, SkillSource::User, Scope::Package));
+        }
+    }
+    Ok(())
+}
+
+fn custom(directory: &Directory, places: &Places, found: &mut Roots) -> Result<(), RuntimeError> {
+    let path = absolute(&directory.path, places)?;
+    // What it is called where it really is: `.` has no name.
+    let real = real_path(&path).unwrap_or_else(|_| path.clone());
+    let label = directory.label.as_deref().or(real.file_name()).unwrap_or("custom").to_owned();
+    let custom = root(label, real, directory.source, Scope::Custom);
+    found.roots.push(SkillRoot { is_named: true, ..custom });
+    Ok(())
+}
+
+fn absolute(path: &Path, places: &Places) -> Result<AbsPath, RuntimeError> {
+    AbsPath::new(places.cwd.as_path().join(path))
+        .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
+}

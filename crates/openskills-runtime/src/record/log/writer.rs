@@ -1,0 +1,543 @@
+//! Appends events. Whatever another process did meanwhile, and whatever a killed one left, is seen under the lock.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system and the clock")]
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use skill_fs::{AbsPath, make_private_folder};
+
+use super::archive::{archive_with_id, last_archive, set_aside};
+use super::chain::{Chain, Hex, text};
+use super::checkpoint::{Checkpoint, CheckpointOptions, write_to};
+use super::head::{Head, VERSION, open_regular, private};
+use super::line::{follows, is_own, linked, write};
+use super::open_runs::{Marker, OpenRun, abandoned};
+use super::read::{file_name, log_files};
+use super::runs::Runs;
+use super::{Key, LogError, redact_all};
+use crate::record::event::{
+    CheckpointFailure, LogRecovered, LogStarted, ScriptFailure, ScriptStart,
+};
+use crate::{Event, rfc3339};
+
+/// The lock's file. It stays.
+const LOCK: &str = ".lock";
+/// How long to wait for it.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How much of a torn line is kept in the note about it.
+const TORN: usize = 1024;
+/// The longest event: much less than whoever reads a log takes.
+const MAX_EVENT: usize = 8 << 20;
+/// The most that a killed process may have left behind the head.
+const MAX_LEFT: u64 = 256 << 20;
+
+/// When what was written is also on the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// When the system sees fit: a kill loses nothing, a power cut may lose the last seconds.
+    #[default]
+    Never,
+    /// Before an append returns.
+    Always,
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogOptions {
+    /// A file that would grow beyond this is followed by a new one. The chain goes on.
+    pub max_bytes: u64,
+    /// When it is also on the disk.
+    pub sync: Sync,
+    /// What the chain is made with.
+    pub key: Option<Key>,
+    /// Where checkpoints go.
+    pub checkpoints: CheckpointOptions,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        let checkpoints = CheckpointOptions::default();
+        Self { max_bytes: 64 << 20, sync: Sync::Never, key: None, checkpoints }
+    }
+}
+
+/// A log that can be appended to. Nothing is opened before the first event.
+#[derive(Debug)]
+pub struct Log {
+    folder: AbsPath,
+    chain: Chain,
+    max_bytes: u64,
+    sync: Sync,
+    checkpoints: CheckpointOptions,
+    /// Whether executions of killed processes were looked for: once is enough for a process.
+    has_looked: AtomicBool,
+    /// Whether the log says already that checkpoints cannot be written.
+    has_told: AtomicBool,
+}
+
+impl Log {
+    /// Returns the log in `folder`.
+    pub fn new(folder: AbsPath, options: LogOptions) -> Self {
+        let LogOptions { max_bytes, sync, key, checkpoints } = options;
+        let (has_looked, has_told) = (AtomicBool::new(false), AtomicBool::new(false));
+        let chain = Chain::new(key);
+        Self { folder, chain, max_bytes, sync, checkpoints, has_looked, has_told }
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &AbsPath {
+        &self.folder
+    }
+
+    /// Returns true if it has a key or checkpoints: then one that is not there is not a log that never was.
+    pub fn is_guarded(&self) -> bool {
+        self.key().is_some() || !self.checkpoints.places.is_empty()
+    }
+
+    /// Returns the key that the chain is made with.
+    pub fn key(&self) -> Option<&Key> {
+        match &self.chain {
+            Chain::Plain => None,
+            Chain::Keyed(key) => Some(key),
+        }
+    }
+
+    /// Appends events; returns the number of the last one. Either all of them are in the log, or none is.
+    pub fn append(&self, events: &[Event], now: Timestamp) -> Result<u64, LogError> {
+        let checkpoint = {
+            let _held = lock(&self.folder)?;
+            self.append_locked(events, now)?
+        };
+        self.deliver(&checkpoint, now)
+    }
+
+    /// Appends the start of an execution, and marks it as open until something ends it.
+    pub(crate) fn begin_run(
+        &self,
+        start: ScriptStart,
+        now: Timestamp,
+    ) -> Result<OpenRun, LogError> {
+        let (run, checkpoint) = {
+            let _held = lock(&self.folder)?;
+            // The marker comes first: a kill in between leaves one that is removed, not an execution that nobody ends.
+            let run = OpenRun::begin(&self.folder, &start.execution_id, self.sync)?;
+            match self.append_locked(&[Event::ScriptStarted(Box::new(start.clone()))], now) {
+                Ok(checkpoint) => (run, checkpoint),
+                Err(error) => {
+                    run.close();
+                    return Err(error);
+                }
+            }
+        };
+        if let Err(error) = self.deliver(&checkpoint, now) {
+            // It is in the log, so its end has to be as well. Nothing was started.
+            let failure = ScriptFailure {
+                execution_id: start.execution_id,
+                skill_id: start.skill_id,
+                session_id: start.session_id,
+                task_id: start.task_id,
+                script: start.script,
+                code: "log".to_owned(),
+                reason: error.to_string(),
+                may_have_written: false,
+            };
+            let _held = lock(&self.folder)?;
+            self.append_locked(&[Event::ScriptFailed(Box::new(failure))], now)?;
+            run.close();
+            return Err(error);
+        }
+        Ok(run)
+    }
+
+    fn append_locked(&self, events: &[Event], now: Timestamp) -> Result<Checkpoint, LogError> {
+        let mut tail = self.tail()?;
+        if tail.version != VERSION {
+            // Nothing is lost, and the new log names the old one.
+            set_aside(&self.folder, now)?;
+            tail = self.begin()?;
+        }
+        let mut batch = Batch { now: rfc3339(now), bytes: Vec::new(), tail, last: 0 };
+        if batch.tail.events == 0 && batch.tail.size == 0 {
+            let (id, before) = (batch.tail.id.clone(), last_archive(&self.folder));
+            batch.add(&self.chain, &Event::LogStarted(LogStarted { id, before }))?;
+        }
+        if let Some(torn) = batch.tail.torn.take() {
+            batch.add(&self.chain, &Event::LogRecovered(torn))?;
+        }
+        let is_first = !self.has_looked.load(Ordering::Relaxed);
+        let (gone, ends) = if is_first { self.gone(&batch.tail)? } else { Default::default() };
+        for end in &ends {
+            batch.add(&self.chain, end)?;
+        }
+        for event in events {
+            batch.add(&self.chain, event)?;
+        }
+        let checkpoint = self.write(batch)?;
+        self.has_looked.store(true, Ordering::Relaxed);
+        gone.into_iter().for_each(Marker::remove);
+        Ok(checkpoint)
+    }
+
+    /// Returns markers that say nothing more, and the ends of those executions that the log knows as not ended. Only what the
+    /// log says counts: a marker that somebody made, or put back, is no execution.
+    fn gone(&self, tail: &Tail) -> Result<(Vec<Marker>, Vec<Event>), LogError> {
+        let markers = abandoned(&self.folder);
+        if markers.is_empty() {
+            return Ok(Default::default());
+        }
+        let mut runs = Runs::default();
+        // One that was archived meanwhile may have begun in the log before.
+        if let Some(archived) = archive_with_id(&self.folder, &tail.previous) {
+            runs.read(&archived, &self.chain)?;
+        }
+        runs.read(&self.folder, &self.chain)?;
+        let mut ends = Vec::new();
+        let mut gone = Vec::new();
+        for marker in markers {
+            match runs.unended(&marker.id).map(super::runs::Unended::interrupted) {
+                Some(Some(end)) => ends.push(end),
+                // Its process surely runs, whatever became of the lock.
+                Some(None) => continue,
+                None => {}
+            }
+            gone.push(marker);
+        }
+        Ok((gone, ends))
+    }
+
+    /// Writes a checkpoint to its second place. The log is written either way.
+    fn deliver(&self, checkpoint: &Checkpoint, now: Timestamp) -> Result<u64, LogError> {
+        let events = checkpoint.events;
+        let Err((place, reason)) = write_to(&self.checkpoints, checkpoint) else {
+            return Ok(events);
+        };
+        if !self.has_told.swap(true, Ordering::Relaxed) {
+            self.note_failure(&place, &reason, now)?;
+        }
+        if self.checkpoints.required {
+            return Err(LogError::Checkpoint { place, reason });
+        }
+        Ok(events)
+    }
+
+    /// Notes in the log that a checkpoint could not be written.
+    pub fn note_failure(&self, place: &str, reason: &str, now: Timestamp) -> Result<(), LogError> {
+        let failure = CheckpointFailure { place: place.to_owned(), reason: reason.to_owned() };
+        let _held = lock(&self.folder)?;
+        self.append_locked(&[Event::CheckpointFailed(failure)], now)?;
+        Ok(())
+    }
+
+    fn write(&self, batch: Batch) -> Result<Checkpoint, LogError> {
+        let Batch { now, bytes, tail, last } = batch;
+        if bytes.is_empty() {
+            let head = tail.head(&self.chain, (tail.first, tail.size, 0));
+            return Ok(Checkpoint::new(&self.chain, &head, &tail.link, &now));
+        }
+        let is_full = tail.size > 0 && tail.size + bytes.len() as u64 > self.max_bytes;
+        let (first, start) = if is_full { (tail.before + 1, 0) } else { (tail.first, tail.size) };
+        let path = self.folder.join(file_name(first));
+        let failed = |source| LogError::Io { path: path.to_string(), source };
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        private(&mut options);
+        let mut file = options.open(path.as_path()).map_err(failed)?;
+        if let Err(error) = file.write_all(&bytes) {
+            // On a full disk a part may be there; what was there before is whole again.
+            let _ = file.set_len(start);
+            return Err(failed(error));
+        }
+        if self.sync == Sync::Always {
+            file.sync_data().map_err(failed)?;
+        }
+        let size = start + bytes.len() as u64;
+        let line = &bytes[bytes.len() - last..];
+        let head = tail.head(&self.chain, (first, size, last as u64)).sealed(&self.chain, line);
+        let head_file = match head.save(&self.folder) {
+            Ok(file) => file,
+            Err(error) => {
+                let _ = file.set_len(start);
+                return Err(error);
+            }
+        };
+        if self.sync == Sync::Always {
+            head_file.sync_data().map_err(failed)?;
+        }
+        Ok(Checkpoint::new(&self.chain, &head, &tail.link, &now))
+    }
+
+    /// Finds the end of the log: where the head says, or behind what a killed process wrote after it.
+    fn tail(&self) -> Result<Tail, LogError> {
+        let broken = |what: String| LogError::Broken { what };
+        let Some(head) = Head::load(&self.folder)? else {
+            if let Some(file) = log_files(&self.folder)?.first() {
+                return Err(broken(format!("{} is there, and no head.json", file.path)));
+            }
+            return self.begin();
+        };
+        if head.chain != self.chain.name() {
+            let (found, expected) = (head.chain, self.chain.name().to_owned());
+            return Err(LogError::OtherChain { found, expected });
+        }
+        let path = self.folder.join(file_name(head.first));
+        let (file, size) = open(&path)?;
+        if size < head.size {
+            return Err(broken(format!(
+                "{path} has {size} bytes and had {}: events up to {} were cut off",
+                head.size, head.events
+            )));
+        }
+        let mut tail = Tail::at(&head, &self.chain);
+        if let Some(file) = file {
+            let read = |from, to| read_range(&file, &path, from, to);
+            let last = read(head.size - head.last, head.size)?;
+            if text(&self.chain.seal(&head, &last)) != head.seal {
+                let seal = "or head.json is not of this log and key";
+                return Err(broken(format!("event {} was changed, {seal}", head.events)));
+            }
+            if head.events > 0 {
+                tail.link = self.chain.link(without_break(&last));
+            }
+            if size > head.size {
+                let left = read(head.size, size)?;
+                self.recover(&mut tail, &left, &path)?;
+                if tail.size < size {
+                    truncate(&path, tail.size)?;
+                }
+            }
+        }
+        self.follow(&mut tail)?;
+        Ok(tail)
+    }
+
+    /// Makes an empty head, so that a log without one is known to be broken.
+    fn begin(&self) -> Result<Tail, LogError> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| LogError::Io {
+            path: "the id of a log".to_owned(),
+            source: io::Error::other(error.to_string()),
+        })?;
+        let before = last_archive(&self.folder).and_then(|before| before.id);
+        let head = Head {
+            schema_version: VERSION,
+            chain: self.chain.name().to_owned(),
+            id: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            previous: before.unwrap_or_default(),
+            events: 0,
+            first: 1,
+            size: 0,
+            last: 0,
+            seal: String::new(),
+        };
+        let head = head.sealed(&self.chain, b"");
+        head.save(&self.folder)?;
+        Ok(Tail::at(&head, &self.chain))
+    }
+
+    /// Goes on to a file that a killed process began.
+    fn follow(&self, tail: &mut Tail) -> Result<(), LogError> {
+        let first = tail.events + 1;
+        if tail.size == 0 || tail.torn.is_some() {
+            return Ok(());
+        }
+        let path = self.folder.join(file_name(first));
+        let (Some(file), size) = open(&path)? else { return Ok(()) };
+        let left = read_range(&file, &path, 0, size)?;
+        let mut next = Tail { first, size: 0, torn: None, ..tail.clone() };
+        self.recover(&mut next, &left, &path)?;
+        if next.size < size {
+            truncate(&path, next.size)?;
+        }
+        if next.size == 0 {
+            tail.torn = next.torn;
+            std::fs::remove_file(path.as_path())
+                .map_err(|source| LogError::Io { path: path.to_string(), source })?;
+        } else {
+            *tail = next;
+        }
+        Ok(())
+    }
+
+    /// Takes over whole lines that fit the chain. A last one without its end was torn.
+    fn recover(&self, tail: &mut Tail, left: &[u8], path: &AbsPath) -> Result<(), LogError> {
+        for line in left.split_inclusive(|byte| *byte == b'\n') {
+            let Some(inner) = line.strip_suffix(b"\n") else {
+                let text = String::from_utf8_lossy(&line[..line.len().min(TORN)]).into_owned();
+                tail.torn = Some(LogRecovered { bytes: line.len() as u64, text });
+                return Ok(());
+            };
+            let fits = |line: &super::line::Linked<'_>| {
+                line.seq == tail.events + 1 && follows(line, &self.chain, &tail.link)
+            };
+            if !linked(inner).is_some_and(|line| fits(&line)) || !is_own(inner, &self.chain) {
+                let what = format!("what stands in {path} after event {} is not next", tail.events);
+                return Err(LogError::Broken { what });
+            }
+            tail.events += 1;
+            tail.before = tail.events;
+            tail.size += line.len() as u64;
+            tail.link = self.chain.link(inner);
+        }
+        Ok(())
+    }
+}
+
+/// The end of the log.
+#[derive(Debug, Clone)]
+struct Tail {
+    /// The format of the head.
+    version: u32,
+    id: String,
+    previous: String,
+    /// The number of the last event, also of those about to be written.
+    events: u64,
+    /// The number of the last event that is written.
+    before: u64,
+    first: u64,
+    size: u64,
+    link: Hex,
+    torn: Option<LogRecovered>,
+}
+
+impl Tail {
+    /// Returns the end that a head names, linked as the first event is: what comes after another event is linked to that one.
+    fn at(head: &Head, chain: &Chain) -> Self {
+        let Head { schema_version, id, previous, events, first, size, .. } = head.clone();
+        let (version, before, link) = (schema_version, events, chain.link(b""));
+        Self { version, id, previous, events, before, first, size, link, torn: None }
+    }
+
+    /// Returns the head of a log that ends here, without its seal.
+    fn head(&self, chain: &Chain, (first, size, last): (u64, u64, u64)) -> Head {
+        Head {
+            schema_version: VERSION,
+            chain: chain.name().to_owned(),
+            id: self.id.clone(),
+            previous: self.previous.clone(),
+            events: self.events,
+            first,
+            size,
+            last,
+            seal: String::new(),
+        }
+    }
+}
+
+/// Lines about to be written.
+struct Batch {
+    now: String,
+    bytes: Vec<u8>,
+    tail: Tail,
+    /// How many bytes the last line has, with its line break.
+    last: usize,
+}
+
+impl Batch {
+    fn add(&mut self, chain: &Chain, event: &Event) -> Result<(), LogError> {
+        let at = self.bytes.len();
+        let place = (self.tail.events + 1, chain, &self.tail.link);
+        let written = match event {
+            // There may be very many, and nothing in them is typed by anybody.
+            Event::Discovered { .. } | Event::Removed { .. } => {
+                write(&mut self.bytes, place, &self.now, event)
+            }
+            _ => serde_json::to_value(event).and_then(|mut value| {
+                redact_all(&mut value);
+                write(&mut self.bytes, place, &self.now, &value)
+            }),
+        };
+        written
+            .map_err(|error| LogError::Io { path: "an event".to_owned(), source: error.into() })?;
+        if self.bytes.len() - at > MAX_EVENT {
+            let source = io::Error::other(format!("it has more than {MAX_EVENT} bytes"));
+            return Err(LogError::Io { path: "an event".to_owned(), source });
+        }
+        self.tail.link = chain.link(&self.bytes[at..]);
+        self.tail.events += 1;
+        self.bytes.push(b'\n');
+        self.last = self.bytes.len() - at;
+        Ok(())
+    }
+}
+
+/// Takes the lock of the log in `folder`. The kernel lets go of it with the process.
+pub(super) fn lock(folder: &AbsPath) -> Result<File, LogError> {
+    let path = folder.join(LOCK);
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    private(&mut options);
+    let file = match options.open(path.as_path()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_private_folder(folder).map_err(|error| failed(io::Error::other(error)))?;
+            options.open(path.as_path()).map_err(failed)?
+        }
+        opened => opened.map_err(failed)?,
+    };
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(20);
+    loop {
+        match file.try_lock() {
+            // Somebody may have removed the file meanwhile; then another one is the lock.
+            Ok(()) if !is_same(&file, &path) => return lock(folder),
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(2));
+            }
+            Err(TryLockError::WouldBlock) => return Err(LogError::Busy { path: path.to_string() }),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+/// Returns true if a file is still the one that stands at a path.
+fn is_same(file: &File, path: &AbsPath) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let is_it = |ours: std::fs::Metadata, theirs: std::fs::Metadata| {
+            (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino())
+        };
+        let theirs = std::fs::symlink_metadata(path.as_path());
+        file.metadata().and_then(|ours| Ok(is_it(ours, theirs?))).unwrap_or(false)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
+    }
+}
+
+fn open(path: &AbsPath) -> Result<(Option<File>, u64), LogError> {
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    let Some(file) = open_regular(path)? else { return Ok((None, 0)) };
+    let size = file.metadata().map_err(failed)?.len();
+    Ok((Some(file), size))
+}
+
+fn read_range(mut file: &File, path: &AbsPath, from: u64, to: u64) -> Result<Vec<u8>, LogError> {
+    let failed = |source| LogError::Io { path: path.to_string(), source };
+    if to - from > MAX_LEFT {
+        let what = format!("{path} has {} bytes more than the head knows of", to - from);
+        return Err(LogError::Broken { what });
+    }
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    file.take(to - from).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn truncate(path: &AbsPath, size: u64) -> Result<(), LogError> {
+    let cut =
+        OpenOptions::new().write(true).open(path.as_path()).and_then(|file| file.set_len(size));
+    cut.map_err(|source| LogError::Io { path: path.to_string(), source })
+}
+
+fn without_break(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}
