@@ -1,5 +1,11 @@
 //! `config.json`: where skills come from and which projects there are.
 
+pub(crate) mod agents;
+pub(crate) mod layers;
+pub(crate) mod lockfile;
+pub mod project;
+pub(crate) mod skillfile;
+pub(crate) mod skillfile_edit;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
@@ -9,7 +15,7 @@ use skill_fs::AbsPath;
 
 use skill_state::audit::AuditMode;
 
-use crate::agents::{Agent, Agents};
+use crate::config::agents::{Agent, Agents};
 use crate::env_files::CommandOrder;
 use crate::install::SKILLS;
 

@@ -1,10 +1,18 @@
-//! The `git` program, for what needs the user's credentials. It never runs in a project: see [`crate::checkout`].
+//! The `git` program, for what needs the user's credentials. It never runs in a project: see [`crate::git::checkout`].
 //!
 //! It is started in the root folder, which is in nobody's repository, and works on the folder that it is told. In a
 //! repository that exists already, it runs only where [`GitDir::checked`] has seen every setting.
 
 #![expect(clippy::disallowed_methods, reason = "runs git")]
 
+pub(crate) mod checkout;
+pub(crate) mod object;
+pub(crate) mod objects;
+pub(crate) mod quick_ref;
+pub(crate) mod repository;
+mod settings;
+pub(crate) mod url;
+mod user;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -15,8 +23,8 @@ use std::time::{Duration, Instant};
 use skill_fs::AbsPath;
 
 use crate::Running;
-use crate::git_config::GitDir;
-use crate::url::{LocalSources, check_url};
+use crate::git::settings::GitDir;
+use crate::git::url::{LocalSources, check_url};
 
 /// How long a clone or a fetch may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);

@@ -18,8 +18,8 @@ use skill_fs::{AbsPath, FsError, Kind, Root, WalkLimits, walk};
 use super::SkillError;
 use super::journal::remove_tree;
 use super::write::{Rights, io_error, write_error, write_files};
-use crate::object::{Large, blob_hasher, hex, pump};
-use crate::objects::LARGE;
+use crate::git::object::{Large, blob_hasher, hex, pump};
+use crate::git::objects::LARGE;
 use crate::{Content, File, FileKind, Objects, Snapshot};
 
 /// The cache. Each snapshot is read once, however many projects want it.
@@ -50,7 +50,7 @@ impl Cache {
     }
 
     /// Returns the files of `tree`, from the cache or else from `objects`.
-    pub(super) fn snapshot(
+    pub(crate) fn snapshot(
         &self,
         source: &Identifier,
         objects: &Objects,

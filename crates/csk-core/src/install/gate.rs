@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use super::{BIN, Ignore, Mode, Options, ProjectError, SKILLS, Target};
-use crate::checkout::tracked;
+use crate::git::checkout::tracked;
 use crate::{AbsPath, Scope, not_ignored, with_block};
 
 /// Folders of a project, below `.agents`, that csk works in.
@@ -42,7 +42,7 @@ pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Optio
 }
 
 /// Refuses a project in which csk would write through a link.
-pub(super) fn check_links(target: &Target) -> Result<(), ProjectError> {
+pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
     for folder in OWN.map(str::to_owned).into_iter().chain(target.adapters()) {
         match link_on_the_way(target, &folder) {
             Ok(None) => {}
@@ -90,7 +90,7 @@ pub(super) fn ignore_gate(target: &Target, options: Options) -> Result<Vec<Strin
 
 /// Refuses a project whose repository brings files to the folder of commands: a pull would put a stranger's
 /// programs on PATH.
-pub(super) fn tracked_gate(target: &Target) -> Result<(), ProjectError> {
+pub(crate) fn tracked_gate(target: &Target) -> Result<(), ProjectError> {
     if target.scope == Scope::Global {
         return Ok(());
     }

@@ -57,7 +57,7 @@ pub fn shadowing(home: &AbsPath, bin: &AbsPath, path: &OsStr, command: &str) -> 
 }
 
 /// Writes the list of projects, unless it says the same already, and removes the commands of those that are gone.
-pub(super) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError> {
+pub(crate) fn sync(home: &AbsPath, consumers: &Consumers) -> Result<(), FsError> {
     let folder = home.join(LIST);
     fs::create_dir_all(folder.as_path()).map_err(failed(&folder))?;
     let global = home.join("global");

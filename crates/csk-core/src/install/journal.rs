@@ -114,7 +114,7 @@ pub(super) fn backup_place(target: &Target, name: &str) -> Result<AbsPath, FsErr
 }
 
 /// Removes a folder of csk's, also where permissions were taken away from parts of it.
-pub(super) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
+pub(crate) fn remove_tree(path: &AbsPath) -> Result<(), FsError> {
     match fs::remove_dir_all(path.as_path()) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_up(path).map_err(|source| failed(path, source))?;

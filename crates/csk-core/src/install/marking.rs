@@ -8,10 +8,10 @@ use skill_fs::FsError;
 
 use super::{ContextState, Group, Observed, Plan, Prepared, Target};
 use crate::Declaration;
-use crate::context::CONTEXT_RULES;
+use crate::content::context::CONTEXT_RULES;
 
 /// Returns the marker of a skill that is installed into `target` at `commit`.
-pub(super) fn marker_of(
+pub(crate) fn marker_of(
     target: &Target,
     declaration: &Declaration,
     commit: &str,

@@ -284,7 +284,7 @@ fn context(
 }
 
 /// Reads the marker in the folder `root`, and returns its digest as well; the error says what is wrong with it.
-pub(super) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), String> {
+pub(crate) fn read_marker(root: &Root, shown: &str) -> Result<(Marker, Digest), String> {
     let path = RelPath::new(MARKER_FILE).expect("it is a plain name");
     let bytes = root.read(&path, MAX_FILE).map_err(|error| error.to_string())?;
     let digest = Digest::of(&bytes);

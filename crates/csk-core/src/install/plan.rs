@@ -13,7 +13,7 @@ use super::locking::{Choice, LockUse, choose, wrong_bundle};
 use super::observe::{EnvFile, ObservedAdapter};
 use super::shims::Shim;
 use super::{AdapterState, ContextState, Observed, Resolution, RuntimeState, SkillError, Target};
-use crate::context::CONTEXT_RULES;
+use crate::content::context::CONTEXT_RULES;
 use crate::{AdapterMode, Commit, Declaration};
 
 /// Everything that is to be done in one project.
@@ -393,7 +393,7 @@ impl Planner<'_> {
 
 /// Returns true if a folder is not what was installed. The seeded digest alone would not see a mode, or a file
 /// that swallowed another.
-pub(super) fn is_edited(marker: &Marker, found: &Digests) -> bool {
+pub(crate) fn is_edited(marker: &Marker, found: &Digests) -> bool {
     marker.content_sha256 != found.content
         || marker.context_sha256.is_some_and(|context| context != found.bundle)
 }

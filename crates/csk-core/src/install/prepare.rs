@@ -11,8 +11,8 @@ use skill_audit::show::ReportJson;
 
 use super::store::RuntimeList;
 use super::{Cache, SkillError};
-use crate::audit::Auditor;
-use crate::context::first_context;
+use crate::content::context::first_context;
+use crate::operations::audit::Auditor;
 use crate::which::find_program;
 use crate::{
     Commit, Content, Context, ContextError, Declaration, File, LocaleError, Platform, Rendered,
@@ -46,7 +46,7 @@ pub struct Prepared {
     /// Whether the files are in other words than the commit's.
     pub(super) is_rendered: bool,
     /// The list of those files, as it stands in the store.
-    pub(super) list: Option<RuntimeList>,
+    pub(crate) list: Option<RuntimeList>,
     /// The folder of the repository that it is, if it is not the whole.
     pub part: Option<Part>,
     /// The folder of those files in the store.

@@ -10,8 +10,8 @@ use skill_fs::AbsPath;
 use super::locking::Finding;
 use super::{PrepareError, Target};
 use crate::git::expanded_url;
-use crate::quick_ref::quick_ref;
-use crate::url::is_same_place;
+use crate::git::quick_ref::quick_ref;
+use crate::git::url::is_same_place;
 use crate::{
     Commit, Declaration, GitError, Locked, Reference, Repository, SourceError, origin, redacted,
 };

@@ -14,7 +14,6 @@ use skill::{Identifier, RelPath};
 use skill_fs::{AbsPath, Digests, FsError, Lock, LockError};
 
 use super::gate::{check_links, ignore_gate, tracked_gate};
-use super::gc::{announce_garbage, has_garbage};
 use super::hook::{commands_folder, global_commands, own_entries, put_commands, shadowing, sync};
 use super::locking::wrong_bundle;
 use super::observe::ObservedAdapter;
@@ -22,12 +21,13 @@ use super::relock::{Upgrade, follow};
 use super::shims::{Collision, Files, Shim, plan_shims};
 use super::sources::{check_root, clone_missing, declared};
 use super::{
-    Applied, BIN, Cache, Caller, Consumers, ContextState, Group, Keep, Label, LockUse, Means,
-    Observed, Plan, Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError,
-    Sources, Store, Tags, Target, apply, collect, finish_interrupted, observe, plan, prepare,
-    report, resolve,
+    Applied, BIN, Cache, Consumers, ContextState, Group, Keep, Label, LockUse, Means, Observed,
+    Plan, Prepared, ProjectError, ProjectReport, Receipts, Resolution, Seen, SkillError, Sources,
+    Store, Tags, Target, apply, finish_interrupted, observe, plan, prepare, report, resolve,
 };
-use crate::audit::{Auditor, Ruling};
+use crate::operations::audit::{Auditor, Ruling};
+use crate::operations::gc::{announce_garbage, has_garbage};
+use crate::operations::{Caller, collect};
 use crate::{Agents, CommandOrder, Commit, Declaration, LocalSources, Progress, Scope, Work};
 
 /// What an install works with.

@@ -152,7 +152,7 @@ impl Seen {
 }
 
 /// Returns the folder of what is known of every project.
-pub(super) fn folder(home: &AbsPath) -> AbsPath {
+pub(crate) fn folder(home: &AbsPath) -> AbsPath {
     home.join(FOLDER)
 }
 

@@ -48,10 +48,10 @@ impl fmt::Display for Collision {
 }
 
 /// The prepared skills of a project, by name.
-pub(super) type Files = BTreeMap<Identifier, Arc<Prepared>>;
+pub(crate) type Files = BTreeMap<Identifier, Arc<Prepared>>;
 
 /// Adds the commands to `plan`.
-pub(super) fn plan_shims(
+pub(crate) fn plan_shims(
     target: &Target,
     plan: &mut Plan,
     observed: &Observed,

@@ -75,7 +75,7 @@ pub(super) fn declared(targets: &[Target]) -> impl Iterator<Item = &Declaration>
 }
 
 /// Clones repositories that are declared with a URL and not there; returns the ones that failed.
-pub(super) fn clone_missing<'a>(
+pub(crate) fn clone_missing<'a>(
     environment: &Environment,
     skills: impl IntoIterator<Item = &'a Declaration>,
     progress: &dyn Progress,
@@ -165,7 +165,7 @@ fn lock(environment: &Environment, source: &str) -> Result<Lock, GitError> {
 }
 
 /// Runs `work` with more threads than there are cores; where none can be had, with what there is.
-pub(super) fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn at_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(AT_ONCE).build() {
         Ok(pool) => pool.install(work),
         Err(_) => work(),

@@ -58,7 +58,7 @@ impl Store {
     }
 
     /// Returns what differs between the runtime of a skill's commit and what it should be, list included.
-    pub(super) fn differs(
+    pub(crate) fn differs(
         &self,
         skill: &Identifier,
         commit: &str,
@@ -190,7 +190,7 @@ fn key(skill: &Identifier, commit: &str) -> String {
 
 /// The list of a runtime's files, and its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RuntimeList {
+pub(crate) struct RuntimeList {
     text: String,
     pub(super) digest: Digest,
 }

@@ -1,6 +1,6 @@
 //! `csk add` and `csk remove`: edit Skillfile.json in place.
 
-use csk_core::install::{Inspection, inspect};
+use csk_core::operations::{Inspection, inspect};
 use csk_core::project::find_root;
 use csk_core::{
     AbsPath, Config, Declaration, LOCKFILE, Reference, SKILLFILE, Skillfile, check_declared_url,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use csk_core::install::{cache_folder, cache_size, clean_cache};
+use csk_core::operations::{cache_folder, cache_size, clean_cache};
 use csk_core::output::{CacheDirJson, CacheSizeJson, VERSION};
 use term::safe_line;
 

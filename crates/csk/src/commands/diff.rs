@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use csk_core::install::{
-    CompareError, Comparison, Environment, FileChange, Observed, Target, compare, compare_local,
-    observe_project,
-};
+use csk_core::install::{Environment, Observed, Target, observe_project};
+use csk_core::operations::{CompareError, Comparison, FileChange, compare, compare_local};
 use csk_core::output::{DiffJson, FileDiffJson, SkillDiffJson, VERSION};
 use csk_core::{Content, Declaration, File, FileKind, Reference, Repository};
 use similar::TextDiff;

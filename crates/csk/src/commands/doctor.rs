@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use csk_core::install::{
-    BIN, Caller, Label, Mode, Plan, SKILLS, Target, cache_size, collect, shadowing, status as look,
-    unignored,
+    BIN, Label, Mode, Plan, SKILLS, Target, shadowing, status as look, unignored,
 };
+use csk_core::operations::{Caller, cache_size, collect};
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
 use csk_core::{AbsPath, CommandOrder, Config, LEDGER_FILE, ProjectEntry, Scope, work_tree};
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! `csk gc`: throws away what no installed skill uses any more.
 
-use csk_core::install::{Caller, Mode, collect};
+use csk_core::install::Mode;
+use csk_core::operations::{Caller, collect};
 use term::safe_line;
 
 use crate::context::Context;

@@ -1,6 +1,6 @@
 //! `csk outdated`: what is newer than what is installed.
 
-use csk_core::install::{Standing, outdated as look};
+use csk_core::operations::{Standing, outdated as look};
 use csk_core::output::{OutdatedJson, OutdatedProjectJson, StandingJson, VERSION};
 use term::{headed_table, safe_line};
 

@@ -1,6 +1,6 @@
 //! `csk verify`: proves that what is on disk is what was installed.
 
-use csk_core::install::verify as verify_all;
+use csk_core::operations::verify as verify_all;
 use serde_json::json;
 use term::safe_line;
 

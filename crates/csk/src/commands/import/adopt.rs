@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use csk_core::install::{Environment, Inspection, Network, Target, inspect, stage_clone};
+use csk_core::install::{Environment, Network, Target, stage_clone};
+use csk_core::operations::{Inspection, inspect};
 use csk_core::{
     AbsPath, Declaration, LEDGER_FILE, Ledger, Repository, Silent, make_repository, origin,
     read_text,

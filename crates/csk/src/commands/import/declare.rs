@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use csk_core::install::{Environment, Inspection, SkillError, inspect};
+use csk_core::install::{Environment, SkillError};
+use csk_core::operations::{Inspection, inspect};
 use csk_core::{
     AbsPath, Config, Declaration, ForeignOrigin, Reference, Repository, check_declared_url,
     is_ref_name, is_same_place, long_source_name, origin,

@@ -13,7 +13,7 @@ use gix_ignore::search::{Ignore, Match};
 use super::files::{Links, read};
 use super::work_tree::WorkTree;
 use crate::GitError;
-use crate::user_git::user_rules;
+use crate::git::user::user_rules;
 
 /// The most that is read of a file of rules.
 const MAX_RULES: u64 = 16 << 20;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use skill_fs::{AbsPath, FsError};
 
-use super::journal::remove_tree;
+use crate::install::journal::remove_tree;
 
 /// What is in the cache, or was taken out of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

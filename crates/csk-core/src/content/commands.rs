@@ -8,7 +8,9 @@ use skill::{
     MANIFEST_FILE, Manifest, RelPath, Severity,
 };
 
-use crate::snapshot::{Content, File, FileKind, Snapshot, check_names, is_there, stray_link};
+use crate::content::snapshot::{
+    Content, File, FileKind, Snapshot, check_names, is_there, stray_link,
+};
 
 /// For which system commands are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

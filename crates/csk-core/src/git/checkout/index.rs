@@ -11,7 +11,7 @@ use skill::folded_name;
 use super::files::{Links, read};
 use super::work_tree::WorkTree;
 use crate::GitError;
-use crate::object::hex;
+use crate::git::object::hex;
 
 /// The largest index that is read: about two million files.
 const MAX_INDEX: u64 = 256 << 20;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use skill_fs::AbsPath;
 
 use crate::GitError;
-use crate::user_git::is_declared_safe;
+use crate::git::user::is_declared_safe;
 
 /// The most that is read of a configuration.
 const MAX_CONFIG: u64 = 4 << 20;

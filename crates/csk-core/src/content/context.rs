@@ -14,7 +14,7 @@ use skill::{FileNameError, Manifest, RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 use self::follow::follow;
 pub(crate) use self::rules::first_context;
 use self::rules::{Rules, is_excluded};
-use crate::snapshot::{File, FileKind, Snapshot, check_names, stray_links};
+use crate::content::snapshot::{File, FileKind, Snapshot, check_names, stray_links};
 
 /// Why a snapshot has no context to install.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

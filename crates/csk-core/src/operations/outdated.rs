@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use skill::{Identifier, RefKind};
 
-use super::sources::at_once;
-use super::{Environment, Network, ProjectError, Target, status};
+use crate::install::sources::at_once;
+use crate::install::{Environment, Network, ProjectError, Target, status};
 use crate::{
     Commit, Declaration, GitError, Progress, Reference, Repository, Work, origin, remote_refs,
 };

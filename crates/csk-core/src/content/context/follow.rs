@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::mentions::{Place, is_likely_path, links, names, resolve};
 use super::rules::{Refusal, Rules, is_excluded};
 use super::warnings::LeftOut;
-use crate::snapshot::{Content, File, FileKind, Links, Snapshot, files_below};
+use crate::content::snapshot::{Content, File, FileKind, Links, Snapshot, files_below};
 
 /// Returns the paths of what is installed, and what is referred to and left out.
 pub(super) fn follow<'a>(

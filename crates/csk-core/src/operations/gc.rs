@@ -13,11 +13,11 @@ use serde_json::Value;
 use skill::{Identifier, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Root, write_file};
 
-use super::hook::{commands_folder, sync};
-use super::journal::remove_tree;
-use super::observe::read_marker;
-use super::seen;
-use super::{BIN, Consumers, Mode, Receipts, SKILLS};
+use crate::install::hook::{commands_folder, sync};
+use crate::install::journal::remove_tree;
+use crate::install::observe::read_marker;
+use crate::install::seen;
+use crate::install::{BIN, Consumers, Mode, Receipts, SKILLS};
 
 /// What was thrown away, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub enum Caller {
 const PENDING: &str = ".gc-pending";
 
 /// Notes that there is going to be garbage.
-pub(super) fn announce_garbage(home: &AbsPath) -> Result<(), FsError> {
+pub(crate) fn announce_garbage(home: &AbsPath) -> Result<(), FsError> {
     write_file(&home.join(PENDING), b"").map(|_| ())
 }
 
 /// Returns true if there may be garbage that nobody has collected.
-pub(super) fn has_garbage(home: &AbsPath) -> bool {
+pub(crate) fn has_garbage(home: &AbsPath) -> bool {
     fs::symlink_metadata(home.join(PENDING).as_path()).is_ok()
 }
 

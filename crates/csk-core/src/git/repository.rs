@@ -11,9 +11,9 @@ use skill::{RefKind, is_commit_id, nearest};
 use skill_fs::AbsPath;
 
 use crate::Reference;
+use crate::git::objects::Objects;
+use crate::git::quick_ref::plain_objects;
 use crate::install::repositories;
-use crate::objects::Objects;
-use crate::quick_ref::plain_objects;
 
 /// A repository under `skills_root`.
 pub struct Repository {

@@ -8,7 +8,7 @@ use sha1::{Digest as _, Sha1};
 use skill::Identifier;
 use skill_fs::AbsPath;
 
-use crate::checkout::branch;
+use crate::git::checkout::branch;
 use crate::{DEFAULT_PATTERN, ProjectEntry, SKILLFILE};
 
 /// Branches that a whole team shares.

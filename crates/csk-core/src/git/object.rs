@@ -16,8 +16,8 @@ use skill_fs::AbsPath;
 
 use crate::SourceError;
 use crate::git::git_at;
-use crate::objects::LARGE;
-use crate::repository::broken;
+use crate::git::objects::LARGE;
+use crate::git::repository::broken;
 
 /// How much is handed over at a time.
 const CHUNK: usize = 256 << 10;

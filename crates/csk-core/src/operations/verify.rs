@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use skill::{Identifier, Marker};
 
-use super::gate::{check_links, tracked_gate};
-use super::marking::marker_of;
-use super::plan::is_edited;
-use super::shims::{Files, plan_shims};
-use super::{
+use crate::content::context::CONTEXT_RULES;
+use crate::install::gate::{check_links, tracked_gate};
+use crate::install::marking::marker_of;
+use crate::install::plan::is_edited;
+use crate::install::shims::{Files, plan_shims};
+use crate::install::{
     Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError,
     Receipts, Seen, Sources, Store, Tags, Target, observe, plan, prepare, resolve,
 };
-use crate::context::CONTEXT_RULES;
 use crate::{Commit, Declaration, Reference};
 
 /// What was found of one project.
@@ -69,7 +69,7 @@ fn project(environment: &Environment, target: &Target) -> Result<Verification, P
         plan.removals.iter().map(|group| format!("{} is not declared any more", group.name)),
     );
     let checker = Checker { environment, target, observed: &observed, store: &store };
-    let check = |(skill, group): (&Declaration, &super::Group)| {
+    let check = |(skill, group): (&Declaration, &crate::install::Group)| {
         let mut problems = checker.skill(skill);
         if let Some(error) = &group.error {
             problems.push(error.to_string());

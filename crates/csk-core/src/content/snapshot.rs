@@ -9,7 +9,7 @@ use skill::{
 };
 
 use crate::SourceError;
-use crate::object::Large;
+use crate::git::object::Large;
 
 /// A commit's files, sorted by path, links checked.
 #[derive(Debug, Clone, PartialEq, Eq)]

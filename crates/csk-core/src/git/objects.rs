@@ -17,9 +17,9 @@ use gix::odb::HeaderExt;
 use skill::{RelPath, is_git_folder, nearest};
 use skill_fs::AbsPath;
 
-use crate::object::{Large, Loose, Object};
-use crate::repository::broken;
-use crate::snapshot::{Content, File, FileKind, Snapshot};
+use crate::content::snapshot::{Content, File, FileKind, Snapshot};
+use crate::git::object::{Large, Loose, Object};
+use crate::git::repository::broken;
 use crate::{Commit, SourceError};
 
 /// Files up to this size are held in memory; larger ones are streamed.

@@ -5,9 +5,11 @@ use std::ffi::OsStr;
 
 use skill::{CommandKind, Manifest};
 
-use super::resolve::check_origin;
-use super::sources::clone_missing;
-use super::{Cache, Environment, Keep, MissingCommand, Network, SkillError, Sources, prepare};
+use crate::install::resolve::check_origin;
+use crate::install::sources::clone_missing;
+use crate::install::{
+    Cache, Environment, Keep, MissingCommand, Network, SkillError, Sources, prepare,
+};
 use crate::which::find_program;
 use crate::{Commit, Declaration, Progress, Repository, redacted};
 

@@ -1,7 +1,7 @@
 //! What is taken of small skills, and what is said of the rest.
 
 use super::*;
-use crate::snapshot::Content;
+use crate::content::snapshot::Content;
 
 fn snapshot(files: &[(&str, &str)]) -> Snapshot {
     let file = |(path, text): &(&str, &str)| {
@@ -20,7 +20,7 @@ fn snapshot(files: &[(&str, &str)]) -> Snapshot {
 
 fn taken(files: &[(&str, &str)], shape: Shape) -> (String, Vec<String>) {
     let snapshot = snapshot(files);
-    let (manifest, _) = crate::runtime::manifest(&snapshot).unwrap();
+    let (manifest, _) = crate::content::commands::manifest(&snapshot).unwrap();
     match context(&snapshot, manifest.as_ref(), shape) {
         Ok(Context { files, warnings }) => {
             let paths = files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();

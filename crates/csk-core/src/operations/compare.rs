@@ -9,12 +9,12 @@ use skill::{
 use skill_fs::{FsError, Kind, Root, WalkLimits, walk};
 use skill_state::RUNTIME_LIST;
 
-use super::resolve::check_origin;
-use super::{
+use crate::content::context::{CONTEXT_RULES, listed_context};
+use crate::install::resolve::check_origin;
+use crate::install::{
     AdapterState, Cache, ContextState, Environment, Keep, Observed, PrepareError, Prepared,
     SkillError, Sources, Store, Target, prepare,
 };
-use crate::context::{CONTEXT_RULES, listed_context};
 use crate::{Commit, Content, Declaration, File, FileKind, Reference, Repository, render};
 
 /// What is different between two versions.

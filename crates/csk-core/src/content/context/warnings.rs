@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::snapshot::File;
+use crate::content::snapshot::File;
 
 /// How many files a line names.
 const MAX_NAMED: usize = 8;

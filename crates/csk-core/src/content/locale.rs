@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use skill::{CODEX_FILE, SKILL_FILE, TreeEntry, add_frontmatter, set_frontmatter, set_yaml};
 
-use crate::snapshot::{Content, File, Snapshot};
+use crate::content::snapshot::{Content, File, Snapshot};
 
 const METADATA: &str = "locales/metadata.json";
 const TRIGGERS: &str = ".skill_triggers";
@@ -164,7 +164,7 @@ mod tests {
     use skill::RelPath;
 
     use super::*;
-    use crate::snapshot::FileKind;
+    use crate::content::snapshot::FileKind;
 
     const SKILL: &str = "---\nname: a\ndescription: source # note\nlicense: MIT\nallowed-tools: Read\nmetadata:\n  v: 1\ntriggers: [x]\n---\nBody\n";
 

@@ -3,7 +3,7 @@
 use skill::{AGENT_MANIFEST_FILE, CommandKind, MANIFEST_FILE, Manifest, RelPath, SKILL_FILE};
 
 use super::Shape;
-use crate::snapshot::{File, Snapshot};
+use crate::content::snapshot::{File, Snapshot};
 
 /// Folders that are copied.
 const INCLUDED: &[&str] =

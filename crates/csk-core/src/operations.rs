@@ -1,0 +1,17 @@
+//! What else is done with installs: compare, verify, audit, look for newer ones, import those of other managers, throw away what nobody uses.
+
+pub mod audit;
+mod cache_size;
+mod compare;
+pub(crate) mod foreign;
+pub(crate) mod gc;
+mod inspect;
+mod outdated;
+mod verify;
+
+pub use cache_size::{CacheSize, cache_folder, cache_size, clean_cache};
+pub use compare::{CompareError, Comparison, FileChange, compare, compare_local};
+pub use gc::{Caller, Garbage, collect};
+pub use inspect::{Inspection, inspect};
+pub use outdated::{Standing, outdated};
+pub use verify::{Verification, verify};
