@@ -18,11 +18,11 @@ mod text;
 mod which;
 
 pub use config::agents::{Agent, Agents};
+pub use config::file::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use config::layers::{LOCKABLE, SystemConfig};
 pub use config::lockfile::{LOCKFILE, Locked, Lockfile};
 pub use config::skillfile::{Declaration, Reference, SKILLFILE, Skillfile, is_ref_name};
 pub use config::skillfile_edit::{remove_skill, set_skill};
-pub use config::{AdapterMode, Config, DEFAULT_PATTERN, ProjectEntry, edit_project};
 pub use content::commands::{Platform, Runtime, RuntimeError, manifest, runtime};
 pub use content::context::{Context, ContextError, Shape, context};
 pub use content::locale::{LocaleError, Rendered, render};
@@ -33,9 +33,11 @@ pub use git::checkout::{
 };
 pub use git::object::Object;
 pub use git::objects::Objects;
+pub use git::program::{
+    Fetched, GitError, TIME_LIMIT, clone, fetch, make_repository, origin, remote_refs,
+};
 pub use git::repository::{Commit, Repository, SourceError};
 pub use git::url::{LocalSources, check_declared_url, is_same_place, redacted, without_password};
-pub use git::{Fetched, GitError, TIME_LIMIT, clone, fetch, make_repository, origin, remote_refs};
 pub use ledger::Ledger;
 pub use operations::foreign::{
     ForeignOrigin, ForeignSkill, long_source_name, read_foreign_lock, source_name,

@@ -9,7 +9,7 @@ use skill::{Code, Diagnostic};
 use skill_fs::AbsPath;
 
 use crate::Config;
-use crate::config::fields;
+use crate::config::file::fields;
 
 /// The keys that a system's config can lock.
 pub const LOCKABLE: [&str; 9] = [

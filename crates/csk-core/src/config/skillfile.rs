@@ -6,8 +6,8 @@ use serde_json::json;
 use skill::json::{Object, read};
 use skill::{Code, Diagnostic, Identifier, RefKind, RelPath};
 
-use crate::config::agent_ids;
 use crate::config::agents::Agents;
+use crate::config::file::agent_ids;
 
 /// The name of the file.
 pub const SKILLFILE: &str = "Skillfile.json";

@@ -15,8 +15,8 @@ use sha1::{Digest, Sha1};
 use skill_fs::AbsPath;
 
 use crate::SourceError;
-use crate::git::git_at;
 use crate::git::objects::LARGE;
+use crate::git::program::git_at;
 use crate::git::repository::broken;
 
 /// How much is handed over at a time.

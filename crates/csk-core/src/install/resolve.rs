@@ -9,7 +9,7 @@ use skill_fs::AbsPath;
 
 use super::locking::Finding;
 use super::{PrepareError, Target};
-use crate::git::expanded_url;
+use crate::git::program::expanded_url;
 use crate::git::quick_ref::quick_ref;
 use crate::git::url::is_same_place;
 use crate::{

@@ -1,0 +1,346 @@
+//! The `git` program, for what needs the user's credentials. It never runs in a project: see [`crate::git::checkout`].
+//!
+//! It is started in the root folder, which is in nobody's repository, and works on the folder that it is told. In a
+//! repository that exists already, it runs only where [`GitDir::checked`] has seen every setting.
+
+#![expect(clippy::disallowed_methods, reason = "runs git")]
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use skill_fs::AbsPath;
+
+use crate::Running;
+use crate::git::settings::GitDir;
+use crate::git::url::{LocalSources, check_url};
+
+/// How long a clone or a fetch may take.
+pub const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// How often a running git is looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How long the last words of a git that failed are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How much of what git says is kept for a message.
+const MAX_WORDS: usize = 64 << 10;
+/// The most that is read of what git lists.
+const MAX_OUTPUT: u64 = 64 << 20;
+
+/// Why git did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GitError {
+    /// It cannot be started.
+    #[error("cannot run git: {0}; csk needs git 2.25 or later on PATH")]
+    NotRun(String),
+    /// It said no.
+    #[error("{0}")]
+    Failed(String),
+    /// It took too long.
+    #[error("git did not finish within {0} seconds")]
+    TimedOut(u64),
+    /// A setting of the repository itself could start a program.
+    #[error(
+        "the repository {path} sets `{key}` in its own configuration; csk runs git only where no setting can start a program: move it to your ~/.gitconfig, or unset it"
+    )]
+    Setting {
+        /// The repository's data.
+        path: String,
+        /// The setting.
+        key: String,
+    },
+    /// Another csk works on the same repository.
+    #[error("{0}")]
+    Busy(String),
+    /// The URL is of a kind that is not allowed.
+    #[error("the URL `{url}` is not allowed: {why}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+/// Variables that would make git work on another repository than the one it is told; a hook sets them.
+const REDIRECTING: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Settings that hold in every git that csk starts, whatever a repository says: no hook, no monitor, no other transport,
+/// and no repository but the one that is named.
+const OWN_SETTINGS: [&str; 5] = [
+    "safe.bareRepository=explicit",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
+];
+
+/// Returns git, with its messages in English and nothing that leads it elsewhere, in the root folder of the file system
+/// that `place` is on: no repository of anybody's is around it.
+fn plain_git(place: &AbsPath) -> Command {
+    let mut git = Command::new("git");
+    for name in REDIRECTING {
+        git.env_remove(name);
+    }
+    git.env("LC_ALL", "C").stdin(Stdio::null());
+    git.current_dir(place.as_path().ancestors().last().unwrap_or(Path::new("/")));
+    for setting in OWN_SETTINGS {
+        git.args(["-c", setting]);
+    }
+    git
+}
+
+/// Returns git for the repository at `path`, whose settings are all known to start nothing.
+pub(crate) fn git_at(path: &AbsPath) -> Result<Command, GitError> {
+    let git_dir = GitDir::of(path)?;
+    let mut git = plain_git(path);
+    git.arg("--git-dir").arg(git_dir.checked()?);
+    Ok(git)
+}
+
+/// Clones `url` to `target`, which must not exist.
+pub fn clone(
+    url: &str,
+    target: &AbsPath,
+    local: LocalSources,
+    running: &dyn Running,
+) -> Result<(), GitError> {
+    check_url(url, local)?;
+    let here = std::env::current_dir().map_err(|error| GitError::NotRun(error.to_string()))?;
+    let mut git = network(plain_git(target), local);
+    // Nothing is checked out: no hook, filter or attribute ever sees a file of a stranger.
+    git.args(["clone", "--quiet", "--progress", "--no-checkout", "--no-recurse-submodules"]);
+    // A template of the user's could bring settings that git is not run with.
+    git.arg("--template=");
+    // Whatever the user calls remotes.
+    git.args(["--origin", "origin"]);
+    git.args(["--", &from(&here, url)]).arg(target.as_path());
+    git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
+    run(git, running, TIME_LIMIT).map(|_| ())
+}
+
+/// Makes a repository of the files in `folder`, with one commit on the branch `main`: byte by byte what is there,
+/// whatever attributes say.
+pub fn make_repository(folder: &AbsPath, message: &str) -> Result<(), GitError> {
+    let run = |arguments: &[&str]| {
+        let mut git = plain_git(folder);
+        git.arg("--git-dir").arg(folder.join(".git").as_path());
+        git.arg("--work-tree").arg(folder.as_path());
+        // As it is, whatever the user has set.
+        git.args(["-c", "core.autocrlf=false"]);
+        git.args(["-c", "core.attributesFile=/dev/null", "-c", "core.safecrlf=false"]);
+        git.args(["-c", "commit.gpgsign=false", "-c", "core.fileMode=true"]);
+        git.args(["-c", "user.name=csk", "-c", "user.email=csk@localhost"]).args(arguments);
+        git.env("GIT_DEFAULT_REF_FORMAT", "files").env("GIT_DEFAULT_HASH", "sha1");
+        let done = git.output().map_err(|error| GitError::NotRun(error.to_string()))?;
+        if done.status.success() {
+            return Ok(());
+        }
+        Err(GitError::Failed(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+    };
+    run(&["init", "--quiet", "--initial-branch", "main", "--template", ""])?;
+    // These come before the attributes of the files themselves.
+    let info = folder.join(".git/info");
+    std::fs::create_dir_all(info.as_path())
+        .and_then(|()| std::fs::write(info.join("attributes").as_path(), AS_IT_IS))
+        .map_err(|error| GitError::Failed(format!("cannot write {info}: {error}")))?;
+    run(&["add", "--all", "--force", "."])?;
+    run(&["commit", "--quiet", "--no-verify", "--message", message])
+}
+
+/// Attributes under which git changes no byte.
+const AS_IT_IS: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+
+/// Returns the URL that a repository is fetched from; none if it has no `origin`.
+pub fn origin(repository: &AbsPath) -> Result<Option<String>, GitError> {
+    GitDir::of(repository)?.origin()
+}
+
+/// Returns the URL that git makes of another, by the rules of the user's for writing addresses shorter.
+pub(crate) fn expanded_url(place: &AbsPath, url: &str) -> Option<String> {
+    let mut git = plain_git(place);
+    let output = git.args(["ls-remote", "--get-url", "--", url]).output().ok()?;
+    let url = String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned();
+    Some(url).filter(|url| output.status.success() && !url.is_empty())
+}
+
+/// Fetches branches and tags of the origin, which is at `url`. Tags move with it; those that only this
+/// repository has stay. The remote is given by its URL, so that nothing that is set for one counts.
+pub fn fetch(
+    repository: &AbsPath,
+    url: &str,
+    local: LocalSources,
+    running: &dyn Running,
+) -> Result<(), GitError> {
+    check_url(url, local)?;
+    let mut git = network(git_at(repository)?, local);
+    git.args(["fetch", "--quiet", "--progress", "--no-recurse-submodules"]);
+    // Named by an option and not by a reference, tags are not pruned.
+    git.args(["--tags", "--force", "--prune", "--", &from(repository.as_path(), url)]);
+    git.arg("+refs/heads/*:refs/remotes/origin/*");
+    run(git, running, TIME_LIMIT).map(|_| ())
+}
+
+/// Asks `origin`, which is at `url`, what its branches and tags name. Nothing is written.
+pub fn remote_refs(
+    repository: &AbsPath,
+    url: &str,
+    local: LocalSources,
+    running: &dyn Running,
+) -> Result<BTreeMap<String, String>, GitError> {
+    check_url(url, local)?;
+    let mut git = network(git_at(repository)?, local);
+    git.args(["ls-remote", "--quiet", "--heads", "--tags", "--"]);
+    git.arg(from(repository.as_path(), url)).stdout(Stdio::piped());
+    let told = run(git, running, TIME_LIMIT)?;
+    let mut refs = BTreeMap::new();
+    for line in String::from_utf8_lossy(&told).lines() {
+        let Some((id, name)) = line.split_once('\t') else { continue };
+        // What an annotated tag names comes after the tag itself, and counts.
+        refs.insert(name.trim_end_matches("^{}").to_owned(), id.to_owned());
+    }
+    Ok(refs)
+}
+
+/// Returns a URL for a git that stands elsewhere: a path is seen from `folder`.
+fn from(folder: &Path, url: &str) -> String {
+    let is_relative = url.starts_with("./") || url.starts_with("../");
+    if is_relative { folder.join(url).display().to_string() } else { url.to_owned() }
+}
+
+/// What a fetch did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetched {
+    /// Everything was fetched.
+    Done,
+    /// There is nowhere to fetch from.
+    NoRemote,
+}
+
+/// Sets git up never to ask and to use no transport but the allowed ones.
+fn network(mut git: Command, local: LocalSources) -> Command {
+    git.env("GIT_TERMINAL_PROMPT", "0");
+    git.env(
+        "GIT_ALLOW_PROTOCOL",
+        match local {
+            LocalSources::Allowed => "https:ssh:file",
+            LocalSources::Refused | LocalSources::Forbidden => "https:ssh",
+        },
+    );
+    // An agent or a key without a passphrase still works; a question would hang.
+    if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
+        git.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
+    }
+    git.stdout(Stdio::null()).stderr(Stdio::piped());
+    git
+}
+
+/// Runs git and returns what it wrote to standard output, where that is piped.
+fn run(mut git: Command, running: &dyn Running, limit: Duration) -> Result<Vec<u8>, GitError> {
+    let not_run = |error: std::io::Error| GitError::NotRun(error.to_string());
+    let mut child = git.spawn().map_err(not_run)?;
+    let (written, output) = mpsc::channel();
+    match child.stdout.take() {
+        Some(stdout) => drop(std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = stdout.take(MAX_OUTPUT).read_to_end(&mut bytes);
+            let _ = written.send(bytes);
+        })),
+        None => drop(written.send(Vec::new())),
+    }
+    let errors = child.stderr.take().expect("it is piped");
+    let (sender, lines) = mpsc::channel();
+    // Never waited for: what git has started may hold the pipe open long after git itself is gone.
+    std::thread::spawn(move || listen(errors, &sender));
+    let start = Instant::now();
+    let mut words = String::new();
+    let mut hear = |line: String| {
+        if line.contains("% (") {
+            running.note(&line);
+        } else if words.len() < MAX_WORDS {
+            words += &line;
+            words.push('\n');
+        }
+    };
+    let status = loop {
+        lines.try_iter().for_each(&mut hear);
+        match child.try_wait().map_err(not_run)? {
+            Some(status) => break status,
+            None if start.elapsed() > limit => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(GitError::TimedOut(limit.as_secs()));
+            }
+            None => std::thread::sleep(PAUSE),
+        }
+    };
+    if status.success() {
+        return output.recv_timeout(limit).map_err(|_| GitError::TimedOut(limit.as_secs()));
+    }
+    // Its last words are on their way.
+    while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
+        hear(line);
+    }
+    match words.trim() {
+        "" => Err(GitError::Failed(status.to_string())),
+        words => Err(GitError::Failed(words.to_owned())),
+    }
+}
+
+/// Reads what git says to its end and hands it on line by line. A pipe that breaks only makes it shorter.
+fn listen(errors: impl Read, lines: &mpsc::Sender<String>) {
+    let mut line = Vec::new();
+    for byte in BufReader::new(errors).bytes().map_while(Result::ok) {
+        if !matches!(byte, b'\r' | b'\n') {
+            line.push(byte);
+            // A line without an end is no line of git's.
+            if line.len() < MAX_WORDS {
+                continue;
+            }
+        }
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        line.clear();
+        if !text.is_empty() && lines.send(text).is_err() {
+            return;
+        }
+    }
+    // Nobody may be there to hear it any more.
+    let _ = lines.send(String::from_utf8_lossy(&line).trim().to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+
+    /// As a hung ssh does: the child of git holds the pipe after git was killed.
+    #[test]
+    #[cfg(unix)]
+    fn the_time_limit_holds_whatever_git_has_started() {
+        let start = Instant::now();
+        let mut slow = Command::new("sh");
+        slow.args(["-c", "sleep 20 & echo 'fatal: x' >&2; sleep 20"]).stderr(Stdio::piped());
+        let ended = run(slow, &Silent, Duration::from_millis(200));
+        assert_eq!(ended, Err(GitError::TimedOut(0)));
+        let mut failing = Command::new("sh");
+        failing.args(["-c", "sleep 20 & echo 'fatal: x' >&2; exit 1"]).stderr(Stdio::piped());
+        let ended = run(failing, &Silent, Duration::from_secs(10));
+        assert_eq!(ended, Err(GitError::Failed("fatal: x".to_owned())));
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
+}
