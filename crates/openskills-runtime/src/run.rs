@@ -45,6 +45,7 @@ use crate::{ExecutionRecord, Grant, RuntimeError};
 
 pub use cancel::Cancel;
 pub(crate) use cause::Failed;
+pub use cause::Reader;
 pub(crate) use choose::{Candidate, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
@@ -107,6 +108,8 @@ pub struct ExecutionOptions {
     pub cancel: Cancel,
     /// The flags with which the host's user finds the skill, for commands in hints.
     pub look: String,
+    /// Who reads why it failed.
+    pub reader: Reader,
 }
 
 /// Whether a module runs inside the operating system's sandbox as well. A script always does.
@@ -234,6 +237,8 @@ impl Execution {
 pub enum Answer {
     /// No.
     No,
+    /// None: nobody could be asked.
+    Nothing,
     /// For this once.
     Once(Grant),
     /// For this content, from now on.

@@ -348,6 +348,7 @@ fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
         Some(Reach::Everything) | None => Vec::new(),
     };
     Failed {
+        reader: run.options.reader,
         approve: &run.permit.approve_command(&run.options.look),
         stderr: &String::from_utf8_lossy(&ran.outcome.stderr.bytes),
         ended: ran.outcome.ended,

@@ -6,8 +6,19 @@ use std::time::Duration;
 use sandbox::Ended;
 use skill::capabilities::Host;
 
+/// Who reads why a run failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// A person on a terminal, who has flags.
+    #[default]
+    Person,
+    /// A model, which has the arguments of a tool, and no business with where things are on this machine.
+    Model,
+}
+
 /// What is known of a failed run.
 pub(crate) struct Failed<'a> {
+    pub(crate) reader: Reader,
     /// The command that approves the skill again with all it was granted.
     pub(crate) approve: &'a str,
     pub(crate) stderr: &'a str,
@@ -76,28 +87,42 @@ impl Failed<'_> {
             Ended::Exited(0) | Ended::Cancelled | Ended::Trapped => Vec::new(),
             Ended::Timeout => {
                 let most = self.wall.as_secs_f64();
-                let late = format!(
-                    "it took too long, and was ended after {most} s; --timeout gives it more"
-                );
+                let more = self.words("--timeout gives it more", "`timeout_seconds` gives it more");
+                let late = format!("it took too long, and was ended after {most} s; {more}");
                 // What waits for an answer that cannot come waits until the end.
                 std::iter::once(late).chain(self.network()).collect()
             }
             Ended::Memory => {
                 let most = self.memory >> 20;
-                vec![format!(
-                    "it took too much memory, more than {most} MiB; --memory gives it more"
-                )]
+                let more = self.more_memory();
+                vec![format!("it took too much memory, more than {most} MiB; {more}")]
             }
             Ended::Output => vec!["it wrote too much, and was ended".to_owned()],
             Ended::Exited(_) | Ended::Signalled(_) => {
                 let causes = [self.memory(), self.network(), self.package(), self.writing()];
                 let causes = causes.into_iter().chain([self.workspace()]);
                 let mut causes: Vec<String> = causes.flatten().collect();
-                causes
-                    .extend(self.interpreter.map(|path| format!("it ran with {}", path.display())));
+                let name = |path: &Path| match self.reader {
+                    Reader::Person => path.display().to_string(),
+                    Reader::Model => {
+                        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+                    }
+                };
+                causes.extend(self.interpreter.map(|path| format!("it ran with {}", name(path))));
                 causes
             }
         }
+    }
+
+    fn words(&self, person: &'static str, model: &'static str) -> &'static str {
+        match self.reader {
+            Reader::Person => person,
+            Reader::Model => model,
+        }
+    }
+
+    fn more_memory(&self) -> &'static str {
+        self.words("--memory gives it more", "only the user can give it more, on a terminal")
     }
 
     fn says(&self, words: &[&str]) -> bool {
@@ -109,16 +134,22 @@ impl Failed<'_> {
         let is_mute =
             matches!(self.ended, Ended::Signalled(4..=11)) || self.ended == Ended::Exited(127);
         let is_small = self.memory < 64 << 20;
-        (self.says(&NO_MEMORY) || self.ended == Ended::Signalled(9) || (is_mute && is_small)).then(|| {
-            let most = self.memory >> 20;
-            format!("it may have needed more memory than the {most} MiB that it may use; --memory gives it more")
-        })
+        (self.says(&NO_MEMORY) || self.ended == Ended::Signalled(9) || (is_mute && is_small)).then(
+            || {
+                let most = self.memory >> 20;
+                let more = self.more_memory();
+                format!(
+                    "it may have needed more memory than the {most} MiB that it may use; {more}"
+                )
+            },
+        )
     }
 
     fn network(&self) -> Option<String> {
         let approve = |hosts: &[String]| {
             let hosts: String = hosts.iter().map(|host| format!(" --net {host}")).collect();
-            format!("to let it reach that: {}{hosts}", self.approve)
+            let who = self.words("to let it reach that:", "only the user can let it reach that:");
+            format!("{who} {}{hosts}", self.approve)
         };
         if !self.denied.is_empty() {
             let hosts = self.denied.join(", ");
@@ -175,7 +206,11 @@ impl Failed<'_> {
 
     fn workspace(&self) -> Option<String> {
         (self.is_workspace_empty && self.says(&NO_FILE)).then(|| {
-            "it ran in an empty folder; `--workspace .` lets it work in this one".to_owned()
+            let more = self.words(
+                "`--workspace .` lets it work in this one",
+                "`use_workspace` lets it work in the workspace, where the server has one",
+            );
+            format!("it ran in an empty folder; {more}")
         })
     }
 }
@@ -216,6 +251,7 @@ mod tests {
 
     fn failed(stderr: &str) -> Failed<'_> {
         Failed {
+            reader: Reader::Person,
             approve: "openskills approve s --net a.test",
             stderr,
             ended: Ended::Exited(1),
@@ -293,6 +329,12 @@ mod tests {
         let python = Path::new("/usr/bin/python3");
         let other = Failed { interpreter: Some(python), ..failed("ValueError") };
         assert_eq!(other.causes(), ["it ran with /usr/bin/python3"]);
+        let model = Failed { reader: Reader::Model, ..other };
+        assert_eq!(model.causes(), ["it ran with python3"]);
+        for ended in [Ended::Timeout, Ended::Memory, Ended::Signalled(9)] {
+            let model = Failed { reader: Reader::Model, ended, ..failed("MemoryError") };
+            assert!(!model.causes().concat().contains("--"), "{:?}", model.causes());
+        }
         let fine = Failed { ended: Ended::Exited(0), ..failed("MemoryError") };
         assert_eq!(fine.causes(), [""; 0]);
         let closed = Failed { may_write: false, ..failed("touch: a: Read-only file system") };

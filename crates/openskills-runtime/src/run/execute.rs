@@ -80,6 +80,7 @@ impl OpenSkillRuntime {
                     (request.subject.skill_id.clone(), self.how(&request, &options.look));
                 return Err(RuntimeError::Declined { skill, hint: Some(hint) });
             }
+            Answer::Nothing => return Err(self.needs_approval(&request, &options.look)),
             Answer::Once(grant) => Some(grant),
             Answer::Always => {
                 self.approve(&request, None)?;

@@ -179,8 +179,9 @@ fn frontmatter_differs(said: &Map<String, Value>, bytes: &[u8]) -> Option<String
     Some(format!("its field `{key}` is not what the server's list says"))
 }
 
-fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
-    match (one, other) {
+/// Returns whether what a server said is what is read.
+fn is_same(said: Option<&Value>, read: Option<&Value>) -> bool {
+    match (said, read) {
         (Some(Value::Number(one)), Some(Value::Number(other))) => {
             one == other || one.as_f64() == other.as_f64()
         }
@@ -192,8 +193,54 @@ fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
             one.len() == other.len()
                 && one.iter().all(|(key, value)| is_same(Some(value), other.get(key)))
         }
+        // What is a word for us may be a number or a flag for whoever serves it, never the other way round.
+        (Some(said), Some(Value::String(read))) if !said.is_string() => {
+            meant(said).is_some_and(|said| Some(said) == word_meant(read))
+        }
         (one, other) => one == other,
     }
+}
+
+/// What a plain word of YAML may be read as.
+#[derive(Debug, PartialEq)]
+enum Plain {
+    Nothing,
+    Flag(bool),
+    Number(f64),
+}
+
+/// Returns what a value is for whoever reads plain words as YAML's schemas do: readers differ in which words are numbers and flags, and the bytes
+/// are the same.
+fn meant(value: &Value) -> Option<Plain> {
+    match value {
+        Value::Null => Some(Plain::Nothing),
+        Value::Bool(flag) => Some(Plain::Flag(*flag)),
+        Value::Number(number) => number.as_f64().map(Plain::Number),
+        Value::String(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn word_meant(text: &str) -> Option<Plain> {
+    match text.to_ascii_lowercase().as_str() {
+        "" | "~" | "null" => return Some(Plain::Nothing),
+        "true" | "yes" | "on" | "y" => return Some(Plain::Flag(true)),
+        "false" | "no" | "off" | "n" => return Some(Plain::Flag(false)),
+        _ => {}
+    }
+    let (sign, digits) = match text.strip_prefix(['+', '-']) {
+        Some(digits) => (if text.starts_with('-') { -1.0 } else { 1.0 }, digits),
+        None => (1.0, text),
+    };
+    let whole = |radix: u32, digits: &str| u64::from_str_radix(digits, radix).ok();
+    let other = digits
+        .strip_prefix("0x")
+        .and_then(|digits| whole(16, digits))
+        .or_else(|| digits.strip_prefix("0o").and_then(|digits| whole(8, digits)));
+    #[expect(clippy::cast_precision_loss, reason = "it is compared with what JSON made of it")]
+    let other = other.map(|number| number as f64);
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let plain = is_number.then(|| digits.replace('_', "").parse::<f64>().ok()).flatten();
+    other.or(plain).map(|number| Plain::Number(sign * number))
 }
 
 #[cfg(test)]
@@ -201,6 +248,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn words_that_readers_of_yaml_take_differently_are_the_same() {
+        for (file, said) in [
+            ("1.10", json!(1.1)),
+            ("0xff", json!(255)),
+            ("0o17", json!(15)),
+            ("1e3", json!(1000.0)),
+            (".5", json!(0.5)),
+            ("+5", json!(5)),
+            ("-7", json!(-7)),
+            ("True", json!(true)),
+            ("yes", json!(true)),
+            ("12345678901234567890123", json!(1.234_567_890_123_456_8e22)),
+        ] {
+            let text =
+                format!("---\nname: pdf\ndescription: d\nmetadata:\n  k: {file}\n---\nBody.\n");
+            let differs = |value: &Value| {
+                let said = json!({"name": "pdf", "description": "d", "metadata": {"k": value}});
+                let Value::Object(said) = said else { panic!("it is an object") };
+                frontmatter_differs(&said, text.as_bytes())
+            };
+            assert_eq!(differs(&said), None, "{file} {said}");
+            for other in [json!(2), json!("other"), json!([1]), json!({})] {
+                assert!(differs(&other).is_some(), "{file} {other}");
+            }
+        }
+    }
 
     #[test]
     fn every_field_of_the_frontmatter_counts() {

@@ -381,6 +381,7 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         cancel: Cancel::default(),
         // The command that approves looks where this one did.
         look: args.look.words(),
+        reader: openskills_runtime::Reader::Person,
     })
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hyper::http::request::Parts;
 use openskills_runtime::permit::Request;
 use openskills_runtime::{Answer, Approver};
 use rmcp::RoleServer;
@@ -20,6 +21,7 @@ use skill::Digest;
 use term::safe_line;
 use tokio_util::sync::CancellationToken;
 
+use super::http::sessions::Listens;
 use crate::ask::shown;
 
 /// How long the user may think.
@@ -63,18 +65,19 @@ enum Said {
     /// As long as this server runs.
     Session,
     No,
+    /// Nothing that could be understood, or in time.
+    Nothing,
 }
 
 impl Said {
-    /// Reads what a client says that the user said. Whatever is not a clear yes is a no.
+    /// Reads what a client says that the user said. Whatever is not a clear yes lets nothing run.
     fn read(answer: &Value) -> Self {
-        if answer.get("action").and_then(Value::as_str) != Some("accept") {
-            return Self::No;
-        }
-        match answer.pointer("/content/decision").and_then(Value::as_str) {
-            Some("once") => Self::Once,
-            Some("session") => Self::Session,
-            _ => Self::No,
+        let decision = answer.pointer("/content/decision").and_then(Value::as_str);
+        match (answer.get("action").and_then(Value::as_str), decision) {
+            (Some("accept"), Some("once")) => Self::Once,
+            (Some("accept"), Some("session")) => Self::Session,
+            (Some("accept" | "decline" | "cancel"), _) => Self::No,
+            _ => Self::Nothing,
         }
     }
 }
@@ -165,7 +168,12 @@ impl Questions {
         let is_new = context
             .protocol_version()
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        let way = match (form && trust == Trust::Proven, is_new) {
+        // By HTTP a client of an older revision hears the question only if it listens.
+        let parts = context.extensions.get::<Parts>();
+        let listens = parts
+            .is_none_or(|parts| parts.extensions.get::<Listens>().is_some_and(|listens| listens.0));
+        let can_be_asked = form && trust == Trust::Proven && (is_new || listens);
+        let way = match (can_be_asked, is_new) {
             (false, _) => Way::Nobody,
             (true, false) => {
                 let runtime = tokio::runtime::Handle::current();
@@ -185,7 +193,7 @@ impl Questions {
         let about = call.request_state.as_ref().and_then(|number| asked.open.remove(number));
         let answer =
             call.input_responses.as_ref().and_then(|all: &InputResponses| all.get(QUESTION));
-        Way::NextCall { about, said: answer.map_or(Said::No, Said::read) }
+        Way::NextCall { about, said: answer.map_or(Said::Nothing, Said::read) }
     }
 
     fn open(&self, about: Digest) -> Option<String> {
@@ -210,6 +218,7 @@ impl Questions {
     fn answer(&self, client: &str, request: &Request, said: Said) -> Answer {
         match said {
             Said::No => return Answer::No,
+            Said::Nothing => return Answer::Nothing,
             Said::Once => {}
             Said::Session => {
                 let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -239,7 +248,7 @@ impl Asking {
                     tokio::select! {
                         said = wait(peer, request, &call, &questions.look) => said,
                         // Nobody waits for the answer any more.
-                        () = taken_back.cancelled() => Said::No,
+                        () = taken_back.cancelled() => Said::Nothing,
                     }
                 }),
 
@@ -250,7 +259,7 @@ impl Asking {
                 }
                 Way::NextCall { .. } => {
                     *left.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.clone());
-                    Said::No
+                    Said::Nothing
                 }
             };
             questions.answer(&client, request, said)
@@ -273,12 +282,13 @@ impl Asking {
 
 /// Asks and waits. A client that goes, fails or takes too long has not said yes.
 async fn wait(peer: &Peer<RoleServer>, request: &Request, call: &str, look: &str) -> Said {
-    let Some(question) = question(request, call, look) else { return Said::No };
+    let Some(question) = question(request, call, look) else { return Said::Nothing };
     match peer.create_elicitation_with_timeout(question, Some(PATIENCE)).await {
         Ok(ElicitResult { action: ElicitationAction::Accept, content, .. }) => {
             Said::read(&json!({"action": "accept", "content": content}))
         }
-        _ => Said::No,
+        Ok(_) => Said::No,
+        Err(_) => Said::Nothing,
     }
 }
 
@@ -297,9 +307,9 @@ mod tests {
             (json!({"action": "accept"}), Said::No),
             (json!({"action": "decline", "content": {"decision": "once"}}), Said::No),
             (json!({"action": "cancel", "content": {"decision": "once"}}), Said::No),
-            (json!({"content": {"decision": "once"}}), Said::No),
-            (json!("accept"), Said::No),
-            (Value::Null, Said::No),
+            (json!({"content": {"decision": "once"}}), Said::Nothing),
+            (json!("accept"), Said::Nothing),
+            (Value::Null, Said::Nothing),
         ] {
             assert_eq!(Said::read(&answer), said, "{answer}");
         }

@@ -84,6 +84,11 @@ pub(super) fn page_for_model(
     Ok((skills, next.map(|next| next.to_string())))
 }
 
+/// Refuses the cursor of a list that has one page.
+pub(super) fn only_page(cursor: Option<&str>) -> Result<(), ErrorData> {
+    if cursor.is_none_or(str::is_empty) { Ok(()) } else { Err(no_cursor()) }
+}
+
 fn no_cursor() -> ErrorData {
     ErrorData::invalid_params("the cursor is none of ours", None)
 }
@@ -205,6 +210,11 @@ pub(super) fn read(
     let options =
         ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &id, &path).ok_or_else(|| no_resource(address))?;
+    // A folder is no resource.
+    let inside = format!("{own}/");
+    if runtime.files(&id).is_ok_and(|all| all.iter().any(|file| file.path.starts_with(&inside))) {
+        return Err(no_resource(address));
+    }
     let read = runtime.read_resource(&id, &own, &options);
     let (resource, _) = read.map_err(|error| match error {
         RuntimeError::ResourceNotFound { .. } => no_resource(address),

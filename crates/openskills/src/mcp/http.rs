@@ -5,12 +5,12 @@
 
 mod events;
 mod origins;
-mod sessions;
+pub(super) mod sessions;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming as IncomingBody, SizeHint};
 use hyper::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
@@ -31,12 +31,12 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use skill::Digest;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::events::{AnyBody, Events};
 use self::origins::Origins;
-use self::sessions::Sessions;
+use self::sessions::{InUse, Kind, Sessions};
 use super::Served;
 use super::ask::Trust;
 use super::clients::Connection;
@@ -47,8 +47,10 @@ use crate::signals::{self, AfterRuns};
 
 /// The only path that is served.
 const PATH: &str = "/mcp";
-/// How many connections there may be at once; more wait.
-const MOST_CONNECTIONS: usize = 256;
+/// How many connections there may be at once; more wait. Streams for what the server says by itself are counted apart, so that they never keep a
+/// request waiting.
+const MOST_CONNECTIONS: usize = 512;
+const MOST_STREAMS: usize = 512;
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long a client may take to read what is written to it.
@@ -63,6 +65,8 @@ const SOON: Duration = Duration::from_millis(500);
 /// The shortest token.
 const MIN_TOKEN: usize = 16;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// What the library wants every client to say that it takes; what a client really takes is seen to here.
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// How to be reached.
 #[derive(Debug, Clone)]
@@ -103,9 +107,8 @@ pub(crate) async fn serve_http(
     told: impl FnOnce(&str),
 ) -> anyhow::Result<()> {
     http.check().map_err(anyhow::Error::msg)?;
-    let listener = TcpListener::bind(http.address)
-        .await
-        .with_context(|| format!("cannot listen on {}", http.address))?;
+    let listener =
+        listen(http.address).with_context(|| format!("cannot listen on {}", http.address))?;
     let address = listener.local_addr().context("cannot tell where it listens")?;
     let trust = if http.token.is_some() { Trust::Proven } else { Trust::Anybody };
     let server = Server::new(served, trust);
@@ -124,12 +127,22 @@ pub(crate) async fn serve_http(
     let service = StreamableHttpService::new(make, sessions.manager(), config);
     told(&format!("http://{address}{PATH}"));
     let token = http.token.as_deref().map(digest);
-    let gate = Arc::new(Gate { service, sessions, token, origins });
+    let streams = Arc::new(Semaphore::new(MOST_STREAMS));
+    let gate = Arc::new(Gate { service, sessions, token, origins, streams });
     let accepting = accept(listener, gate);
     accepting.await;
     ends.cancel();
     running.cancel();
     Ok(())
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    // As many as may be at work may wait to be taken.
+    socket.listen(1024)
 }
 
 /// Returns the names by which this machine may be called, and the web pages that may reach it.
@@ -158,9 +171,15 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
             continue;
         };
         let gate = Arc::clone(&gate);
+        let held = Arc::new(Mutex::new(Some(held)));
         tokio::spawn(async move {
-            let answer = service_fn(move |request| {
+            let place = Arc::clone(&held);
+            let answer = service_fn(move |request: Request<IncomingBody>| {
                 let gate = Arc::clone(&gate);
+                // A stream that stays open gives its place to others.
+                if request.method() == Method::GET {
+                    place.lock().unwrap_or_else(PoisonError::into_inner).take();
+                }
                 async move { Ok::<_, Infallible>(gate.answer(request, Connection(number)).await) }
             });
             // What becomes of one connection is the client's own business.
@@ -180,6 +199,8 @@ struct Gate {
     sessions: Sessions,
     token: Option<Digest>,
     origins: Origins,
+    /// How many more streams there may be.
+    streams: Arc<Semaphore>,
 }
 
 type Answer = Response<AnyBody>;
@@ -223,7 +244,6 @@ impl Gate {
             refused.headers_mut().insert(WWW_AUTHENTICATE, bearer);
             return refused;
         }
-        self.sessions.note(request.headers());
         let (mut head, body) = request.into_parts();
         // No stream can be taken up again, so none has a place to be taken up at.
         head.headers.remove("last-event-id");
@@ -239,10 +259,23 @@ impl Gate {
         };
         if head.method != Method::POST {
             let is_end = head.method == Method::DELETE;
-            let mut answer = self.pass(head, body, IsTaken::AsStream).await;
+            let mut stays = Stays::default();
+            if head.method == Method::GET {
+                let Ok(room) = Arc::clone(&self.streams).try_acquire_owned() else {
+                    let told = "there are too many streams";
+                    return refusal(StatusCode::SERVICE_UNAVAILABLE, told);
+                };
+                let begun = self.sessions.begin(&mut head, Kind::Stream, None);
+                stays = Stays { _room: Some(room), _in_use: begun.ok().flatten() };
+            }
+            let mut answer = self.pass(head, body, Taken::Stream, stays).await;
             // Clients of the official SDKs take 202 for a failure here.
             if is_end && answer.status() == StatusCode::ACCEPTED {
                 *answer.status_mut() = StatusCode::OK;
+            }
+            // A connection that gave up its place is not used again.
+            if !is_end {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             return answer;
         }
@@ -254,30 +287,37 @@ impl Gate {
                 if method == Some("initialize") {
                     self.sessions.make_room().await;
                 }
-                let is_taken = match method {
-                    Some("subscriptions/listen") => IsTaken::AsStream,
-                    _ => IsTaken::of(&head.headers),
+                let taken = match method {
+                    Some("subscriptions/listen") => Taken::Stream,
+                    _ => Taken::of(&head.headers),
                 };
-                self.pass(head, body, is_taken).await
+                let id = message.get("id").filter(|_| method.is_some());
+                let in_use = match self.sessions.begin(&mut head, Kind::Answer, id) {
+                    Ok(in_use) => in_use,
+                    Err(id) => return json(StatusCode::BAD_REQUEST, &incoming::in_use(&id)),
+                };
+                head.headers.insert(ACCEPT, BOTH);
+                self.pass(head, body, taken, Stays { _room: None, _in_use: in_use }).await
             }
             Incoming::Batch(all) => self.batch(&head, all).await,
         }
     }
 
     /// Hands one message to the server. What runs for it ends when nobody waits for the answer any more.
-    async fn pass(&self, mut head: Parts, body: Bytes, is_taken: IsTaken) -> Answer {
+    async fn pass(&self, mut head: Parts, body: Bytes, taken: Taken, stays: Stays) -> Answer {
         let cancel = Cancel::default();
         head.extensions.insert(cancel.clone());
-        let waiting = Waiting(Some(cancel));
+        let waiting = Waiting { cancel: Some(cancel), _stays: stays };
         let request = Request::from_parts(head, Full::new(body));
         let (mut head, body) = self.service.handle(request).await.into_parts();
         if !is_stream(&head.headers) {
             return Response::from_parts(head, Waited { body, waiting }.boxed());
         }
         let events = Events::new(body);
-        let events = match is_taken {
-            IsTaken::AsStream => Err(events),
-            IsTaken::AsJson => events.alone(SOON).await,
+        let events = match taken {
+            Taken::Stream => Err(events),
+            Taken::Either => events.alone(SOON).await,
+            Taken::Json => Ok(events.answer().await.unwrap_or_default()),
         };
         match events {
             Ok(message) => {
@@ -301,7 +341,9 @@ impl Gate {
                 }
             };
             let body = Bytes::from(message.to_string());
-            let answer = self.pass(head.clone(), body, IsTaken::AsStream).await;
+            let mut head = head.clone();
+            head.headers.insert(ACCEPT, BOTH);
+            let answer = self.pass(head, body, Taken::Stream, Stays::default()).await;
             let (head, body) = answer.into_parts();
             let message = if is_stream(&head.headers) {
                 Events::new(body).answer().await
@@ -345,12 +387,13 @@ fn names_one_host<B>(request: &Request<B>) -> bool {
 
 /// How a client takes an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IsTaken {
-    AsJson,
-    AsStream,
+enum Taken {
+    Either,
+    Json,
+    Stream,
 }
 
-impl IsTaken {
+impl Taken {
     /// Reads what a client says of it.
     fn of(headers: &HeaderMap) -> Self {
         let accepts = |kind: &str| {
@@ -358,7 +401,14 @@ impl IsTaken {
             let mut kinds = given.flat_map(|value| value.split(','));
             kinds.any(|one| one.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(kind))
         };
-        if accepts("application/json") || accepts("*/*") { Self::AsJson } else { Self::AsStream }
+        let takes_any = accepts("*/*") || !headers.contains_key(ACCEPT);
+        let json = takes_any || accepts("application/json") || accepts("application/*");
+        let stream = takes_any || accepts("text/event-stream") || accepts("text/*");
+        match (json, stream) {
+            (true, true) => Self::Either,
+            (true, false) => Self::Json,
+            (false, _) => Self::Stream,
+        }
     }
 }
 
@@ -381,18 +431,28 @@ fn refusal(status: StatusCode, told: &'static str) -> Answer {
 }
 
 /// Somebody who waits for an answer. If they go before its end, what they asked for ends.
-struct Waiting(Option<Cancel>);
+struct Waiting {
+    cancel: Option<Cancel>,
+    _stays: Stays,
+}
+
+/// What is held as long as somebody waits.
+#[derive(Default)]
+struct Stays {
+    _room: Option<OwnedSemaphorePermit>,
+    _in_use: Option<InUse>,
+}
 
 impl Waiting {
     /// The answer is there.
     fn end(mut self) {
-        self.0 = None;
+        self.cancel = None;
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if let Some(cancel) = self.0.take() {
+        if let Some(cancel) = self.cancel.take() {
             cancel.cancel();
         }
     }
@@ -414,7 +474,7 @@ impl<B: Body<Data = Bytes, Error = Infallible> + Unpin> Body for Waited<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         if frame.is_none() || self.body.is_end_stream() {
-            self.waiting.0 = None;
+            self.waiting.cancel = None;
         }
         Poll::Ready(frame)
     }

@@ -2,7 +2,7 @@
 
 use rmcp::model::{
     CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, InitializeRequestParams,
-    PaginatedRequestParams, ReadResourceRequestParams,
+    PaginatedRequestParams, ReadResourceRequestParams, SubscriptionsListenRequestParams,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ pub(super) type Message = Result<Value, Value>;
 
 /// Reads what came.
 pub(super) fn read(bytes: &[u8]) -> Incoming {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Incoming::Nothing;
     }
@@ -36,18 +37,32 @@ pub(super) fn read(bytes: &[u8]) -> Incoming {
         }
         Ok(Value::Array(all)) => Incoming::Batch(all.into_iter().map(in_batch).collect()),
         Ok(one) => Incoming::One(checked(one)),
-        Err(error) => Incoming::One(Err(refusal(
-            &id_in(bytes),
-            PARSE_ERROR,
-            &format!("this is no JSON that can be read: {error}"),
-        ))),
+        // One message of a batch that cannot be read keeps no other from being answered.
+        Err(error) => match elements(bytes) {
+            Some(all) => Incoming::Batch(all.into_iter().map(read_one).collect()),
+            None => Incoming::One(Err(unreadable(bytes, &error))),
+        },
     }
 }
 
-/// Returns the answer to a message that is longer than any may be; `start` is how it begins.
-pub(super) fn too_long(start: &[u8], most: usize) -> Value {
+fn read_one(bytes: &[u8]) -> Message {
+    serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error)).and_then(in_batch)
+}
+
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Value {
+    let what = format!("this is no JSON that can be read: {error}");
+    refusal(&id_in(bytes), PARSE_ERROR, &what)
+}
+
+/// Returns the answer to a message whose id another one has that is not answered yet.
+pub(super) fn in_use(id: &Value) -> Value {
+    refusal(id, INVALID_REQUEST, "a request with this `id` is not answered yet")
+}
+
+/// Returns the answer to a message that is longer than any may be.
+pub(super) fn too_long(id: &IdFinder, most: usize) -> Value {
     let what = format!("the message is longer than {most} bytes");
-    refusal(&id_in(start), INVALID_REQUEST, &what)
+    refusal(&id.found(), INVALID_REQUEST, &what)
 }
 
 fn in_batch(message: Value) -> Message {
@@ -85,6 +100,9 @@ fn checked(message: Value) -> Message {
     if !params.is_object() && !params.is_null() {
         return wrong(INVALID_PARAMS, "`params` must be an object");
     }
+    if params.get("_meta").is_some_and(|meta| !meta.is_object()) {
+        return wrong(INVALID_PARAMS, "`_meta` must be an object");
+    }
     match check_params(method, params) {
         Err(what) if has_id => wrong(INVALID_PARAMS, &format!("`{method}`: {what}")),
         Ok(()) | Err(_) => Ok(message),
@@ -97,6 +115,7 @@ fn check_params(method: &str, params: &Value) -> Result<(), String> {
         "tools/call" => fits::<CallToolRequestParams>(params),
         "resources/read" => fits::<ReadResourceRequestParams>(params),
         "prompts/get" => fits::<GetPromptRequestParams>(params),
+        "subscriptions/listen" => fits::<SubscriptionsListenRequestParams>(params),
         "completion/complete" => fits::<CompleteRequestParams>(params),
         "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list"
             if !params.is_null() =>
@@ -126,100 +145,130 @@ fn id_of(message: &Value) -> Value {
 
 /// Looks for the id of a message that is no JSON: a half surrogate, too deep, or cut off.
 fn id_in(bytes: &[u8]) -> Value {
-    let mut at = Scanner { bytes, place: 0 };
-    at.member("id").and_then(|raw| serde_json::from_slice(raw).ok()).map_or(Value::Null, |id| {
-        match id {
-            Value::String(_) | Value::Number(_) => id,
-            _ => Value::Null,
-        }
-    })
+    let mut finder = IdFinder::default();
+    finder.look(bytes);
+    finder.found()
 }
 
-/// Walks over bytes that are nearly JSON, without ever going deeper into itself.
-struct Scanner<'a> {
-    bytes: &'a [u8],
-    place: usize,
+/// The longest id that is looked for.
+const MAX_ID: usize = 1024;
+
+/// Walks over bytes that are nearly JSON, part by part and however deep they are, and finds the `id` of the outermost object.
+#[derive(Debug, Default)]
+pub(super) struct IdFinder {
+    depth: usize,
+    /// Inside a text; and whether the next byte of it is taken as it is.
+    text: Option<bool>,
+    /// The text that may be a key of the outermost object.
+    key: Vec<u8>,
+    place: Place,
+    id: Vec<u8>,
+    is_found: bool,
 }
 
-impl<'a> Scanner<'a> {
-    /// Returns the bytes of a member of the outermost object, if it is a text or a number.
-    fn member(&mut self, key: &str) -> Option<&'a [u8]> {
-        self.spaces();
-        self.take(b'{')?;
-        loop {
-            self.spaces();
-            let name = self.text()?;
-            self.spaces();
-            self.take(b':')?;
-            self.spaces();
-            let start = self.place;
-            self.value()?;
-            if &name[1..name.len() - 1] == key.as_bytes() {
-                return Some(&self.bytes[start..self.place]);
+/// Where in the outermost object a walk is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before a key, or in one.
+    #[default]
+    Key,
+    /// Behind the key of something else.
+    Other,
+    /// Behind the key of the id.
+    Id,
+}
+
+impl IdFinder {
+    /// Looks at the next bytes.
+    pub(super) fn look(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if self.is_found {
+                return;
             }
-            self.spaces();
-            self.take(b',')?;
+            self.step(*byte);
         }
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.place).copied()
+    /// Returns the id, if it was found and is one.
+    pub(super) fn found(&self) -> Value {
+        let id = if self.is_found { serde_json::from_slice(&self.id).ok() } else { None };
+        id.filter(|id: &Value| id.is_string() || id.is_number()).unwrap_or(Value::Null)
     }
 
-    fn take(&mut self, byte: u8) -> Option<()> {
-        (self.peek()? == byte).then(|| self.place += 1)
-    }
-
-    fn spaces(&mut self) {
-        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
-            self.place += 1;
-        }
-    }
-
-    /// Walks over a text, and returns it with its quotes.
-    fn text(&mut self) -> Option<&'a [u8]> {
-        let start = self.place;
-        self.take(b'"')?;
-        loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => self.place += 2,
-                _ => self.place += 1,
+    fn step(&mut self, byte: u8) {
+        let is_outermost = self.depth == 1;
+        if let Some(is_escaped) = self.text {
+            self.keep(byte);
+            self.text = match (is_escaped, byte) {
+                (false, b'\\') => Some(true),
+                (false, b'"') => None,
+                _ => Some(false),
+            };
+            if self.text.is_none() && is_outermost && self.place == Place::Id {
+                self.is_found = true;
             }
+            return;
         }
-        self.place += 1;
-        Some(&self.bytes[start..self.place])
-    }
-
-    /// Walks over a value, however deep it is.
-    fn value(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
-        loop {
-            self.spaces();
-            match self.peek()? {
-                b'"' => drop(self.text()?),
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.place += 1;
-                    continue;
+        match byte {
+            b'"' => {
+                if is_outermost && self.place == Place::Key {
+                    self.key.clear();
                 }
-                b'}' | b']' => {
-                    depth = depth.checked_sub(1)?;
-                    self.place += 1;
-                }
-                b',' | b':' => self.place += 1,
-                _ => {
-                    let is_end =
-                        |byte: &u8| b",:{}[]\"".contains(byte) || byte.is_ascii_whitespace();
-                    let rest = &self.bytes[self.place..];
-                    self.place += rest.iter().position(is_end)?;
-                }
+                self.text = Some(false);
+                self.keep(byte);
             }
-            if depth == 0 {
-                return Some(());
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' | b',' if is_outermost => {
+                self.is_found = self.place == Place::Id && !self.id.is_empty();
+                self.place = Place::Key;
+                self.depth -= usize::from(byte != b',');
             }
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            b':' if is_outermost && self.place == Place::Key => {
+                self.place = if self.key == b"\"id\"" { Place::Id } else { Place::Other };
+            }
+            byte if !byte.is_ascii_whitespace() => self.keep(byte),
+            _ => {}
         }
     }
+
+    fn keep(&mut self, byte: u8) {
+        if self.depth != 1 {
+            return;
+        }
+        let kept = match self.place {
+            Place::Key => &mut self.key,
+            Place::Id => &mut self.id,
+            Place::Other => return,
+        };
+        if kept.len() < MAX_ID {
+            kept.push(byte);
+        }
+    }
+}
+
+/// Returns the elements of what is nearly an array of JSON; `None` if it is none.
+fn elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let inside = bytes.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let (mut all, mut start, mut depth, mut text) = (Vec::new(), 0, 0_usize, None);
+    for (place, byte) in inside.iter().enumerate() {
+        match (text, byte) {
+            (Some(true), _) => text = Some(false),
+            (Some(false), b'\\') => text = Some(true),
+            (Some(false), b'"') => text = None,
+            (Some(false), _) => {}
+            (None, b'"') => text = Some(false),
+            (None, b'{' | b'[') => depth += 1,
+            (None, b'}' | b']') => depth = depth.checked_sub(1)?,
+            (None, b',') if depth == 0 => {
+                all.push(&inside[start..place]);
+                start = place + 1;
+            }
+            (None, _) => {}
+        }
+    }
+    all.push(&inside[start..]);
+    (depth == 0 && text.is_none()).then_some(all)
 }
 
 #[cfg(test)]
@@ -275,6 +324,31 @@ mod tests {
     }
 
     #[test]
+    fn one_message_of_a_batch_that_cannot_be_read_hides_no_other() {
+        let batch = r#"[{"jsonrpc":"2.0","id":"b4","method":"ping","params":{"a":"\ud800 ],\"["}}, {"jsonrpc":"2.0","id":5,"method":"ping"}]"#;
+        let Incoming::Batch(all) = read(batch.as_bytes()) else { panic!("{batch}") };
+        let ids: Vec<Value> = all
+            .iter()
+            .map(|one| {
+                one.as_ref().map_or_else(|refused| refused["id"].clone(), |one| one["id"].clone())
+            })
+            .collect();
+        assert_eq!(ids, [json!("b4"), json!(5)]);
+        assert!(all[0].is_err() && all[1].is_ok());
+        assert!(matches!(read(b"[{\"id\":1},"), Incoming::One(Err(_))));
+    }
+
+    #[test]
+    fn an_id_is_found_wherever_it_stands_and_in_whatever_parts_it_comes() {
+        let message = r#"{"params":{"id":1,"x":["}",{"id":2}]},"no":"\"id\":7","id" : "a\"b" }"#;
+        for size in [1, 2, 3, 7, 1000] {
+            let mut finder = IdFinder::default();
+            message.as_bytes().chunks(size).for_each(|part| finder.look(part));
+            assert_eq!(finder.found(), json!("a\"b"), "{size}");
+        }
+    }
+
+    #[test]
     fn a_known_method_with_wrong_parameters_is_told_so() {
         for (method, params) in [
             ("initialize", json!({})),
@@ -300,5 +374,7 @@ mod tests {
             assert_eq!(read(message.to_string().as_bytes()), Incoming::One(Ok(message)));
         }
         assert_eq!(read(b" \r\n"), Incoming::Nothing);
+        let ping = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"});
+        assert_eq!(read(format!("\u{feff}{ping}").as_bytes()), Incoming::One(Ok(ping)));
     }
 }

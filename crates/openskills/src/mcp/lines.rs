@@ -1,10 +1,11 @@
 //! Standard input and output: one message a line. A line that cannot be read is answered, and the next one is read.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::RoleServer;
+use rmcp::model::JsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -12,12 +13,10 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::incoming::{self, Incoming, Message};
+use super::incoming::{self, IdFinder, Incoming, Message};
 
 /// The longest line.
 const MAX_LINE: usize = 16 << 20;
-/// As much of a longer one as is kept, to look for its id.
-const START: usize = 64 << 10;
 /// How many answers may wait to be written.
 const WAITING: usize = 64;
 
@@ -25,7 +24,8 @@ const WAITING: usize = 64;
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    is_too_long: bool,
+    /// What looks for the id of a line that is too long.
+    too_long: Option<IdFinder>,
     /// What was read and not yet taken.
     read: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// What is answered here, without the server.
@@ -41,7 +41,7 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         Self {
             reader: BufReader::new(reader),
             line: Vec::new(),
-            is_too_long: false,
+            too_long: None,
             read: VecDeque::new(),
             answers: VecDeque::new(),
             batches: Batches::default(),
@@ -53,8 +53,8 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
     /// Takes a line that is complete.
     fn end_of_line(&mut self) {
         let line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.is_too_long) {
-            return self.answer(&incoming::too_long(&line, MAX_LINE));
+        if let Some(id) = self.too_long.take() {
+            return self.answer(&incoming::too_long(&id, MAX_LINE));
         }
         match incoming::read(&line) {
             Incoming::Nothing => {}
@@ -81,6 +81,10 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
             Err(answer) => return Some(answer),
         };
         let id = request_id(&message);
+        if let Some(id) = id.as_ref().filter(|id| !self.batches.begin(id)) {
+            let id = serde_json::from_str(id).unwrap_or_default();
+            return Some(incoming::in_use(&id));
+        }
         if let Some(all) = self.batches.without(&message) {
             self.answer(&all);
         }
@@ -88,7 +92,9 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
             Ok(message) => self.read.push_back(message),
             Err(error) => {
                 // A notification is not answered, whatever is wrong with it.
-                let id = serde_json::from_str::<Value>(&id?).ok()?;
+                let id = id?;
+                self.batches.end(&id);
+                let id = serde_json::from_str::<Value>(&id).ok()?;
                 return Some(serde_json::json!({
                     "jsonrpc": "2.0", "id": id, "error": {"code": -32600, "message": error.to_string()},
                 }));
@@ -134,6 +140,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         async move {
             let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
             let out = out.ok_or_else(gone)?;
+            let answered = match &message {
+                JsonRpcMessage::Response(answer) => serde_json::to_string(&answer.id).ok(),
+                JsonRpcMessage::Error(error) => serde_json::to_string(&error.id).ok(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            if let Some(id) = answered {
+                batches.end(&id);
+            }
             let line = match batches.is_empty() {
                 true => {
                     let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
@@ -164,7 +178,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
             }
             let bytes = self.reader.fill_buf().await.ok()?;
             if bytes.is_empty() {
-                if self.line.is_empty() && !self.is_too_long {
+                if self.line.is_empty() && self.too_long.is_none() {
                     return None;
                 }
                 self.end_of_line();
@@ -174,15 +188,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 Some(end) => (&bytes[..end], true),
                 None => (bytes, false),
             };
-            if self.line.len() + part.len() > MAX_LINE {
-                self.is_too_long = true;
+            if self.too_long.is_none() && self.line.len() + part.len() > MAX_LINE {
+                let mut finder = IdFinder::default();
+                finder.look(&self.line);
+                (self.line, self.too_long) = (Vec::new(), Some(finder));
             }
-            if !self.is_too_long {
-                self.line.extend_from_slice(part);
-            } else if self.line.len() < START {
-                self.line.extend_from_slice(&part[..part.len().min(START - self.line.len())]);
-            } else {
-                self.line.truncate(START);
+            match &mut self.too_long {
+                Some(finder) => finder.look(part),
+                None => self.line.extend_from_slice(part),
             }
             let count = part.len() + usize::from(has_end);
             self.reader.consume(count);
@@ -207,6 +220,8 @@ struct Batches(Arc<Mutex<Open>>);
 
 #[derive(Default)]
 struct Open {
+    /// The ids of requests that are not answered.
+    flying: HashSet<String>,
     /// By the id of each request that is not answered, the batch that it came in.
     requests: HashMap<String, usize>,
     batches: HashMap<usize, Batch>,
@@ -221,6 +236,16 @@ struct Batch {
 impl Batches {
     fn is_empty(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).batches.is_empty()
+    }
+
+    /// Notes a request. Returns false if another one with its id is not answered yet.
+    fn begin(&self, id: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flying.insert(id.to_owned())
+    }
+
+    /// Notes that a request is answered.
+    fn end(&self, id: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flying.remove(id);
     }
 
     /// Notes the requests of a batch; `answers` are those that it has already. Returns the answer to all of it, if no request is left.
@@ -250,6 +275,7 @@ impl Batches {
         }
         let id = message.pointer("/params/requestId")?.to_string();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        open.flying.remove(&id);
         let number = open.requests.remove(&id)?;
         let batch = open.batches.get_mut(&number)?;
         batch.left -= 1;
@@ -311,8 +337,11 @@ mod tests {
     fn after_a_line_that_cannot_be_read_the_next_one_is() {
         let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
         let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(17 << 20));
+        let late =
+            format!(r#"{{"jsonrpc":"2.0","params":"{}","id":"late"}}"#, "x".repeat(17 << 20));
         for (bad, id) in [
             (long.as_str(), json!(1)),
+            (late.as_str(), json!("late")),
             ("nonsense", Value::Null),
             (
                 r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"\ud800"}}"#,
@@ -325,6 +354,14 @@ mod tests {
             assert_eq!(answers[0]["id"], id);
             assert!(answers[0]["error"]["code"].is_i64());
         }
+    }
+
+    #[test]
+    fn an_id_that_is_not_answered_yet_is_nobody_elses() {
+        let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+        let (count, answers) = talk(format!("{ping}\n{ping}\n").into_bytes());
+        assert_eq!((count, answers.len()), (1, 1));
+        assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&json!(2), &json!(-32600)));
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
         ),
         Which::ReadResource => (
             "Read a file of a skill",
-            "Reads a file of a skill by its path below the skill's folder, such as references/guide.md. Of a long text it gives a part, and says how to get the next.",
+            "Reads a file of a skill by its path below the skill's folder, such as references/guide.md. Of a long text it gives a part, and says how to get the next; of a folder it lists the files.",
             json!({
                 "name": name,
                 "skillId": id,

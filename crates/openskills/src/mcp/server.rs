@@ -356,9 +356,10 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        catalogue::only_page(cursor(request.as_ref()).as_deref())?;
         let all = self.with(&context, |runtime, served| {
             // One more than are named says that there are too many to name.
             let (skills, _) = runtime.page_for_model(0, MOST_NAMES + 1);
@@ -427,9 +428,10 @@ impl ServerHandler for Server {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        catalogue::only_page(cursor(request.as_ref()).as_deref())?;
         Ok(ListResourceTemplatesResult::with_all_items(catalogue::templates()).introduced())
     }
 

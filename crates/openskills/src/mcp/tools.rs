@@ -189,8 +189,9 @@ fn list(
     let mut arguments = Arguments(arguments);
     let (query, cursor) = (arguments.text("query")?, arguments.text("cursor")?);
     arguments.end()?;
+    let asked = query.filter(|query| !query.trim().is_empty());
     let wrong = |error: rmcp::ErrorData| Failure::Arguments(error.message.to_string());
-    let (skills, next, total) = match query.filter(|query| !query.trim().is_empty()) {
+    let (skills, next, total) = match asked.clone() {
         None => {
             let (skills, next) = page_for_model(runtime, cursor.as_deref(), PAGE).map_err(wrong)?;
             (skills, next, runtime.skills_for_model().len())
@@ -216,10 +217,11 @@ fn list(
     // Many clients give their model the text alone.
     text += &match &next {
         Some(next) => format!(
-            "[{} of {} skills; the next ones: call {} with cursor \"{next}\"]",
+            "[{} of {} skills; the next ones: call {} with {}cursor \"{next}\"]",
             skills.len(),
             total,
-            Which::List.name(served.names)
+            Which::List.name(served.names),
+            asked.as_deref().map_or(String::new(), |query| format!("query {} and ", json!(query)))
         ),
         None if is_some && total > skills.len() => {
             format!("[the last {} of {total} skills]", skills.len())
@@ -285,6 +287,6 @@ pub(super) fn read_by(names: ToolNames, skill: &str) -> String {
     let tool = Which::ReadResource.name(names);
     let name = serde_json::to_string(skill).unwrap_or_default();
     format!(
-        "call {tool} with name {name} and the path of the file (and nested true, if that is more than one folder deep)"
+        "call {tool} with name {name} and the path of the file (and nested true, if that is more than one folder deep); the path of a folder lists what is in it"
     )
 }

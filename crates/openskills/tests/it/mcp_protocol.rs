@@ -370,6 +370,155 @@ fn old_sessions_make_room_and_requests_without_one_always_have_it() {
     assert_eq!(status, Some(200), "{body}");
 }
 
+/// A connection that asks for what the server says by itself, and stays.
+fn listen(server: &Server, own: &str) -> std::net::TcpStream {
+    use std::io::Write;
+    let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+    let asked = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\n{own}\r\n",
+        server.address
+    );
+    stream.write_all(asked.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn streams_that_stay_open_keep_nobody_waiting() {
+    let env = TestEnv::with(SKILLS);
+    let server = Server::start(&env, &[]);
+    let sessions: Vec<String> = (0..256).map(|_| session(&server, "listens")).collect();
+    let streams: Vec<_> = sessions.iter().map(|own| listen(&server, own)).collect();
+    // More than there is room for.
+    let idle: Vec<_> =
+        (0..300).map(|_| std::net::TcpStream::connect(&server.address).unwrap()).collect();
+    let (status, _, body) = post(
+        &server,
+        "MCP-Protocol-Version: 2026-07-28\r\nMCP-Method: tools/list\r\n",
+        &newest("tools/list", json!({})),
+    );
+    assert_eq!(status, Some(200), "{body}");
+    assert_eq!(post(&server, &sessions[200], &call(1, "skills.list", &json!({}))).0, Some(200));
+    drop((streams, idle));
+}
+
+#[test]
+fn a_session_that_waits_for_an_answer_is_not_quiet() {
+    let env = TestEnv::with(SKILLS);
+    env.write("s/quick/scripts/quick.sh", b"sleep 4; echo done\n");
+    approve(&env, "quick");
+    let server = Server::start(&env, &[]);
+    let busy = session(&server, "busy");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            post(&server, &busy, &call(1, "skills.run_script", &json!({"name": "quick"})))
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        // An id is its own until it is answered.
+        let (status, _, body) = post(&server, &busy, &call(1, "skills.list", &json!({})));
+        assert_eq!(status, Some(400), "{body}");
+        assert!(body.contains("-32600"), "{body}");
+        for _ in 0..257 {
+            session(&server, "many");
+        }
+        let (status, _, body) = waiting.join().unwrap();
+        assert_eq!(status, Some(200));
+        assert!(body.contains("done\\n"), "{body}");
+    });
+}
+
+#[test]
+fn a_client_gets_what_it_takes() {
+    let env = TestEnv::with(SKILLS);
+    env.write("s/quick/scripts/quick.sh", b"sleep 1; echo done\n");
+    approve(&env, "quick");
+    let server = Server::start(&env, &[]);
+    let own = session(&server, "takes");
+    for (accept, kind) in [
+        ("Accept: */*\r\n", "text/event-stream"),
+        ("", "text/event-stream"),
+        ("Accept: application/json\r\n", "application/json"),
+        ("Accept: text/event-stream\r\n", "text/event-stream"),
+    ] {
+        let body = call(1, "skills.run_script", &json!({"name": "quick"}));
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n{accept}{own}Content-Length: {}\r\n\r\n{body}",
+            server.address,
+            body.len()
+        );
+        let (status, answer) = server.send(request.as_bytes());
+        assert_eq!(status, Some(200), "{accept}: {answer}");
+        assert!(
+            answer.to_ascii_lowercase().contains(&format!("content-type: {kind}")),
+            "{accept}: {answer}"
+        );
+        assert!(answer.contains("done\\n"), "{accept}: {answer}");
+    }
+}
+
+/// A client of an older revision that does not listen cannot hear a question, so it is not asked one that nobody would answer.
+#[test]
+fn whoever_does_not_listen_is_not_asked() {
+    let env = TestEnv::with(SKILLS);
+    env.write("token", TOKEN.as_bytes());
+    let server = Server::start(&env, &["--token-file", "token"]);
+    let token = format!("Authorization: Bearer {TOKEN}\r\n");
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "deaf", "version": "1"},
+    }});
+    let (_, head, _) = post(&server, &token, &hello.to_string());
+    let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let own = format!("{token}Mcp-Session-Id: {id}\r\n");
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    post(&server, &own, &ready);
+    let (status, _, body) =
+        post(&server, &own, &call(1, "skills.run_script", &json!({"name": "pdf"})));
+    assert_eq!(status, Some(200));
+    assert!(body.contains("openskills approve s/pdf"), "{body}");
+}
+
+#[test]
+fn what_a_model_is_told_of_a_failed_run_names_no_place_of_this_machine() {
+    let env = TestEnv::with(SKILLS);
+    std::fs::create_dir(env.path("work")).unwrap();
+    env.write(
+        "s/pdf/scripts/hi.py",
+        b"import sys\nopen('made', 'w').write('x')\nsys.exit(int(sys.argv[1]))\n",
+    );
+    approve(&env, "pdf");
+    let mut client = Client::start(&env, "--workspace work");
+    let failed = client.tool("skills.run_script", &json!({"name": "pdf", "args": ["4"]}));
+    assert!(text(&failed).contains("[it ran with python3"), "{failed}");
+    assert!(!text(&failed).contains("/python3"), "{failed}");
+    let late = json!({"name": "quick", "timeout_seconds": 1});
+    env.write("s/quick/scripts/quick.sh", b"sleep 5\n");
+    approve(&env, "quick");
+    let late = client.tool("skills.run_script", &late);
+    assert!(text(&late).contains("`timeout_seconds` gives it more"), "{late}");
+    let made = client
+        .tool("skills.run_script", &json!({"name": "pdf", "args": ["0"], "use_workspace": true}));
+    assert!(text(&made).contains("[it changed in the workspace: added made]"), "{made}");
+    let files = client.tool("skills.read_resource", &json!({"name": "pdf", "path": "references"}));
+    assert_eq!(text(&files), "references/deep/more.md\nreferences/guide.md\n");
+    for (uri, code) in
+        [("skill://s/pdf/references", -32002), ("skill://s/pdf/references/none", -32002)]
+    {
+        let missing = client.ask("resources/read", &json!({"uri": uri}));
+        assert_eq!(
+            (&missing["error"]["code"], &missing["error"]["data"]),
+            (&json!(code), &json!({"uri": uri})),
+            "{missing}"
+        );
+    }
+    for method in ["tools/list", "resources/templates/list"] {
+        assert_eq!(
+            client.ask(method, &json!({"cursor": "100"}))["error"]["code"],
+            -32602,
+            "{method}"
+        );
+    }
+    client.go();
+}
+
 #[test]
 fn web_pages_of_allowed_origins_may_read_answers() {
     let env = TestEnv::with(SKILLS);

@@ -12,6 +12,10 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::MAX_MESSAGE;
 
+/// How many lines that are no JSON a server may write.
+const MOST_STRANGE: usize = 100;
+/// What some programs begin a text with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// What every program needs of the environment; a server is given nothing else but what the user named.
 const ENVIRONMENT: [&str; 12] = [
     "HOME",
@@ -41,6 +45,8 @@ pub(super) struct Program {
     stdout: BufReader<ChildStdout>,
     /// The beginning of a line. Whoever stops waiting in the middle of one loses nothing of it.
     begun: Vec<u8>,
+    /// How many lines were no JSON.
+    strange: usize,
     complaint: Complaint,
 }
 
@@ -65,7 +71,14 @@ impl Program {
         }
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (stdin, stdout) = pipes.ok_or("its standard input and output cannot be used")?;
-        Ok(Self { child, stdin, stdout: BufReader::new(stdout), begun: Vec::new(), complaint })
+        Ok(Self {
+            child,
+            stdin,
+            stdout: BufReader::new(stdout),
+            begun: Vec::new(),
+            strange: 0,
+            complaint,
+        })
     }
 
     pub(super) async fn send(&mut self, message: &Value) -> Result<(), String> {
@@ -85,9 +98,15 @@ impl Program {
     pub(super) async fn answer(&mut self, id: u64) -> Result<Value, String> {
         loop {
             let line = self.line().await?;
-            let Ok(message) = serde_json::from_slice::<Value>(&line) else {
-                let why = "it writes something to standard output that is not JSON";
-                return Err(self.complaint.with(why));
+            let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
+            // Some servers greet there, though they should not.
+            let Ok(message) = serde_json::from_slice::<Value>(line) else {
+                self.strange += 1;
+                if self.strange > MOST_STRANGE {
+                    let why = "it keeps writing to standard output what is not JSON";
+                    return Err(self.complaint.with(why));
+                }
+                continue;
             };
             if message.get("method").is_none() && message.get("id") == Some(&json!(id)) {
                 return Ok(message);

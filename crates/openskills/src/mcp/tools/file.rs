@@ -66,6 +66,9 @@ pub(super) fn read(
     let options = ReadOptions { depth, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
     runtime.check_model_reads(&name, &own)?;
+    if let Some(listing) = folder(runtime, &name, &own, &part)? {
+        return Ok(listing);
+    }
     let (resource, read) = runtime.read_resource(&name, &own, &options)?;
     let skill = runtime.skill(&read.skill_id)?;
     let path = served_path(skill, &resource.path);
@@ -95,6 +98,27 @@ pub(super) fn read(
         result.meta = Some(meta);
     }
     Ok(result)
+}
+
+/// Returns the files in a folder of a skill, one a line; `None` if the path is none.
+fn folder(
+    runtime: &OpenSkillRuntime,
+    name: &str,
+    path: &str,
+    part: &Part,
+) -> Result<Option<CallToolResult>, Failure> {
+    let trimmed = path.trim_end_matches('/');
+    let inside = if matches!(trimmed, "" | ".") { String::new() } else { format!("{trimmed}/") };
+    let skill = runtime.skill(name)?;
+    let files = runtime.files(name)?;
+    let files = files.iter().filter(|file| file.path.starts_with(&inside));
+    let lines: String = files.map(|file| served_path(skill, &file.path) + "\n").collect();
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let about = json!({"skillId": skill.id, "path": path});
+    let rest = |next: usize| format!("call it again with offset {next}");
+    text_of(&lines, part, about, rest).map(Some)
 }
 
 /// Returns a part of a text, and says how to get the rest.

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use openskills_runtime::permit::Asked;
-use openskills_runtime::{Cancel, Execution, ExecutionOptions, Input, OpenSkillRuntime, Stage};
+use openskills_runtime::{
+    Cancel, Execution, ExecutionOptions, Input, OpenSkillRuntime, Reader, Stage,
+};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
@@ -12,6 +14,8 @@ use super::{Arguments, Failure, answered};
 use crate::commands::run::code_of;
 use crate::mcp::server::Served;
 
+/// How many changes of the workspace are named in the text.
+const MOST_CHANGES: usize = 50;
 /// The longest that a script may take.
 pub(in crate::mcp) const MOST_SECONDS: u64 = 600;
 
@@ -54,6 +58,7 @@ pub(in crate::mcp) fn run_script(
         // Where it ends with its client: a process can be ended, a thread cannot.
         stage: Stage::Always,
         cancel,
+        reader: Reader::Model,
         ..ExecutionOptions::default()
     };
     runtime.check_model_starts(runtime.skill_for_model(&name)?)?;
@@ -127,6 +132,14 @@ fn executed(done: &Execution) -> CallToolResult {
         text += &format!("\n[{}]", clean(&error.to_string()));
     } else if code != 0 {
         text += &format!("\n[it ended with code {code}]");
+    }
+    if !changes.is_empty() {
+        let what = if done.committed { "it changed" } else { "it would change" };
+        let more = changes.len().saturating_sub(MOST_CHANGES);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let first = changes.iter().take(MOST_CHANGES).map(String::as_str);
+        text +=
+            &format!("\n[{what} in the workspace: {}{more}]", first.collect::<Vec<_>>().join(", "));
     }
     if done.is_dropped() {
         text += "\n[it failed, so nothing that it wrote to the workspace was kept]";
