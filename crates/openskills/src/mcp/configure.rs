@@ -6,7 +6,7 @@ mod toml;
 use openskills_runtime::Places;
 use skill_fs::AbsPath;
 
-use self::json::{Emptied, Field, Shape};
+use self::json::{Field, Shape};
 
 /// A client that can be told of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -138,14 +138,21 @@ impl ClientKind {
         entry: Option<&Entry>,
     ) -> Result<String, String> {
         let text = text.unwrap_or_default();
-        if self == Self::Codex {
-            return toml::edited(text, name, entry);
-        }
-        let shape = self.shape(text, entry);
-        match entry {
-            Some(_) => json::with(text, &shape, name),
-            None => json::without(text, &shape, name),
-        }
+        // Some editors begin a file with it.
+        let (mark, text) = match text.strip_prefix('\u{feff}') {
+            Some(rest) => ("\u{feff}", rest),
+            None => ("", text),
+        };
+        let edited = if self == Self::Codex {
+            toml::edited(text, name, entry)
+        } else {
+            let shape = self.shape(text, entry);
+            match entry {
+                Some(_) => json::with(text, &shape, name),
+                None => json::without(text, &shape, name),
+            }
+        };
+        edited.map(|edited| format!("{mark}{edited}"))
     }
 
     /// Returns how its file of JSON names servers.
@@ -179,12 +186,19 @@ impl ClientKind {
                 (&["mcpServers"], typed("stdio"), vec![])
             }
         };
-        let emptied = match self {
-            Self::Gemini | Self::OpenCode | Self::Zed => Emptied::Goes,
-            _ => Emptied::Stays,
-        };
-        Shape { keys, fields, defaults, emptied }
+        Shape { keys, fields, defaults }
     }
+}
+
+/// Refuses an entry that starts something else: it is another server's, which only has the name.
+fn check_own(words: &[&str], name: &str) -> Result<(), String> {
+    let program = words.first().map(|word| word.rsplit(['/', '\\']).next().unwrap_or(word));
+    let is_own = program.is_some_and(|program| program.starts_with("openskills"))
+        && words.get(1) == Some(&"mcp");
+    if is_own {
+        return Ok(());
+    }
+    Err(format!("it has another server called `{name}`; choose another name with --name"))
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::json;
 
+use super::check_own;
+
 /// How a client writes a server down.
 pub(super) struct Shape {
     /// The keys that lead to the servers.
@@ -16,7 +18,6 @@ pub(super) struct Shape {
     pub(super) fields: Vec<(&'static str, Field)>,
     /// What the client needs beside that, and the user may have chosen otherwise.
     pub(super) defaults: Vec<(&'static str, Field)>,
-    pub(super) emptied: Emptied,
 }
 
 /// A value in the entry of a server.
@@ -27,15 +28,6 @@ pub(super) enum Field {
     True,
     /// The entry itself, or what is around it.
     Object(Vec<(String, Field)>),
-}
-
-/// What becomes of the object of servers when the last one is taken out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Emptied {
-    /// It stays: the file is about servers.
-    Stays,
-    /// It goes: the file holds other settings, and usually does not have it.
-    Goes,
 }
 
 impl Field {
@@ -118,6 +110,7 @@ fn put_entry(text: &str, shape: &Shape, name: &str) -> Result<String, String> {
             return put(&text, &path[..depth], key, &value);
         }
     }
+    found(&text, shape.keys, |servers| check_entry(servers, name))??;
     let is_object = found(&text, shape.keys, |servers| servers.get_object(name).is_some())?;
     if !is_object {
         return put(&text, shape.keys, name, &entry);
@@ -153,14 +146,35 @@ pub(super) fn without(text: &str, shape: &Shape, name: &str) -> Result<String, S
     if !found(text, shape.keys, |servers| servers.get(name).is_some())? {
         return Ok(text.to_owned());
     }
+    found(text, shape.keys, |servers| check_entry(servers, name))??;
     let text = found(text, shape.keys, |servers| splice::without(text, servers, name))?;
     let is_empty = found(&text, shape.keys, |servers| servers.text(&text) == "{}")?;
     match shape.keys.split_last() {
-        Some((last, around)) if is_empty && shape.emptied == Emptied::Goes => {
+        // A file that has no other server usually had no place for any.
+        Some((last, around)) if is_empty => {
             found(&text, around, |object| splice::without(&text, object, last))
         }
         _ => Ok(text),
     }
+}
+
+/// Refuses an entry that is another server's.
+fn check_entry(servers: &Object<'_>, name: &str) -> Result<(), String> {
+    let mut words = Vec::new();
+    let fields = servers.get_object(name).into_iter().flat_map(|entry| {
+        ["command", "args"].into_iter().filter_map(|key| entry.get(key)).collect::<Vec<_>>()
+    });
+    for field in fields {
+        match &field.value {
+            Tree::StringLit(word) => words.push(word.value.as_ref()),
+            Tree::Array(all) => words.extend(all.elements.iter().filter_map(|one| match one {
+                Tree::StringLit(word) => Some(word.value.as_ref()),
+                _ => None,
+            })),
+            _ => {}
+        }
+    }
+    check_own(&words, name)
 }
 
 /// Returns true if the file has an object at the end of `keys` that is itself no server.

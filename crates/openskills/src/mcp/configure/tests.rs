@@ -29,7 +29,7 @@ fn a_file_is_made_and_what_is_in_it_stays() {
     assert_eq!(ClientKind::Cursor.edited(Some(before), "skills", None).unwrap(), before);
     let with_env = after
         .replace("\"type\"", "\"env\": { \"A\": \"1\" }, \"type\"")
-        .replace("\"mcp\"", "\"old\"");
+        .replace("a \\\"b\\\"", "old");
     let kept = ClientKind::Cursor.edited(Some(&with_env), "skills", Some(&entry())).unwrap();
     assert!(kept.contains("\"A\": \"1\"") && !kept.contains("\"old\""), "{kept}");
     let vscode = ClientKind::VsCode.edited(None, "skills", Some(&entry())).unwrap();
@@ -102,7 +102,7 @@ fn a_file_of_any_style_is_as_it_was_when_the_server_is_taken_out() {
     for (client, key) in JSON_CLIENTS {
         for style in STYLES {
             // Whether an empty object of servers was there before is not known afterwards.
-            if client.shape("", None).emptied == Emptied::Goes && style.contains("\"KEY\": {}") {
+            if style.contains("\"KEY\": {}") {
                 continue;
             }
             let before = style.replace("KEY", key);
@@ -134,5 +134,39 @@ fn a_settings_file_without_servers_is_as_it_was_too() {
             let out = client.edited(Some(&after), "skills", None).unwrap();
             assert_eq!(out, before, "{client:?}:\n{after}");
         }
+    }
+}
+
+#[test]
+fn another_server_of_the_same_name_is_left_alone() {
+    for (client, key) in JSON_CLIENTS {
+        for foreign in [
+            r#"{"command": "my-own-skill-server", "args": ["mcp"]}"#,
+            r#"{"url": "https://skills.example/mcp", "headers": {"x": "y"}}"#,
+            r#"{"type": "local", "command": ["other", "mcp"]}"#,
+            "5",
+        ] {
+            let before = format!("{{\"{key}\": {{\"skills\": {foreign}}}}}\n");
+            for change in [Some(entry()), None] {
+                let refused = client.edited(Some(&before), "skills", change.as_ref());
+                assert!(refused.is_err_and(|why| why.contains("--name")), "{client:?} {before}");
+            }
+            let beside = client.edited(Some(&before), "mine", Some(&entry())).unwrap();
+            assert!(beside.contains(foreign), "{beside}");
+        }
+    }
+    let before = "[mcp_servers.skills]\nurl = \"https://skills.example/mcp\"\n";
+    assert!(ClientKind::Codex.edited(Some(before), "skills", Some(&entry())).is_err());
+    assert!(ClientKind::Codex.edited(Some(before), "skills", None).is_err());
+}
+
+#[test]
+fn a_file_that_begins_with_a_mark_keeps_it() {
+    for client in [ClientKind::ClaudeCode, ClientKind::Codex] {
+        let before =
+            if client == ClientKind::Codex { "\u{feff}a = 1\n" } else { "\u{feff}{\"a\": 1}\n" };
+        let after = client.edited(Some(before), "skills", Some(&entry())).unwrap();
+        assert!(after.starts_with('\u{feff}') && after.contains("openskills"), "{after}");
+        assert_eq!(client.edited(Some(&after), "skills", None).unwrap(), before);
     }
 }

@@ -2,7 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::Entry;
+use super::{Entry, check_own};
 
 /// Returns the text with the server in it; without it, if there is no entry.
 pub(super) fn edited(text: &str, name: &str, entry: Option<&Entry>) -> Result<String, String> {
@@ -10,6 +10,12 @@ pub(super) fn edited(text: &str, name: &str, entry: Option<&Entry>) -> Result<St
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let wrong = || format!("`{KEY}` is not a table");
+    if let Some(there) = document.get(KEY).and_then(|servers| servers.get(name)) {
+        let args = there.get("args").and_then(Item::as_array).into_iter().flatten();
+        let words = there.get("command").and_then(Item::as_str).into_iter();
+        let words: Vec<&str> = words.chain(args.filter_map(toml_edit::Value::as_str)).collect();
+        check_own(&words, name)?;
+    }
     if let Some(entry) = entry {
         let servers = document.entry(KEY).or_insert_with(|| {
             let mut table = Table::new();
