@@ -133,6 +133,7 @@ fn every_code_about_content_has_a_case() {
         Code::BadUrl,
         Code::BadPath,
         Code::BeyondMcpLimits,
+        Code::NotListed,
         Code::MissingDependency,
         Code::DeniedByPolicy,
         Code::AgentsFile,
