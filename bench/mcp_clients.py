@@ -123,6 +123,8 @@ def fastmcp(scratch, skills, env):
     """Starts fastmcp's provider of skills; nothing where PyPI cannot be reached."""
     folder = os.path.join(scratch, "fastmcp")
     try:
+        if os.path.exists(f"{folder}/provider.py"):
+            return Lines([f"{folder}/bin/python", f"{folder}/provider.py", skills], env)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
         subprocess.run([f"{folder}/bin/pip", "install", "--quiet", *FASTMCP_NEEDS], check=True, capture_output=True)
         subprocess.run([f"{folder}/bin/pip", "install", "--quiet", "--no-deps", FASTMCP], check=True, capture_output=True)
