@@ -118,7 +118,7 @@ fn executed(done: &Execution) -> CallToolResult {
     if !cut.is_empty() {
         let written = done.written;
         text += &format!(
-            "\n[it wrote too much: {} cut; there were {} bytes of stdout and {} of stderr]",
+            "\n[it wrote too much: {} cut; there were {} bytes of stdout and {} of stderr; for the rest, have it write less, or a file in the workspace]",
             if cut.len() == 1 {
                 format!("{} is", cut[0])
             } else {
