@@ -90,7 +90,7 @@ pub(super) fn only_page(cursor: Option<&str>) -> Result<(), ErrorData> {
 }
 
 fn no_cursor() -> ErrorData {
-    ErrorData::invalid_params("the cursor is none of ours", None)
+    ErrorData::invalid_params("unknown cursor", None)
 }
 
 /// Returns every skill's SKILL.md as a resource.
@@ -210,15 +210,19 @@ pub(super) fn read(
     let options =
         ReadOptions { depth: Depth::Nested, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &id, &path).ok_or_else(|| no_resource(address))?;
-    // A folder is no resource.
-    let inside = format!("{own}/");
-    if runtime.files(&id).is_ok_and(|all| all.iter().any(|file| file.path.starts_with(&inside))) {
-        return Err(no_resource(address));
-    }
     let read = runtime.read_resource(&id, &own, &options);
-    let (resource, _) = read.map_err(|error| match error {
-        RuntimeError::ResourceNotFound { .. } => no_resource(address),
-        other => failed(&other),
+    let (resource, _) = read.map_err(|error| {
+        // A folder is not a resource.
+        let inside = format!("{own}/");
+        let is_folder = || {
+            let files = runtime.files(&id);
+            files.is_ok_and(|all| all.iter().any(|file| file.path.starts_with(&inside)))
+        };
+        match error {
+            RuntimeError::ResourceNotFound { .. } => no_resource(address),
+            RuntimeError::PermissionDenied { .. } if is_folder() => no_resource(address),
+            other => failed(&other),
+        }
     })?;
     let server = runtime.skill(&id).ok().and_then(|skill| Some(skill.served_by()?.0.to_owned()));
     let contents = match resource.text() {

@@ -220,6 +220,12 @@ fn nothing_of_a_skill_without_a_word_is_served_on() {
         ]
         .map(|answer| answer.to_string())
     };
+    for path in [".", "references", "references/guide.md"] {
+        let refused =
+            client.tool("skills.read_resource", &json!({"name": "docs/pdf", "path": path}));
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(!refused.to_string().contains("guide.md\\n"), "no file is listed: {refused}");
+    }
     for answer in asked(&mut client) {
         let is_there =
             ["Extracts text", "inner/more.md", "docs/zip"].iter().any(|part| answer.contains(part));

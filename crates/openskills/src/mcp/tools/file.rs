@@ -1,7 +1,9 @@
 //! `skills.read_resource`: a file of a skill, in parts where it is long.
 
 use openskills_runtime::uri::uri;
-use openskills_runtime::{Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource};
+use openskills_runtime::{
+    Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError, Word,
+};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
 use serde_json::{Value, json};
 
@@ -66,10 +68,18 @@ pub(super) fn read(
     let options = ReadOptions { depth, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
     runtime.check_model_reads(&name, &own)?;
-    if let Some(listing) = folder(runtime, &name, &own, &part)? {
-        return Ok(listing);
-    }
-    let (resource, read) = runtime.read_resource(&name, &own, &options)?;
+    let (resource, read) = match runtime.read_resource(&name, &own, &options) {
+        Ok(read) => read,
+        // A folder cannot be read as a file. Any other refusal, such as a missing approval, stands.
+        Err(
+            error @ (RuntimeError::ResourceNotFound { .. }
+            | RuntimeError::TooDeep { .. }
+            | RuntimeError::PermissionDenied { .. }),
+        ) => {
+            return folder(runtime, &name, &own, &part)?.ok_or(Failure::Runtime(error));
+        }
+        Err(error) => return Err(error.into()),
+    };
     let skill = runtime.skill(&read.skill_id)?;
     let path = served_path(skill, &resource.path);
     let server = skill.served_by().map(|(server, _)| server.to_owned());
@@ -110,6 +120,9 @@ fn folder(
     let trimmed = path.trim_end_matches('/');
     let inside = if matches!(trimmed, "" | ".") { String::new() } else { format!("{trimmed}/") };
     let skill = runtime.skill(name)?;
+    if !matches!(runtime.word(skill), Ok(Word::Given)) {
+        return Ok(None);
+    }
     let files = runtime.files(name)?;
     let files = files.iter().filter(|file| file.path.starts_with(&inside));
     let lines: String = files.map(|file| served_path(skill, &file.path) + "\n").collect();
@@ -135,7 +148,7 @@ fn text_of(
     if end < text.len() {
         about["nextOffset"] = json!(end);
         blocks.push(ContentBlock::text(format!(
-            "[these are bytes {start} to {end} of {}; the rest: {}]",
+            "[bytes {start} to {end} of {}; for the rest, {}]",
             text.len(),
             rest(end)
         )));
@@ -151,7 +164,7 @@ fn bytes_of(resource: &Resource, path: &str, address: &str, about: Value) -> Cal
     let is_shown = matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     let block = if size > MOST_BINARY {
         ContentBlock::text(format!(
-            "[{size} bytes that are no text ({kind}); more than a call gives: a script of the skill can read them]"
+            "[{kind}, {size} bytes: too large to return; a script of the skill can read it]"
         ))
     } else if is_shown {
         ContentBlock::image(base64(&resource.bytes), kind)
