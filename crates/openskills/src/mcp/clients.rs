@@ -80,9 +80,12 @@ struct Known {
     changes: u64,
 }
 
+/// What a client knows; nothing before its first question.
+type Shared = Arc<Mutex<Option<Known>>>;
+
 /// A client that is kept in mind.
 struct Kept {
-    known: Arc<Mutex<Known>>,
+    known: Shared,
     session_id: String,
     used: Instant,
 }
@@ -91,7 +94,7 @@ struct Kept {
 #[derive(Clone)]
 pub(super) struct Clients {
     served: Arc<Served>,
-    kept: Arc<Mutex<All>>,
+    all: Arc<Mutex<All>>,
 }
 
 #[derive(Default)]
@@ -102,7 +105,7 @@ struct All {
 
 impl Clients {
     pub(super) fn new(served: Arc<Served>) -> Self {
-        Self { served, kept: Arc::default() }
+        Self { served, all: Arc::default() }
     }
 
     pub(super) fn served(&self) -> &Served {
@@ -117,13 +120,24 @@ impl Clients {
         changes: u64,
         work: impl FnOnce(&mut OpenSkillRuntime) -> T,
     ) -> Result<T, RuntimeError> {
-        let (known, _) = self.known(client, changes)?;
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.since.elapsed() > FRESH || known.changes < changes {
-            known.runtime.rediscover()?;
-            (known.since, known.changes) = (Instant::now(), changes);
-        }
-        Ok(work(&mut known.runtime))
+        let (shared, session_id) = self.kept(client);
+        // Discovery blocks this client only.
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = match shared.take() {
+            Some(mut known) => {
+                if known.since.elapsed() > FRESH || known.changes < changes {
+                    known.runtime.rediscover()?;
+                    (known.since, known.changes) = (Instant::now(), changes);
+                }
+                known
+            }
+            None => {
+                let mut runtime = OpenSkillRuntime::with_config(self.config(session_id));
+                runtime.discover_skills()?;
+                Known { runtime, since: Instant::now(), changes }
+            }
+        };
+        Ok(work(&mut shared.insert(known).runtime))
     }
 
     /// The same for work that takes long: it has a runtime of its own, so that nobody waits for it.
@@ -133,7 +147,7 @@ impl Clients {
         approver: Option<Approver>,
         work: impl FnOnce(&mut OpenSkillRuntime, &Served) -> T,
     ) -> Result<T, RuntimeError> {
-        let (_, session_id) = self.known(client, 0)?;
+        let (_, session_id) = self.kept(client);
         let config = RuntimeConfig { approver, ..self.config(session_id) };
         let mut runtime = OpenSkillRuntime::with_config(config);
         runtime.discover_skills()?;
@@ -141,15 +155,11 @@ impl Clients {
     }
 
     /// Returns what a client knows, and its session in the log.
-    fn known(
-        &self,
-        client: &Client,
-        changes: u64,
-    ) -> Result<(Arc<Mutex<Known>>, String), RuntimeError> {
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    fn kept(&self, client: &Client) -> (Shared, String) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = all.clients.get_mut(client) {
             kept.used = Instant::now();
-            return Ok((Arc::clone(&kept.known), kept.session_id.clone()));
+            return (Arc::clone(&kept.known), kept.session_id.clone());
         }
         while all.clients.len() >= MOST {
             let quiet = all.clients.iter().min_by_key(|(_, kept)| kept.used);
@@ -162,16 +172,14 @@ impl Clients {
             (1, session) => format!("mcp-{}-{session}", client.name),
             (count, session) => format!("mcp-{}-{session}-{count}", client.name),
         };
-        let mut runtime = OpenSkillRuntime::with_config(self.config(session_id.clone()));
-        runtime.discover_skills()?;
-        let known = Arc::new(Mutex::new(Known { runtime, since: Instant::now(), changes }));
+        let known = Shared::default();
         let kept = Kept {
             known: Arc::clone(&known),
             session_id: session_id.clone(),
             used: Instant::now(),
         };
         all.clients.insert(client.clone(), kept);
-        Ok((known, session_id))
+        (known, session_id)
     }
 
     fn config(&self, session_id: String) -> RuntimeConfig {
