@@ -1,4 +1,5 @@
-//! What else is done with installs: compare, verify, audit, look for newer ones, import those of other managers, throw away what nobody uses.
+//! What else is done with installs: compare, verify, audit, find newer versions,
+//! import from other managers, collect garbage.
 
 pub mod audit;
 mod cache_size;

@@ -77,7 +77,7 @@ pub enum RuntimeError {
         hint: Option<String>,
     },
     /// The user was asked, and did not say yes.
-    #[error("`{skill}` does not run: the user was asked and declined")]
+    #[error("the user declined to run `{skill}`")]
     Declined {
         /// The skill.
         skill: String,

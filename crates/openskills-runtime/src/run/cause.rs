@@ -87,7 +87,8 @@ impl Failed<'_> {
             Ended::Exited(0) | Ended::Cancelled | Ended::Trapped => Vec::new(),
             Ended::Timeout => {
                 let most = self.wall.as_secs_f64();
-                let more = self.words("--timeout gives it more", "`timeout_seconds` gives it more");
+                let more = self
+                    .words("--timeout gives it more", "call it with a larger `timeout_seconds`");
                 let late = format!("it took too long, and was ended after {most} s; {more}");
                 // What waits for an answer that cannot come waits until the end.
                 std::iter::once(late).chain(self.network()).collect()
@@ -122,7 +123,7 @@ impl Failed<'_> {
     }
 
     fn more_memory(&self) -> &'static str {
-        self.words("--memory gives it more", "only the user can give it more, on a terminal")
+        self.words("--memory gives it more", "only the user can raise the limit, in a terminal")
     }
 
     fn says(&self, words: &[&str]) -> bool {
@@ -148,7 +149,7 @@ impl Failed<'_> {
     fn network(&self) -> Option<String> {
         let approve = |hosts: &[String]| {
             let hosts: String = hosts.iter().map(|host| format!(" --net {host}")).collect();
-            let who = self.words("to let it reach that:", "only the user can let it reach that:");
+            let who = self.words("to let it reach that:", "only the user can allow that:");
             format!("{who} {}{hosts}", self.approve)
         };
         if !self.denied.is_empty() {

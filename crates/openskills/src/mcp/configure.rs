@@ -198,7 +198,7 @@ fn check_own(words: &[&str], name: &str) -> Result<(), String> {
     if is_own {
         return Ok(());
     }
-    Err(format!("it has another server called `{name}`; choose another name with --name"))
+    Err(format!("`{name}` is the name of another server; choose a different one with --name"))
 }
 
 #[cfg(test)]

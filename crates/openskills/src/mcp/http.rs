@@ -262,7 +262,7 @@ impl Gate {
             let mut stays = Stays::default();
             if head.method == Method::GET {
                 let Ok(room) = Arc::clone(&self.streams).try_acquire_owned() else {
-                    let told = "there are too many streams";
+                    let told = "too many open streams";
                     return refusal(StatusCode::SERVICE_UNAVAILABLE, told);
                 };
                 let begun = self.sessions.begin(&mut head, Kind::Stream, None);
@@ -280,7 +280,7 @@ impl Gate {
             return answer;
         }
         match incoming::read(&body) {
-            Incoming::Nothing => refusal(StatusCode::BAD_REQUEST, "the request has no message"),
+            Incoming::Nothing => refusal(StatusCode::BAD_REQUEST, "the request body is empty"),
             Incoming::One(Err(refused)) => json(StatusCode::BAD_REQUEST, &refused),
             Incoming::One(Ok(message)) => {
                 let method = message.get("method").and_then(Value::as_str);

@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &[u8]) -> Incoming {
     }
     match serde_json::from_slice(bytes) {
         Ok(Value::Array(all)) if all.is_empty() => {
-            Incoming::One(Err(refusal(&Value::Null, INVALID_REQUEST, "a batch of nothing")))
+            Incoming::One(Err(refusal(&Value::Null, INVALID_REQUEST, "the batch is empty")))
         }
         Ok(Value::Array(all)) => Incoming::Batch(all.into_iter().map(in_batch).collect()),
         Ok(one) => Incoming::One(checked(one)),
@@ -50,13 +50,13 @@ fn read_one(bytes: &[u8]) -> Message {
 }
 
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Value {
-    let what = format!("this is no JSON that can be read: {error}");
+    let what = format!("invalid JSON: {error}");
     refusal(&id_in(bytes), PARSE_ERROR, &what)
 }
 
 /// Returns the answer to a message whose id another one has that is not answered yet.
 pub(super) fn in_use(id: &Value) -> Value {
-    refusal(id, INVALID_REQUEST, "a request with this `id` is not answered yet")
+    refusal(id, INVALID_REQUEST, "another request with this `id` is still in progress")
 }
 
 /// Returns the answer to a message that is longer than any may be.

@@ -258,9 +258,8 @@ fn progress(context: &RequestContext<RoleServer>) -> tokio::task::AbortHandle {
         loop {
             tokio::time::sleep_until(start + Duration::from_secs(seconds.into())).await;
             let message = match seconds {
-                0 => "the script is about to run".to_owned(),
-                1 => "it runs for a second".to_owned(),
-                seconds => format!("it runs for {seconds} seconds"),
+                0 => "starting the script".to_owned(),
+                seconds => format!("running for {seconds}s"),
             };
             let mut told = ProgressNotificationParam::new(token.clone(), f64::from(seconds));
             told.message = Some(message);

@@ -35,23 +35,25 @@ fn hint(error: &RuntimeError, served: &Served) -> Option<String> {
     };
     match error {
         RuntimeError::SkillNotFound { nearest, .. } => Some(
-            meant(nearest).unwrap_or_else(|| format!("{} shows all there are", tool(Which::List))),
+            meant(nearest).unwrap_or_else(|| format!("{} lists all skills", tool(Which::List))),
         ),
         RuntimeError::ResourceNotFound { nearest, .. } => Some(
             meant(nearest)
-                .unwrap_or_else(|| format!("{} names the files of a skill", tool(Which::Read))),
+                .unwrap_or_else(|| format!("{} lists the files of a skill", tool(Which::Read))),
         ),
         RuntimeError::NeedsApproval { hint: Some(hint), .. } => {
-            // The folders that the server was started with are nobody's business but the user's.
+            // Clients must not learn which folders the server was started with.
             let folders = if served.look.is_empty() {
                 ""
             } else {
-                " (with the folders that this server was started with)"
+                " (with the same --dir folders as this server)"
             };
-            Some(format!("only the user can, in a terminal; ask them: {hint}{folders}"))
+            Some(format!(
+                "only the user can approve it; ask them to use a terminal: {hint}{folders}"
+            ))
         }
         RuntimeError::Declined { .. } => {
-            Some("do not call it again unless the user asks for it".to_owned())
+            Some("do not run it again unless the user asks for it".to_owned())
         }
         RuntimeError::TooDeep { .. } => {
             Some(format!("call {} with `nested` set to true", tool(Which::ReadResource)))

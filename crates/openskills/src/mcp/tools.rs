@@ -109,7 +109,7 @@ impl Arguments {
             (Some(name), None) | (None, Some(name)) => Ok(name),
             (Some(name), Some(id)) if name == id || id.ends_with(&format!("/{name}")) => Ok(id),
             (Some(_), Some(_)) => Err(Failure::Arguments(format!(
-                "`{NAME}` and `{SKILL_ID}` mean two skills; give one of them"
+                "`{NAME}` and `{SKILL_ID}` refer to different skills; give only one of them"
             ))),
             (None, None) => Err(Failure::Arguments(format!("`{NAME}` is missing"))),
         }
@@ -194,7 +194,10 @@ fn list(
     let (skills, next, total) = match asked.clone() {
         None => {
             let (skills, next) = page_for_model(runtime, cursor.as_deref(), PAGE).map_err(wrong)?;
-            (skills, next, runtime.skills_for_model().len())
+            // Counting looks at every skill, which one page does not need.
+            let is_all = next.is_none() && cursor.as_deref().is_none_or(str::is_empty);
+            let total = if is_all { skills.len() } else { runtime.skills_for_model().len() };
+            (skills, next, total)
         }
         Some(query) => {
             let all: HashMap<String, Arc<Skill>> = runtime
@@ -213,11 +216,11 @@ fn list(
     let line = |skill: &Arc<Skill>| format!("{}: {}\n", one_line(&skill.id), skill.listing());
     let lines: String = skills.iter().map(line).collect();
     let is_some = !lines.is_empty();
-    let mut text = if is_some { lines } else { "no skill\n".to_owned() };
+    let mut text = if is_some { lines } else { "no skills found\n".to_owned() };
     // Many clients give their model the text alone.
     text += &match &next {
         Some(next) => format!(
-            "[{} of {} skills; the next ones: call {} with {}cursor \"{next}\"]",
+            "[{} of {} skills; for more, call {} with {}cursor \"{next}\"]",
             skills.len(),
             total,
             Which::List.name(served.names),
@@ -226,7 +229,7 @@ fn list(
         None if is_some && total > skills.len() => {
             format!("[the last {} of {total} skills]", skills.len())
         }
-        None if is_some => format!("[{total} skills, that is all]"),
+        None if is_some => format!("[all skills: {total}]"),
         None => String::new(),
     };
     let entry = |skill: &Arc<Skill>| {

@@ -214,9 +214,9 @@ fn tools_list_read_and_read_files() {
     for (tool, arguments, told) in [
         ("skills.read", json!({"name": "pfd"}), "did you mean `pdf`"),
         ("skills.read", json!({"name": "slow"}), "slow"),
-        ("skills.read", json!({"name": "nothing-like-it"}), "skills.list shows all there are"),
-        ("skills.read", json!({"name": "pdf", "skillId": "s/quick"}), "mean two skills"),
-        ("skills.read_resource", json!({"name": "pdf", "path": "none"}), "skills.read names"),
+        ("skills.read", json!({"name": "nothing-like-it"}), "skills.list lists all skills"),
+        ("skills.read", json!({"name": "pdf", "skillId": "s/quick"}), "refer to different skills"),
+        ("skills.read_resource", json!({"name": "pdf", "path": "none"}), "skills.read lists"),
         (
             "skills.read_resource",
             json!({"name": "pdf", "path": "references/deep/x.md"}),
@@ -573,7 +573,7 @@ fn long_lists_come_in_pages_and_ids_are_completed() {
     let listed = client.tool("skills.list", &json!({}));
     let text = listed["content"][0]["text"].as_str().unwrap();
     assert!(
-        text.ends_with("[100 of 123 skills; the next ones: call skills.list with cursor \"100\"]"),
+        text.ends_with("[100 of 123 skills; for more, call skills.list with cursor \"100\"]"),
         "{text}"
     );
     let next = &listed["structuredContent"]["nextCursor"];

@@ -188,7 +188,7 @@ fn one_odd_skill_does_not_hide_the_others() {
     assert_ne!(client.tool("skills.read", &json!({"name": "deep-metadata"}))["isError"], true);
     let all = client.tool("skills.list", &json!({}));
     assert!(
-        text(&all).contains("s/listed-tools") && text(&all).ends_with("[5 skills, that is all]"),
+        text(&all).contains("s/listed-tools") && text(&all).ends_with("[all skills: 5]"),
         "{all}"
     );
     client.ask("skills/list", &json!({}));
@@ -493,10 +493,10 @@ fn what_a_model_is_told_of_a_failed_run_names_no_place_of_this_machine() {
     env.write("s/quick/scripts/quick.sh", b"sleep 5\n");
     approve(&env, "quick");
     let late = client.tool("skills.run_script", &late);
-    assert!(text(&late).contains("`timeout_seconds` gives it more"), "{late}");
+    assert!(text(&late).contains("call it with a larger `timeout_seconds`"), "{late}");
     let made = client
         .tool("skills.run_script", &json!({"name": "pdf", "args": ["0"], "use_workspace": true}));
-    assert!(text(&made).contains("[it changed in the workspace: added made]"), "{made}");
+    assert!(text(&made).contains("[changed in the workspace: added made]"), "{made}");
     let files = client.tool("skills.read_resource", &json!({"name": "pdf", "path": "references"}));
     assert_eq!(text(&files), "references/deep/more.md\nreferences/guide.md\n");
     for (uri, code) in

@@ -67,8 +67,8 @@ impl Sessions {
         Arc::clone(&self.manager)
     }
 
-    /// Notes that a session is in use, and tells the server whether its client listens. Refuses an id that is not answered yet; requests without a
-    /// session are nobody's business here.
+    /// Notes that a session is in use, and tells the server whether its client listens. Refuses an id that is still in progress. Requests
+    /// without a session are not tracked.
     pub(super) fn begin(
         &self,
         head: &mut Parts,

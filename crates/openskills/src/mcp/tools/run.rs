@@ -134,7 +134,7 @@ fn executed(done: &Execution) -> CallToolResult {
         text += &format!("\n[it ended with code {code}]");
     }
     if !changes.is_empty() {
-        let what = if done.committed { "it changed" } else { "it would change" };
+        let what = if done.committed { "changed" } else { "would change" };
         let more = changes.len().saturating_sub(MOST_CHANGES);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let first = changes.iter().take(MOST_CHANGES).map(String::as_str);
