@@ -1,19 +1,20 @@
-//! Installing is: resolve, observe, plan, prepare, apply.
+//! Installing is: resolve, observe, prepare, plan, apply.
 //!
-//! [`resolve`] turns declarations into commits; [`observe`] reads what is in a project; [`plan`] is pure
-//! and names every change; [`prepare`] reads and checks the content of what is new; [`apply`] performs
-//! a plan. `status` is a plan that nobody applies.
+//! [`resolve`] turns declarations into commits; [`observe`] reads what is in a project; [`prepare`] reads and checks the content of what
+//! is new, and the gate lets it pass; [`plan`] is pure and names every change; [`apply`] performs a plan that has passed the gate of
+//! its project. `status` is a plan that is shown and not applied.
 
 mod apply;
 mod cache;
 mod consumers;
-pub(crate) mod gate;
+mod contents;
+mod environment;
+mod fill_store;
+mod gate;
 pub(crate) mod hook;
 pub(crate) mod journal;
 pub(crate) mod locking;
-pub(crate) mod marking;
 pub(crate) mod observe;
-mod place_shims;
 pub(crate) mod plan;
 mod prepare;
 mod relock;
@@ -21,29 +22,34 @@ mod report;
 pub(crate) mod resolve;
 mod run;
 pub(crate) mod seen;
-pub(crate) mod shims;
 pub(crate) mod sources;
 mod store;
-mod swaps;
+pub(crate) mod surroundings;
 mod target;
 mod write;
 
+pub(crate) use apply::marking::marker_of;
 pub use apply::{Applied, Means, apply};
 pub use cache::{Cache, Keep};
 pub use consumers::Consumers;
-pub use gate::unignored;
+pub use environment::{Environment, Ignore, Mode, Network, Options, RunError};
+pub use gate::Gated;
 pub use hook::{can_be_on_path, commands_folder, global_commands, own_entries, shadowing};
 pub use journal::finish_interrupted;
-pub use locking::LockUse;
-pub use observe::{AdapterState, ContextState, Observed, observe, observe_project};
-pub use plan::{Adapter, Group, Label, Plan, Reason, Tags, plan};
+pub use locking::{LockUse, Rules, Tags};
+pub use observe::{AdapterState, ContextState, Memory, Observed, observe, observe_project};
+pub use plan::{
+    Action, AdapterChange, Collision, CommandChange, Content, Contents, Facts, Label, Plan,
+    SkillPlan, World, plan,
+};
 pub use prepare::{MissingCommand, PrepareError, Prepared, Sources, prepare};
-pub use relock::{LockChange, LockReport, Upgrade, lock};
+pub use relock::{LockChange, LockOptions, LockReport, Upgrade, lock};
 pub use report::{Outcome, ProjectError, ProjectReport, SkillReport};
 pub use resolve::{Resolution, Resolved, SkillError, check_origin, resolve};
-pub use run::{Environment, Ignore, Mode, Network, Options, RunError, install, status};
+pub use run::{install, status};
 pub use seen::Seen;
 pub use skill_state::Receipts;
 pub use sources::{FetchReport, repositories, stage_clone, update};
-pub use store::{RuntimeState, Store};
+pub use store::{RuntimeState, Store, StoreLayout};
+pub use surroundings::unignored;
 pub use target::{BIN, SKILLS, Target};

@@ -187,7 +187,7 @@ fn is_ours(target: &Target, folder: &str, name: &Identifier, store: &Store) -> b
         return is_made(target, folder, name);
     }
     let link = fs::read_link(target.folder(folder).join(name.as_str()).as_path());
-    link.is_ok_and(|link| store.holds(&link.to_string_lossy()))
+    link.is_ok_and(|link| store.layout().holds(&link.to_string_lossy()))
 }
 
 /// Returns true if the entry of a skill in `folder` can only have been made by csk.

@@ -1,9 +1,32 @@
 //! What a lock means for a skill: its commit counts, whatever the reference names now.
 
-use skill::{Digest, RefKind};
+use skill::{Digest, Identifier, RefKind};
 
-use super::{Resolution, SkillError, Tags, Target};
+use super::{ProjectError, Resolution, SkillError, Target};
 use crate::{Commit, Declaration, Locked};
+
+/// How references and locks become commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// What a tag that moved means.
+    pub tags: Tags,
+    /// How locks are used.
+    pub lock: LockUse,
+}
+
+impl Rules {
+    /// The rules of commands that show the state and change nothing.
+    pub const STATUS: Self = Self { tags: Tags::MayMove, lock: LockUse::Follow };
+}
+
+/// What a tag that moved means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tags {
+    /// A warning.
+    MayMove,
+    /// An error.
+    Strict,
+}
 
 /// How the lock of a project is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +65,7 @@ pub(super) fn choose(
     target: &Target,
     skill: &Declaration,
     resolution: &Resolution,
-    (tags, usage): (Tags, LockUse),
+    Rules { tags, lock: usage }: Rules,
 ) -> Choice {
     let resolved = resolution.get(skill).commit;
     let locked = target.lock.as_ref().and_then(|lock| lock.get(skill));
@@ -83,6 +106,20 @@ pub(super) fn choose(
                 }
             }
         }
+    }
+}
+
+/// Checks a lock that must be there: nothing may be locked that is not declared. What is declared and not locked is told skill by
+/// skill.
+pub(super) fn check_lock(target: &Target, usage: LockUse) -> Result<(), ProjectError> {
+    if usage != LockUse::Require {
+        return Ok(());
+    }
+    let lock = target.lock.as_ref().ok_or(ProjectError::NoLock)?;
+    let is_declared = |name: &Identifier| target.skills.iter().any(|skill| skill.name == *name);
+    match lock.skills.keys().find(|name| !is_declared(name)) {
+        Some(name) => Err(ProjectError::Undeclared(name.clone())),
+        None => Ok(()),
     }
 }
 

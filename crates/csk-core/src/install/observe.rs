@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use skill::{Digest, Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
 use skill_fs::{AbsPath, Digests, FsError, Root};
 
-use super::gate::link_on_the_way;
 use super::journal::{Journal, announced};
 use super::prepare::name_warning;
 use super::seen::{Look, Sight};
+use super::surroundings::link_on_the_way;
 use super::{BIN, Environment, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
 use crate::env_files::FIRST_LINE;
 use crate::{Agents, LEDGER_FILE, Ledger, read_text};
@@ -103,19 +103,35 @@ pub enum AdapterState {
     Other,
 }
 
-/// Reads a project as the last run left it, to look at it and no more.
-pub fn observe_project(environment: &Environment, target: &Target) -> Result<Observed, FsError> {
-    let home = &environment.home;
-    let known = (Seen::load(home, &target.root), Receipts::load(home, &target.root));
-    observe(target, &environment.agents, &Store::new(home), known)
+/// What csk remembers of a project.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    /// What was seen, so that what nobody touched is not read again.
+    pub seen: Seen,
+    /// What csk installed here by itself.
+    pub receipts: Receipts,
 }
 
-/// Reads the project. What is in `seen` and was not touched since is not read again.
+impl Memory {
+    /// Reads what is kept below csk's home.
+    pub fn load(home: &AbsPath, root: &AbsPath) -> Self {
+        Self { seen: Seen::load(home, root), receipts: Receipts::load(home, root) }
+    }
+}
+
+/// Reads a project as the last run left it.
+pub fn observe_project(environment: &Environment, target: &Target) -> Result<Observed, FsError> {
+    let home = &environment.home;
+    let memory = Memory::load(home, &target.root);
+    observe(target, &environment.agents, &Store::new(home), memory)
+}
+
+/// Reads the project. What was seen before and was not touched since is not read again.
 pub fn observe(
     target: &Target,
     agents: &Agents,
     store: &Store,
-    (mut seen, receipts): (Seen, Receipts),
+    Memory { mut seen, receipts }: Memory,
 ) -> Result<Observed, FsError> {
     let folder = target.skills_folder();
     let mut ledger = read_ledger(&folder)?;
@@ -142,14 +158,15 @@ pub fn observe(
     // Any ledger may be the one that was not lost.
     let made = ledgers.values().flat_map(|ledger| &ledger.entries).chain(&ledger.entries);
     let names: BTreeSet<&Identifier> = declared.iter().chain(made).collect();
-    let look = |name: &Identifier| match &skills {
-        Some(skills) => context(skills, name, &ledger, (&seen, store, &receipts)),
+    let observer = Observer { ledger: &ledger, seen: &seen, store, receipts: &receipts };
+    let observe_one = |name: &Identifier| match &skills {
+        Some(skills) => observer.context(skills, name),
         None => Ok((ContextState::Missing, None)),
     };
-    let looked: Result<Vec<_>, FsError> =
-        names.par_iter().map(|name| Ok(((*name).clone(), look(name)?))).collect();
+    let states: Result<Vec<_>, FsError> =
+        names.par_iter().map(|name| Ok(((*name).clone(), observe_one(name)?))).collect();
     let mut contexts = BTreeMap::new();
-    for (name, (state, sight)) in looked? {
+    for (name, (state, sight)) in states? {
         seen.remember(format!("{SKILLS}/{name}"), sight);
         contexts.insert(name, state);
     }
@@ -230,57 +247,68 @@ fn env_files(target: &Target) -> Result<Vec<EnvFile>, FsError> {
     Ok(files)
 }
 
-fn context(
-    skills: &Root,
-    name: &Identifier,
-    ledger: &Ledger,
-    (seen, store, receipts): (&Seen, &Store, &Receipts),
-) -> Result<(ContextState, Option<Sight>), FsError> {
-    let path = skills.path().join(name.as_str());
-    let is_ours = ledger.entries.contains(name);
-    let root = match skills.child(name.as_str()) {
-        Err(FsError::NotFound { .. }) => return Ok((ContextState::Missing, None)),
-        Ok(root) => root,
-        Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
-        Err(FsError::NotAFolder { .. } | FsError::Escapes { .. }) => {
-            return Ok((ContextState::Broken(format!("{path} is not a folder")), None));
+/// What the state of a skill's folder is judged by.
+struct Observer<'a> {
+    ledger: &'a Ledger,
+    seen: &'a Seen,
+    store: &'a Store,
+    receipts: &'a Receipts,
+}
+
+impl Observer<'_> {
+    /// Reads the folder of a skill.
+    fn context(
+        &self,
+        skills: &Root,
+        name: &Identifier,
+    ) -> Result<(ContextState, Option<Sight>), FsError> {
+        let path = skills.path().join(name.as_str());
+        let is_ours = self.ledger.entries.contains(name);
+        let root = match skills.child(name.as_str()) {
+            Err(FsError::NotFound { .. }) => return Ok((ContextState::Missing, None)),
+            Ok(root) => root,
+            Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
+            Err(FsError::NotAFolder { .. } | FsError::Escapes { .. }) => {
+                return Ok((ContextState::Broken(format!("{path} is not a folder")), None));
+            }
+            Err(error) => return Err(error),
+        };
+        let (marker, marker_digest) = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
+            Ok(found) => found,
+            Err(reason) if reason.starts_with(NEWER) => {
+                return Ok((ContextState::Newer(reason), None));
+            }
+            Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
+            Err(reason) => return Ok((ContextState::Broken(reason), None)),
+        };
+        // Without a ledger the marker says whose it is: another csk installed it, or the ledger was lost.
+        if !is_ours && marker.name != *name {
+            return Ok((ContextState::Foreign, None));
         }
-        Err(error) => return Err(error),
-    };
-    let (marker, marker_digest) = match read_marker(&root, path.join(MARKER_FILE).as_str()) {
-        Ok(found) => found,
-        Err(reason) if reason.starts_with(NEWER) => {
-            return Ok((ContextState::Newer(reason), None));
-        }
-        Err(_) if !is_ours => return Ok((ContextState::Foreign, None)),
-        Err(reason) => return Ok((ContextState::Broken(reason), None)),
-    };
-    // Without a ledger the marker says whose it is: another csk installed it, or the ledger was lost.
-    if !is_ours && marker.name != *name {
-        return Ok((ContextState::Foreign, None));
+        let warn = |root: &Root| {
+            let path = RelPath::new(SKILL_FILE).expect("it is a plain name");
+            name_warning(&root.read(&path, MAX_SKILL_FILE_BYTES).ok()?, name.as_str())
+        };
+        Ok(match self.seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
+            Ok(Look { content, warning, sight }) => {
+                let is_receipted = self.receipts.has(name, marker_digest);
+                let has_runtime = is_receipted && !marker.command_paths.is_empty();
+                let runtime =
+                    has_runtime.then(|| self.store.state(&marker.name, marker.runtime_id()));
+                let marker = Box::new(marker);
+                let state = ContextState::Installed {
+                    marker,
+                    content,
+                    warning,
+                    runtime,
+                    marker_digest,
+                    is_receipted,
+                };
+                (state, sight)
+            }
+            Err(error) => (ContextState::Broken(error.to_string()), None),
+        })
     }
-    let warn = |root: &Root| {
-        let path = RelPath::new(SKILL_FILE).expect("it is a plain name");
-        name_warning(&root.read(&path, MAX_SKILL_FILE_BYTES).ok()?, name.as_str())
-    };
-    Ok(match seen.look(&root, &format!("{SKILLS}/{name}"), warn) {
-        Ok(Look { content, warning, sight }) => {
-            let is_receipted = receipts.has(name, marker_digest);
-            let has_runtime = is_receipted && !marker.command_paths.is_empty();
-            let runtime = has_runtime.then(|| store.state(&marker.name, marker.runtime_id()));
-            let marker = Box::new(marker);
-            let state = ContextState::Installed {
-                marker,
-                content,
-                warning,
-                runtime,
-                marker_digest,
-                is_receipted,
-            };
-            (state, sight)
-        }
-        Err(error) => (ContextState::Broken(error.to_string()), None),
-    })
 }
 
 /// Reads the marker in the folder `root`, and returns its digest as well; the error says what is wrong with it.

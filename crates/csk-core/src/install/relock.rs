@@ -1,16 +1,16 @@
 //! Writes `Skillfile.lock`: by `csk lock`, and by installs that meet a lock which lacks something.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use skill::Identifier;
 use skill_fs::{FsError, write_file};
 
-use super::locking::{LockUse, choose};
+use super::locking::choose;
 use super::sources::check_root;
 use super::{
-    Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, RunError, SkillError, Tags,
-    Target, resolve,
+    Cache, Environment, Keep, Mode, Network, ProjectReport, Resolution, Rules, RunError,
+    SkillError, SkillReport, Target, resolve,
 };
 use crate::{Commit, Declaration, LOCKFILE, Locked, Lockfile, Progress, Repository};
 
@@ -51,16 +51,28 @@ pub enum LockChange {
     Failed(SkillError),
 }
 
+/// How to lock.
+#[derive(Debug, Clone)]
+pub struct LockOptions {
+    /// Which skills are locked anew.
+    pub upgrade: Upgrade,
+    /// Whether the lock is written.
+    pub mode: Mode,
+    /// Whether repositories that are missing are cloned.
+    pub network: Network,
+}
+
 /// Locks every target and returns what became of each.
 pub fn lock(
     environment: &Environment,
     targets: &[Target],
-    upgrade: &Upgrade,
-    (mode, network): (Mode, Network),
+    options: &LockOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<LockReport>, RunError> {
     check_root(environment, targets)?;
-    let (failed, _lock) = environment.begin(targets, (mode, network), progress)?;
+    let LockOptions { upgrade, mode, network } = options;
+    let (mode, network) = (*mode, *network);
+    let (failed, _lock) = environment.begin(targets, mode, network, progress)?;
     let resolution = resolve(&environment.skills_root, targets, &failed);
     let keep = if mode == Mode::Apply { Keep::New } else { Keep::Nothing };
     let locker = Locker { environment, resolution, cache: Cache::new(&environment.home, keep) };
@@ -124,8 +136,7 @@ impl Locker<'_> {
         let old = target.lock.as_ref().and_then(|lock| lock.get(skill));
         if let Some(locked) = old.filter(|_| !is_upgraded) {
             // As an install would have it, which says what is wrong with a lock.
-            let usage = (Tags::MayMove, LockUse::Follow);
-            choose(target, skill, &self.resolution, usage).commit?;
+            choose(target, skill, &self.resolution, Rules::STATUS).commit?;
             return Ok(locked.clone());
         }
         let commit = self.resolution.get(skill).commit?;
@@ -170,8 +181,10 @@ pub(super) fn follow(
     let cache = Cache::new(&environment.home, Keep::New);
     let mut new = Lockfile::default();
     let mut warnings = Vec::new();
+    let done: BTreeMap<&Identifier, &SkillReport> =
+        report.skills.iter().map(|skill| (&skill.name, skill)).collect();
     for skill in &target.skills {
-        let done = report.skills.iter().find(|done| done.name == skill.name);
+        let done = done.get(&skill.name);
         let commit = done.filter(|done| !done.has_failed()).and_then(|done| done.commit.clone());
         let kept = old.get(skill).filter(|_| *upgrade == Upgrade::Needed).cloned();
         let same = || old.get(skill).filter(|old| Some(&old.commit) == commit.as_ref()).cloned();

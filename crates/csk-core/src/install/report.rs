@@ -1,11 +1,13 @@
 //! What became of projects and skills, for whoever asked.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use skill::Identifier;
+use skill_fs::AbsPath;
 
-use super::shims::{Collision, Files};
-use super::{Applied, BIN, Group, Mode, Plan, Prepared, SKILLS, SkillError, Target};
+use super::fill_store::Stored;
+use super::plan::{Action, Collision, Remove, SkillPlan};
+use super::{Applied, BIN, Mode, Plan, SKILLS, SkillError, Target};
 use crate::{Commit, Declaration};
 
 /// What became of a project.
@@ -142,100 +144,120 @@ impl SkillReport {
     }
 }
 
+/// What was done of a plan.
+pub(super) struct Done<'a> {
+    /// What became of its skills; nothing where nothing was to be written.
+    pub(super) applied: &'a [Applied],
+    /// What became of command files.
+    pub(super) stored: &'a Stored,
+    /// What was added to `.gitignore`, or would be.
+    pub(super) ignored: Vec<String>,
+    /// Whether anything was to be written.
+    pub(super) mode: Mode,
+}
+
 /// Returns what became of a project whose plan was performed, or would be.
-pub(super) fn project(
-    target: &Target,
-    plan: &Plan,
-    ignored: Vec<String>,
-    (applied, files): (&[Applied], &Files),
-    mode: Mode,
-) -> ProjectReport {
-    let groups = plan.skills.iter().chain(&plan.removals);
-    let mut changes: Vec<String> =
-        plan.env.iter().map(|file| format!("write {}", file.path)).collect();
-    let gone = plan.shims.iter().filter(|shim| shim.target.is_none());
-    changes.extend(gone.map(|shim| format!("delete {BIN}/{}", shim.command)));
+pub(super) fn project(target: &Target, plan: &Plan, done: Done<'_>) -> ProjectReport {
+    let env = plan.env.iter().map(|file| format!("write {}", file.path));
+    let gone = plan.command_changes().filter(|change| change.target.is_none());
+    let gone: BTreeSet<&Identifier> = gone.map(|change| &change.command).collect();
+    let gone = gone.into_iter().map(|command| format!("delete {BIN}/{command}"));
+    let declared: BTreeMap<&Identifier, &Declaration> =
+        target.skills.iter().map(|skill| (&skill.name, skill)).collect();
+    let applied: BTreeMap<&Identifier, &Applied> =
+        done.applied.iter().map(|done| (&done.name, done)).collect();
+    let skills = plan.skills.iter().chain(&plan.removals).map(|skill| {
+        let declaration = declared.get(&skill.name).copied();
+        let kept = done.stored.kept(skill);
+        report(skill, declaration, applied.get(&skill.name).copied(), kept, done.mode)
+    });
     ProjectReport {
         alias: target.alias.clone(),
-        ignored,
         warnings: plan.warnings.iter().chain(&plan.notes).cloned().collect(),
-        changes,
-        skills: groups.map(|group| skill(target, plan, group, (applied, files), mode)).collect(),
+        changes: env.chain(gone).collect(),
+        skills: skills.collect(),
         error: None,
+        ignored: done.ignored,
     }
 }
 
-fn skill(
-    target: &Target,
-    plan: &Plan,
-    group: &Group,
-    (applied, files): (&[Applied], &Files),
+fn report(
+    plan: &SkillPlan,
+    declaration: Option<&Declaration>,
+    applied: Option<&Applied>,
+    kept: Option<&AbsPath>,
     mode: Mode,
 ) -> SkillReport {
-    let done = applied.iter().find(|done| done.name == group.name);
-    let error = group.error.clone().or_else(|| done.and_then(|done| done.error.clone()));
-    let is_declared = target.skills.iter().any(|skill| skill.name == group.name);
-    let has_shims = plan.shims.iter().any(|shim| shim.skill.as_ref() == Some(&group.name));
-    let outcome = match error {
+    let outcome = match &plan.action {
         // A dry run clones nothing, and an install would.
-        Some(SkillError::NotCloned { .. }) if mode == Mode::DryRun => Outcome::Installed,
-        Some(error) => Outcome::Failed(error),
-        None if !is_declared && !group.remove => Outcome::Unlinked,
-        None if !is_declared => Outcome::Removed,
-        None if group.is_empty() && !has_shims => Outcome::UpToDate,
-        None => Outcome::Installed,
+        Action::Refused(SkillError::NotCloned { .. }) if mode == Mode::DryRun => Outcome::Installed,
+        Action::Refused(error) => Outcome::Failed(error.clone()),
+        Action::Current if plan.commands.is_empty() => Outcome::UpToDate,
+        Action::Current | Action::Install(_) | Action::Repair(_) => Outcome::Installed,
+        Action::Remove(Remove { text: true, .. }) => Outcome::Removed,
+        Action::Remove(Remove { text: false, .. }) => Outcome::Unlinked,
     };
-    let mut warnings = group.warnings.clone();
-    for place in done.iter().flat_map(|done| &done.backups) {
-        warnings.push(format!("local edits of {} were kept in {place}", group.name));
+    let failed = applied.and_then(|applied| applied.error.clone()).map(Outcome::Failed);
+    let mut warnings = plan.warnings.clone();
+    warnings.extend(
+        kept.map(|kept| format!("the files of its commands were edited; they were kept in {kept}")),
+    );
+    for place in applied.iter().flat_map(|applied| &applied.backups) {
+        warnings.push(format!("local edits of {} were kept in {place}", plan.name));
     }
-    let mut changes = changes(group, files.get(&group.name));
-    let made = plan.shims.iter().filter(|shim| shim.skill.as_ref() == Some(&group.name));
-    changes.extend(made.map(|shim| format!("make {BIN}/{}", shim.command)));
+    let mut changes = changes(plan);
+    let made = plan.commands.iter().filter(|change| change.target.is_some());
+    changes.extend(made.clone().map(|change| format!("make {BIN}/{}", change.command)));
     SkillReport {
-        name: group.name.clone(),
-        declaration: target.skills.iter().find(|skill| skill.name == group.name).cloned(),
-        commit: group.commit.clone(),
-        outcome,
+        name: plan.name.clone(),
+        declaration: declaration.cloned(),
+        commit: plan.commit.clone(),
+        outcome: failed.unwrap_or(outcome),
         warnings,
         changes,
-        makes_commands: has_shims,
+        makes_commands: made.count() > 0,
     }
 }
 
-/// Returns what a group changes, entry by entry.
-fn changes(group: &Group, prepared: Option<&Arc<Prepared>>) -> Vec<String> {
-    let context = format!("{SKILLS}/{}", group.name);
+/// Returns what a skill's plan changes, entry by entry.
+fn changes(plan: &SkillPlan) -> Vec<String> {
+    let context = format!("{SKILLS}/{}", plan.name);
+    let old = plan.installed.iter().flat_map(|installed| &installed.files);
     let mut changes = Vec::new();
-    if let Some(SkillError::NotCloned { url }) = &group.error {
-        changes.push(format!("clone {url}"));
+    match &plan.action {
+        Action::Refused(SkillError::NotCloned { url }) => changes.push(format!("clone {url}")),
+        Action::Current | Action::Repair(_) | Action::Refused(_) => {}
+        Action::Remove(remove) => {
+            if remove.text {
+                changes.extend(old.map(|path| format!("delete {context}/{path}")));
+                changes.push(format!("delete {context}/"));
+            }
+            if remove.text && remove.keeps_edits {
+                changes.push(format!("keep local edits of {context}/ aside"));
+            }
+        }
+        Action::Install(install) => {
+            let new: BTreeSet<&str> =
+                install.content.files.iter().map(|file| file.path.as_str()).collect();
+            let gone = old.filter(|path| !new.contains(path.as_str()));
+            changes.extend(gone.map(|path| format!("delete {context}/{path}")));
+            if install.keeps_edits {
+                changes.push(format!("keep local edits of {context}/ aside"));
+            }
+            let files = install.content.files.iter();
+            changes.extend(files.map(|file| format!("write {context}/{}", file.path)));
+            changes.push(format!("write {context}/{}", skill::MARKER_FILE));
+        }
     }
-    let new = prepared.filter(|_| group.install.is_some());
-    let stays = |path: &String| {
-        new.is_some_and(|new| new.files.iter().any(|file| file.path.as_str() == path))
-    };
-    if group.remove || new.is_some() {
-        let gone = group.old_files.iter().filter(|path| !stays(path));
-        changes.extend(gone.map(|path| format!("delete {context}/{path}")));
+    if let Some((content, files)) =
+        plan.content().and_then(|content| Some((content, content.runtime.as_ref()?)))
+    {
+        let place = format!("runtime/{}/{}", plan.name, content.runtime_id);
+        changes.extend(files.files.iter().map(|file| format!("write {place}/{}", file.path)));
     }
-    if group.remove {
-        changes.push(format!("delete {context}/"));
-    }
-    if group.edited && (group.remove || group.install.is_some()) {
-        changes.push(format!("keep local edits of {context}/ aside"));
-    }
-    if let Some(new) = new {
-        changes.extend(new.files.iter().map(|file| format!("write {context}/{}", file.path)));
-        changes.push(format!("write {context}/{}", skill::MARKER_FILE));
-    }
-    let commit = group.commit.as_ref().map_or("", |commit| commit.as_str());
-    if let Some(runtime) = prepared.and_then(|prepared| prepared.runtime.as_ref()) {
-        let place = format!("runtime/{}/{commit}", group.name);
-        changes.extend(runtime.files.iter().map(|file| format!("write {place}/{}", file.path)));
-    }
-    for adapter in &group.adapters {
+    for adapter in plan.adapters() {
         let verb = if adapter.present { "make" } else { "delete" };
-        changes.push(format!("{verb} {}/{}", adapter.folder, group.name));
+        changes.push(format!("{verb} {}/{}", adapter.folder, plan.name));
     }
     changes
 }

@@ -202,6 +202,16 @@ pub struct Resolution {
 }
 
 impl Resolution {
+    /// Returns one that knows these declarations.
+    #[cfg(test)]
+    pub(super) fn of<'a>(
+        known: impl IntoIterator<Item = (&'a Declaration, Result<Commit, SkillError>)>,
+    ) -> Self {
+        let key = |skill: &Declaration| (skill.source.clone(), skill.reference.clone());
+        let commits = known.into_iter().map(|(skill, commit)| (key(skill), commit)).collect();
+        Self { commits, ..Self::default() }
+    }
+
     /// Returns what a declaration resolved to.
     pub fn get(&self, declaration: &Declaration) -> Resolved {
         let key = (declaration.source.clone(), declaration.reference.clone());
@@ -252,11 +262,7 @@ pub fn resolve(
             let references = wanted.entry(declaration.source.clone()).or_default();
             let locked = references.entry(declaration.reference.clone()).or_default();
             let lock = target.lock.as_ref().and_then(|lock| lock.get(declaration));
-            locked.extend(
-                lock.map(|locked| {
-                    (locked.commit.clone(), locked.tree.clone(), locked.path.clone())
-                }),
-            );
+            locked.extend(lock.map(LockedTree::of));
         }
     }
     let resolve_source = |(source, references): (Identifier, Wanted)| -> Resolution {
@@ -281,12 +287,11 @@ pub fn resolve(
                     Err(error) => Err(error.clone()),
                 },
             };
-            for (old, tree, path) in locked {
-                let key = (source.clone(), reference.clone(), old.clone(), tree.clone());
+            for locked in locked {
                 let found = repository.as_ref().ok().map(|repository| {
-                    let locked = (&old, tree.as_str(), path.as_ref());
-                    finding(repository, &reference, locked, commit.as_ref().ok())
+                    finding(repository, &reference, &locked, commit.as_ref().ok())
                 });
+                let key = (source.clone(), reference.clone(), locked.commit, locked.tree);
                 resolution.findings.extend(found.map(|found| (key, found)));
             }
             resolution.commits.insert((source.clone(), reference), commit);
@@ -345,17 +350,32 @@ pub fn check_origin(skills_root: &AbsPath, declaration: &Declaration) -> Result<
 }
 
 /// The references of a repository that are wanted, each with the commits and trees that are locked for it.
-type Wanted = BTreeMap<Reference, BTreeSet<(Commit, String, Option<RelPath>)>>;
+type Wanted = BTreeMap<Reference, BTreeSet<LockedTree>>;
+
+/// A commit that is locked, with the tree of the folder that is installed of it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct LockedTree {
+    commit: Commit,
+    tree: String,
+    path: Option<RelPath>,
+}
+
+impl LockedTree {
+    fn of(locked: &Locked) -> Self {
+        let (commit, tree) = (locked.commit.clone(), locked.tree.clone());
+        Self { commit, tree, path: locked.path.clone() }
+    }
+}
 
 fn finding(
     repository: &Repository,
     reference: &Reference,
-    (locked, tree, path): (&Commit, &str, Option<&RelPath>),
+    LockedTree { commit: locked, tree, path }: &LockedTree,
     now: Option<&Commit>,
 ) -> Finding {
-    match repository.objects().tree(locked, path) {
+    match repository.objects().tree(locked, path.as_ref()) {
         Err(_) => return Finding::Absent,
-        Ok(found) if found != tree => return Finding::OtherTree,
+        Ok(found) if found != *tree => return Finding::OtherTree,
         Ok(_) => {}
     }
     match now {

@@ -24,10 +24,43 @@ use crate::{FileKind, Runtime};
 /// The store.
 #[derive(Debug)]
 pub struct Store {
-    home: AbsPath,
-    folder: AbsPath,
+    layout: StoreLayout,
     seen: Mutex<Seen>,
     states: Mutex<States>,
+}
+
+/// Where things are in the store. It touches nothing.
+#[derive(Debug, Clone)]
+pub struct StoreLayout {
+    home: AbsPath,
+    folder: AbsPath,
+}
+
+impl StoreLayout {
+    pub(super) fn new(home: &AbsPath) -> Self {
+        Self { home: home.clone(), folder: home.join("runtime") }
+    }
+
+    /// Returns where the command files of a skill's commit are.
+    pub(super) fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
+        runtime_place(&self.home, skill.as_str(), commit)
+    }
+
+    /// Returns true if a path is that of a file in the store.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        self.below(path).is_some()
+    }
+
+    /// Returns the skill that a file in the store is of.
+    pub(super) fn skill_of(&self, path: &str) -> Option<Identifier> {
+        let (skill, _) = self.below(path)?.split_once('/')?;
+        Identifier::new(skill).ok()
+    }
+
+    fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let below = path.strip_prefix(self.folder.as_str())?.strip_prefix('/')?;
+        RelPath::new(below).is_ok().then_some(below)
+    }
 }
 
 type States = BTreeMap<(Identifier, String), Arc<OnceLock<RuntimeState>>>;
@@ -46,15 +79,15 @@ pub enum RuntimeState {
 impl Store {
     /// Opens the store below csk's home.
     pub fn new(home: &AbsPath) -> Self {
-        let folder = home.join("runtime");
-        let seen = Mutex::new(Seen::load(home, &folder));
-        Self { home: home.clone(), folder, seen, states: Mutex::default() }
+        let layout = StoreLayout::new(home);
+        let seen = Mutex::new(Seen::load(home, &layout.folder));
+        Self { layout, seen, states: Mutex::default() }
     }
 
     /// Opens the store without anything that is remembered of it: every file is read.
     pub fn unremembered(home: &AbsPath) -> Self {
-        let folder = home.join("runtime");
-        Self { home: home.clone(), folder, seen: Mutex::default(), states: Mutex::default() }
+        let layout = StoreLayout::new(home);
+        Self { layout, seen: Mutex::default(), states: Mutex::default() }
     }
 
     /// Returns what differs between the runtime of a skill's commit and what it should be, list included.
@@ -72,22 +105,14 @@ impl Store {
         }
     }
 
+    /// Returns where things are in it.
+    pub fn layout(&self) -> &StoreLayout {
+        &self.layout
+    }
+
     /// Returns where the runtime of a skill's commit is.
     pub fn place(&self, skill: &Identifier, commit: &str) -> AbsPath {
-        runtime_place(&self.home, skill.as_str(), commit)
-    }
-
-    /// Returns true if a path is that of a file in the store.
-    pub(super) fn holds(&self, path: &str) -> bool {
-        path.strip_prefix(self.folder.as_str())
-            .and_then(|rest| rest.strip_prefix('/'))
-            .is_some_and(|rest| RelPath::new(rest).is_ok())
-    }
-
-    /// Returns true if a path is that of a file of `skill` in the store.
-    pub(super) fn holds_of(&self, skill: &Identifier, path: &str) -> bool {
-        let own = format!("{}/{skill}/", self.folder);
-        self.holds(path) && path.starts_with(&own)
+        self.layout.place(skill, commit)
     }
 
     /// Looks at the runtime of a skill's commit, once in a run.
@@ -135,11 +160,12 @@ impl Store {
         &self,
         skill: &Identifier,
         commit: &str,
-        (runtime, list): (&Runtime, &RuntimeList),
+        runtime: &Runtime,
+        list: &RuntimeList,
     ) -> Result<Option<AbsPath>, SkillError> {
         let place = self.place(skill, commit);
         let is_edited = matches!(self.state(skill, commit), RuntimeState::Tampered(_));
-        let staged = self.folder.join(skill.as_str()).join(format!(".new-{commit}"));
+        let staged = self.layout.folder.join(skill.as_str()).join(format!(".new-{commit}"));
         let failed = |error: FsError| write_error(&error);
         remove_tree(&staged).map_err(failed)?;
         write_files(&staged, &runtime.files, Rights::Read)?;
@@ -159,7 +185,7 @@ impl Store {
     /// Moves a runtime that is not what it was to the backups.
     #[expect(clippy::disallowed_methods, reason = "the edge to the file system")]
     fn keep(&self, skill: &Identifier, place: &AbsPath) -> Result<AbsPath, SkillError> {
-        let backups = self.home.join("backups");
+        let backups = self.layout.home.join("backups");
         std::fs::create_dir_all(backups.as_path()).map_err(|error| io_error(&backups, &error))?;
         let kept = (0..1000)
             .map(|number| backups.join(format!("{skill}@runtime-{number}")))
@@ -180,7 +206,7 @@ impl Store {
     pub(super) fn save(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.keep_the_rest();
-        seen.save(&self.home, &self.folder);
+        seen.save(&self.layout.home, &self.layout.folder);
     }
 }
 

@@ -85,9 +85,8 @@ pub fn outdated(
         .zip(plans)
         .map(|(target, plan)| {
             let plan = plan?;
-            let standings = plan.skills.iter().filter_map(|group| {
-                let skill = target.skills.iter().find(|skill| skill.name == group.name)?;
-                let failed = group.error.as_ref().map(ToString::to_string);
+            let standings = target.skills.iter().zip(&plan.skills).filter_map(|(skill, plan)| {
+                let failed = plan.error().map(ToString::to_string);
                 let known = known.get(&skill.source)?;
                 let there = known.is_remote.then(|| named(&known.refs, &skill.reference)).flatten();
                 let (kind, name) = (skill.reference.kind, &skill.reference.name);
@@ -96,8 +95,8 @@ pub fn outdated(
                 Some(Standing {
                     name: skill.name.clone(),
                     reference: skill.reference.clone(),
-                    installed: group.installed.clone(),
-                    here: group.commit.clone(),
+                    installed: plan.installed.as_ref().map(|installed| installed.commit.clone()),
+                    here: plan.commit.clone(),
                     there,
                     newest: newest(&known.refs, skill),
                     error: failed.or_else(|| known.error.clone()).or(gone),

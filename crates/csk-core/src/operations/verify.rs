@@ -9,13 +9,12 @@ use rayon::prelude::*;
 use skill::{Identifier, Marker};
 
 use crate::content::context::CONTEXT_RULES;
-use crate::install::gate::{check_links, tracked_gate};
-use crate::install::marking::marker_of;
 use crate::install::plan::is_edited;
-use crate::install::shims::{Files, plan_shims};
+use crate::install::surroundings::{check_links, check_tracked};
 use crate::install::{
-    Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError,
-    Receipts, Seen, Sources, Store, Tags, Target, observe, plan, prepare, resolve,
+    Cache, Contents, ContextState, Environment, Facts, Keep, Label, Memory, Observed, Prepared,
+    ProjectError, Receipts, Rules, Seen, SkillPlan, Sources, Store, Target, World, marker_of,
+    observe, plan, prepare, resolve,
 };
 use crate::{Commit, Declaration, Reference};
 
@@ -47,34 +46,38 @@ pub fn verify(
 
 fn project(environment: &Environment, target: &Target) -> Result<Verification, ProjectError> {
     check_links(target)?;
-    tracked_gate(target)?;
+    check_tracked(target)?;
     let store = Store::unremembered(&environment.home);
     let receipts = Receipts::load(&environment.home, &target.root);
-    let observed = observe(target, &environment.agents, &store, (Seen::default(), receipts))
+    let memory = Memory { seen: Seen::default(), receipts };
+    let observed = observe(target, &environment.agents, &store, memory)
         .map_err(|error| ProjectError::Files(error.to_string()))?;
     let resolution =
         resolve(&environment.skills_root, std::slice::from_ref(target), &BTreeMap::new());
-    let mut plan = plan(target, &resolution, &observed, (Tags::MayMove, LockUse::Follow));
+    let rules = Rules::STATUS;
+    let facts = Facts { target, resolution: &resolution, observed: &observed, rules };
     // The commands are those of what is installed, whatever else is wanted.
-    for group in &mut plan.skills {
-        group.install = None;
+    let contents = Contents::AsInstalled;
+    let plan = plan(&World { facts, contents, revoked: &BTreeMap::new(), store: store.layout() });
+    if !plan.collisions.is_empty() {
+        return Err(ProjectError::Collision(plan.collisions));
     }
-    plan_shims(target, &mut plan, &observed, &Files::new(), &store)?;
     let mut problems: Vec<String> =
         plan.env.iter().map(|file| format!("{} is missing or wrong", file.path)).collect();
     problems.extend(plan.warnings.iter().cloned());
-    let gone = plan.shims.iter().filter(|shim| shim.target.is_none());
-    problems.extend(gone.map(|shim| format!("the command {} belongs to no skill", shim.command)));
+    let gone = plan.command_changes().filter(|change| change.target.is_none());
+    let gone = gone.map(|change| format!("the command {} belongs to no skill", change.command));
+    problems.extend(gone);
     problems.extend(
-        plan.removals.iter().map(|group| format!("{} is not declared any more", group.name)),
+        plan.removals.iter().map(|skill| format!("{} is not declared any more", skill.name)),
     );
     let checker = Checker { environment, target, observed: &observed, store: &store };
-    let check = |(skill, group): (&Declaration, &crate::install::Group)| {
+    let check = |(skill, plan): (&Declaration, &SkillPlan)| {
         let mut problems = checker.skill(skill);
-        if let Some(error) = &group.error {
+        if let Some(error) = plan.error() {
             problems.push(error.to_string());
         }
-        match &group.label {
+        match &plan.label {
             Label::ContentDrift(Some(what)) => problems.push(what.clone()),
             Label::UpdateAvailable => problems.push("another version is wanted".to_owned()),
             Label::Missing

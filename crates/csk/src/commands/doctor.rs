@@ -242,9 +242,9 @@ fn targets(
                 found.problem("install", format!("{}: {error}", target.alias), fix);
             }
             Ok(plan) => {
-                for group in plan.skills.iter().chain(&plan.removals) {
-                    let message = |what: String| format!("{}: {} {what}", target.alias, group.name);
-                    match (&group.label, &group.error) {
+                for skill in plan.skills.iter().chain(&plan.removals) {
+                    let message = |what: String| format!("{}: {} {what}", target.alias, skill.name);
+                    match (&skill.label, skill.error()) {
                         (_, Some(error)) => {
                             let fix = error.hint().unwrap_or_else(|| install.clone());
                             found.problem("install", message(format!("fails: {error}")), fix);
@@ -255,7 +255,7 @@ fn targets(
                                 Scope::Global => "--global".to_owned(),
                                 Scope::Project => format!("--project {}", called(target)),
                             };
-                            let fix = format!("csk diff --local {} {scope}", group.name);
+                            let fix = format!("csk diff --local {} {scope}", skill.name);
                             found.problem("install", message("was edited".to_owned()), format!("{fix} shows it; {install} keeps it in the backups and puts the skill back"));
                         }
                         (Label::ContentDrift(Some(what)), None) => {

@@ -2,8 +2,8 @@
 
 use csk_core::audit::state::AuditMode;
 use csk_core::install::{
-    Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, SkillReport,
-    Tags, install as run,
+    Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, Rules,
+    SkillReport, Tags, install as run,
 };
 use csk_core::output::{
     InstallErrorJson, InstallJson, InstallProjectJson, InstallSkillJson, VERSION,
@@ -107,10 +107,9 @@ pub(crate) fn install_into(
     (lock, network): (LockUse, Network),
 ) -> Result<u8, Failure> {
     let options = Options {
-        tags: if flags.strict_tags { Tags::Strict } else { Tags::MayMove },
+        rules: Rules { tags: if flags.strict_tags { Tags::Strict } else { Tags::MayMove }, lock },
         mode: if flags.dry_run { Mode::DryRun } else { Mode::Apply },
         ignore: if flags.fix_gitignore { Ignore::Fix } else { Ignore::Require },
-        lock,
         network,
     };
     let auditor = context.auditor(config, flags.audit)?;

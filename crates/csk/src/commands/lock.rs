@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use csk_core::LOCKFILE;
-use csk_core::install::{LockChange, LockReport, Mode, Upgrade, lock as lock_all};
+use csk_core::install::{LockChange, LockOptions, LockReport, Mode, Upgrade, lock as lock_all};
 use skill::Identifier;
 use term::safe_line;
 
@@ -81,8 +81,8 @@ pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> Result<u8, Failure
     };
     let mode = if args.dry_run { Mode::DryRun } else { Mode::Apply };
     let environment = context.environment(&config);
-    let how = (mode, network(args.offline));
-    let reports = lock_all(&environment, &selected.targets, &upgrade, how, &context.progress())?;
+    let options = LockOptions { upgrade, mode, network: network(args.offline) };
+    let reports = lock_all(&environment, &selected.targets, &options, &context.progress())?;
     let mut failed = selected.failed;
     for report in &reports {
         failed |= tell(context, report, mode)?;

@@ -1,7 +1,7 @@
 //! `csk status`: what is installed against what is declared.
 
-use csk_core::install::{Group, Label, Plan, SkillError, Target, status as look};
-use csk_core::{Config, SKILLFILE};
+use csk_core::install::{Label, Plan, SkillError, SkillPlan, Target, status as look};
+use csk_core::{Config, Declaration, SKILLFILE};
 use serde_json::{Value, json};
 use term::{safe_line, whole_table};
 
@@ -83,9 +83,7 @@ pub(crate) fn show_status(
             Ok(plan) => {
                 is_current &= plan.is_current();
                 // Nothing of the project is installed while it is so.
-                let collides =
-                    |group: &Group| matches!(group.error, Some(SkillError::Collision { .. }));
-                failed |= plan.skills.iter().any(collides);
+                failed |= !plan.collisions.is_empty();
                 if args.json {
                     projects.push(as_json(target, &plan));
                 } else {
@@ -122,19 +120,19 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         context.ui.error(&format!("{alias}: warning: {}\n", safe_line(warning)))?;
     }
     // Where nothing was installed yet, nothing is missing.
-    let is_installed = plan.skills.iter().any(|group| group.installed.is_some());
+    let is_installed = plan.skills.iter().any(|skill| skill.installed.is_some());
     for file in plan.env.iter().filter(|_| is_installed) {
         context.ui.error(&format!(
             "{alias}: {} is missing or wrong; csk install writes it\n",
             file.path
         ))?;
     }
-    for group in plan.skills.iter().chain(&plan.removals) {
-        let reference = reference(target, group);
-        let installed = commit(group).unwrap_or_default();
-        let note = match &group.label {
+    for (skill, declaration) in skills(target, plan) {
+        let reference = reference(declaration);
+        let installed = commit(skill).unwrap_or_default();
+        let note = match &skill.label {
             Label::UpdateAvailable => {
-                group.commit.as_ref().map(|commit| format!(" -> {}", commit.short()))
+                skill.commit.as_ref().map(|commit| format!(" -> {}", commit.short()))
             }
             Label::ContentDrift(Some(what)) => Some(format!(" ({what})")),
             Label::UpToDate
@@ -145,8 +143,8 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
         };
         let line = format!(
             "  {:20} {reference:15} {installed:7}  {}{}",
-            group.name.as_str(),
-            group.label.as_str(),
+            skill.name.as_str(),
+            skill.label.as_str(),
             note.unwrap_or_default()
         );
         let line = safe_line(&line).into_owned();
@@ -158,20 +156,20 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
             let cells = words.into_iter().filter(|word| !word.is_empty()).collect();
             context.ui.out(&whole_table(&[cells], context.ui.width))?;
         }
-        for warning in &group.warnings {
+        for warning in &skill.warnings {
             context.ui.error(&format!(
                 "{}: warning: {}: {}\n",
                 safe_line(&target.alias),
-                group.name,
+                skill.name,
                 safe_line(warning)
             ))?;
         }
-        if let Some(error) = &group.error {
+        if let Some(error) = skill.error() {
             let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
             context.ui.error(&format!(
                 "{}: {}: {}{}\n",
                 safe_line(&target.alias),
-                group.name,
+                skill.name,
                 safe_line(&error.to_string()),
                 safe_line(&hint)
             ))?;
@@ -180,31 +178,39 @@ fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failu
     Ok(())
 }
 
-fn reference(target: &Target, group: &Group) -> String {
-    let declaration = target.skills.iter().find(|skill| skill.name == group.name);
+/// Returns every skill of a plan with its declaration; removals, which have none, come last.
+fn skills<'a>(
+    target: &'a Target,
+    plan: &'a Plan,
+) -> impl Iterator<Item = (&'a SkillPlan, Option<&'a Declaration>)> {
+    let removals = plan.removals.iter().map(|skill| (skill, None));
+    plan.skills.iter().zip(target.skills.iter().map(Some)).chain(removals)
+}
+
+fn reference(declaration: Option<&Declaration>) -> String {
     declaration.map_or_else(String::new, |skill| {
         format!("{} {}", skill.reference.kind.as_str(), skill.reference.name)
     })
 }
 
 /// Returns the commit that is installed, shortened.
-fn commit(group: &Group) -> Option<String> {
-    group.installed.as_ref().map(|commit| commit.chars().take(7).collect())
+fn commit(skill: &SkillPlan) -> Option<String> {
+    skill.installed.as_ref().map(|installed| installed.commit.chars().take(7).collect())
 }
 
 fn as_json(target: &Target, plan: &Plan) -> Value {
-    let skill = |group: &Group| {
+    let skill = |(skill, declaration): (&SkillPlan, Option<&Declaration>)| {
         json!({
-            "name": group.name.as_str(),
-            "reference": reference(target, group),
-            "installed": group.installed,
-            "wanted": group.commit.as_ref().map(csk_core::Commit::as_str),
-            "status": group.label.as_str(),
-            "warnings": group.warnings,
-            "error": group.error.as_ref().map(ToString::to_string),
-            "hint": group.error.as_ref().and_then(SkillError::hint),
+            "name": skill.name.as_str(),
+            "reference": reference(declaration),
+            "installed": skill.installed.as_ref().map(|installed| &installed.commit),
+            "wanted": skill.commit.as_ref().map(csk_core::Commit::as_str),
+            "status": skill.label.as_str(),
+            "warnings": skill.warnings,
+            "error": skill.error().map(ToString::to_string),
+            "hint": skill.error().and_then(SkillError::hint),
         })
     };
-    let skills: Vec<Value> = plan.skills.iter().chain(&plan.removals).map(skill).collect();
+    let skills: Vec<Value> = skills(target, plan).map(skill).collect();
     json!({ "alias": target.alias, "path": target.root.as_str(), "skills": skills })
 }

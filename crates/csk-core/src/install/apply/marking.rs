@@ -1,14 +1,14 @@
 //! What the markers of installed skills say, and the receipts for them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use skill::{Digest, Identifier, Marker};
 use skill_fs::FsError;
 
-use super::{ContextState, Group, Observed, Plan, Prepared, Target};
 use crate::Declaration;
 use crate::content::context::CONTEXT_RULES;
+use crate::install::plan::{Action, SkillPlan};
+use crate::install::{ContextState, Observed, Plan, Prepared, Target};
 
 /// Returns the marker of a skill that is installed into `target` at `commit`.
 pub(crate) fn marker_of(
@@ -50,20 +50,18 @@ pub(crate) fn marker_of(
 /// Returns the markers of all skills that are going to be installed.
 pub(super) fn markers(
     target: &Target,
-    groups: &[&Group],
-    prepared: &BTreeMap<Identifier, Arc<Prepared>>,
+    plans: &[&SkillPlan],
     now: &str,
 ) -> BTreeMap<Identifier, Marker> {
-    let mut markers = BTreeMap::new();
-    for group in groups.iter().filter(|group| group.install.is_some()) {
-        let declaration = target.skills.iter().find(|skill| skill.name == group.name);
-        let commit = group.commit.as_ref().map_or("", |commit| commit.as_str());
-        if let (Some(declaration), Some(files)) = (declaration, prepared.get(&group.name)) {
-            let marker = marker_of(target, declaration, commit, files, now);
-            markers.insert(group.name.clone(), marker);
-        }
-    }
-    markers
+    let declared: BTreeMap<&Identifier, &Declaration> =
+        target.skills.iter().map(|skill| (&skill.name, skill)).collect();
+    let marker = |plan: &&SkillPlan| {
+        let Action::Install(install) = &plan.action else { return None };
+        let (declaration, commit) = (declared.get(&plan.name)?, plan.commit.as_ref()?);
+        let marker = marker_of(target, declaration, commit.as_str(), &install.content, now);
+        Some((plan.name.clone(), marker))
+    };
+    plans.iter().filter_map(marker).collect()
 }
 
 /// Drops the receipts of what is not installed any more.
@@ -82,9 +80,10 @@ pub(super) fn settle_receipts(
     for (name, marker) in markers.iter().filter(|(name, _)| !failed.contains(*name)) {
         current.insert(name.clone(), Digest::of(marker.to_json().as_bytes()));
     }
-    for group in plan.removals.iter().filter(|group| group.remove && !failed.contains(&group.name))
-    {
-        current.remove(&group.name);
+    for gone in plan.removals.iter().filter(|plan| plan.removes_text()) {
+        if !failed.contains(&gone.name) {
+            current.remove(&gone.name);
+        }
     }
     observed.receipts.settle(&current);
     observed.receipts.save()

@@ -9,9 +9,9 @@ use std::io;
 
 use skill_fs::{AbsPath, FsError, Replaced, exchange, replace_folder, write_file};
 
-use super::SkillError;
-use super::journal::remove_tree;
-use super::write::{copy_context, io_error, write_error};
+use crate::install::SkillError;
+use crate::install::journal::remove_tree;
+use crate::install::write::{copy_context, io_error, write_error};
 use crate::sys::make_link;
 
 /// The changes that were made so far, in order.

@@ -8,24 +8,24 @@ use std::fs;
 use skill::Identifier;
 use skill_fs::{AbsPath, FsError};
 
-use super::shims::Shim;
 use super::swaps::Swaps;
-use super::write::io_error;
-use super::{BIN, Observed, Plan, SkillError, Target};
 use crate::Platform;
+use crate::install::plan::CommandChange;
+use crate::install::write::io_error;
+use crate::install::{BIN, Observed, Plan, SkillError, Target};
 use crate::sys::make_link;
 
 /// Makes, changes or takes away a command at one of its places. `staged` is a free path on the same file system.
-pub(super) fn put_shim(
-    shim: &Shim,
+pub(super) fn put_command(
+    change: &CommandChange,
     place: AbsPath,
     staged: AbsPath,
     swaps: &mut Swaps,
 ) -> Result<(), SkillError> {
     let found = fs::read_link(place.as_path()).ok().map(|to| to.to_string_lossy().into_owned());
-    let Some(to) = &shim.target else {
+    let Some(to) = &change.target else {
         // Only the very link that csk made goes; what else is there is the user's.
-        let is_ours = shim.old.is_some() && found == shim.old;
+        let is_ours = change.old.is_some() && found == change.old;
         return if is_ours { swaps.remove_link(place) } else { Ok(()) };
     };
     if found.as_ref() == Some(to) {
@@ -40,38 +40,32 @@ pub(super) fn put_shim(
 }
 
 /// Takes away commands that no skill is known for, and notes which ones csk made. `done` are the skills that were changed.
-pub(super) fn settle_shims(
+pub(super) fn settle_commands(
     target: &Target,
     plan: &Plan,
     observed: &mut Observed,
     done: &BTreeSet<&Identifier>,
 ) -> Result<(), FsError> {
-    for shim in &plan.shims {
-        let is_done = match &shim.owner {
-            Some(owner) => done.contains(owner),
-            None => {
-                remove_unowned(target, shim)?;
-                true
-            }
-        };
-        let entries = &mut observed.bin.ledger.entries;
-        match (&shim.target, is_done) {
-            (Some(_), true) => {
-                entries.insert(shim.command.clone());
-            }
-            (None, true) => {
-                entries.remove(&shim.command);
-            }
-            (_, false) => {}
-        }
+    for change in &plan.unowned {
+        remove_unowned(target, change)?;
     }
+    let skills = plan.skills.iter().chain(&plan.removals);
+    // What one skill gives up another may take over: what appears counts last.
+    let owned = skills.filter(|skill| done.contains(&skill.name)).flat_map(|skill| &skill.commands);
+    let (made, gone): (Vec<_>, Vec<_>) =
+        owned.chain(&plan.unowned).partition(|change| change.target.is_some());
+    let entries = &mut observed.bin.ledger.entries;
+    for change in gone {
+        entries.remove(&change.command);
+    }
+    entries.extend(made.into_iter().map(|change| change.command.clone()));
     Ok(())
 }
 
-fn remove_unowned(target: &Target, shim: &Shim) -> Result<(), FsError> {
-    let place = target.folder(BIN).join(shim.command.as_str());
+fn remove_unowned(target: &Target, change: &CommandChange) -> Result<(), FsError> {
+    let place = target.folder(BIN).join(change.command.as_str());
     let found = fs::read_link(place.as_path()).ok();
-    if shim.old.is_some() && found.map(|to| to.to_string_lossy().into_owned()) == shim.old {
+    if change.old.is_some() && found.map(|to| to.to_string_lossy().into_owned()) == change.old {
         fs::remove_file(place.as_path())
             .map_err(|source| FsError::Io { path: place.to_string(), source })?;
     }

@@ -1,0 +1,371 @@
+//! Changes one skill, or several that hand over commands: everything new is staged first, then put in place, and taken back if a
+//! part of it fails.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::fs;
+
+use skill::{Identifier, Marker};
+use skill_fs::{AbsPath, Kind, Root, WalkLimits, digests, walk};
+
+use super::commands::put_command;
+use super::swaps::Swaps;
+use super::{Applied, Means};
+use crate::install::journal::{backup_place, is_pristine, is_untouched, remove_tree, stage};
+use crate::install::plan::{Action, AdapterChange, CommandChange, SkillPlan};
+use crate::install::seen::Sight;
+use crate::install::write::{
+    copy_context, create_parent, io_error, keep_copy, write_context, write_error,
+};
+use crate::install::{BIN, SKILLS, SkillError, Target};
+use crate::sys::make_link;
+use crate::{AdapterMode, Platform};
+
+/// One skill at work.
+pub(super) struct Change<'a> {
+    target: &'a Target,
+    /// What is to be done.
+    plan: &'a SkillPlan,
+    /// What its marker is going to say, where it is installed.
+    marker: Option<Marker>,
+    means: Means<'a>,
+    /// Copies of what the user made of it.
+    copies: Vec<AbsPath>,
+    /// What was done so far.
+    done: Applied,
+}
+
+/// What of a skill is prepared.
+#[derive(Default)]
+struct Staged {
+    /// Its text with its marker, and what to remember of it.
+    text: Option<AbsPath>,
+    sight: Option<Sight>,
+    /// The entries of agents, by folder.
+    adapters: Vec<(String, StagedAdapter)>,
+}
+
+/// A prepared entry of an agent.
+enum StagedAdapter {
+    Link(AbsPath),
+    Copy(AbsPath, Option<Sight>),
+}
+
+impl StagedAdapter {
+    /// Returns what to remember of it.
+    fn sight(&self) -> Option<Sight> {
+        match self {
+            Self::Link(_) => None,
+            Self::Copy(_, sight) => sight.clone(),
+        }
+    }
+}
+
+/// Changes the skills of one unit. If one of them cannot be changed, all stay as they were.
+pub(super) fn perform(mut unit: Vec<Change<'_>>) -> Vec<Applied> {
+    let mut swaps = Swaps::default();
+    let mut staged = Vec::new();
+    let mut failure = None;
+    for work in &mut unit {
+        match work.stage_all() {
+            Ok(one) => staged.push(one),
+            Err(error) => failure = failure.or(Some((work.plan.name.clone(), error))),
+        }
+    }
+    for (work, staged) in unit.iter_mut().zip(&staged) {
+        if failure.is_none() {
+            let swapped = work.swap(staged, &mut swaps);
+            failure = swapped.err().map(|error| (work.plan.name.clone(), error));
+        }
+    }
+    match failure {
+        None => {
+            for (work, staged) in unit.iter_mut().zip(&staged) {
+                // What cannot be kept stays in the stage, and the next run says so.
+                work.done.error = work.keep_late_edits(staged).err();
+            }
+        }
+        Some((name, error)) => {
+            let left = swaps.undo();
+            for work in &mut unit {
+                let is_it = work.plan.name == name;
+                work.take_back(if is_it { error.clone() } else { tied_to(&name) }, &left);
+            }
+        }
+    }
+    unit.into_iter().map(|work| work.done).collect()
+}
+
+/// Says why a skill stays as it was though nothing is wrong with it.
+fn tied_to(name: &Identifier) -> SkillError {
+    SkillError::Write(format!(
+        "a command moves between it and `{name}`, which could not be updated"
+    ))
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn new(
+        target: &'a Target,
+        plan: &'a SkillPlan,
+        marker: Option<Marker>,
+        means: Means<'a>,
+    ) -> Self {
+        let done =
+            Applied { name: plan.name.clone(), backups: Vec::new(), error: None, seen: Vec::new() };
+        Self { target, plan, marker, means, copies: Vec::new(), done }
+    }
+}
+
+impl Change<'_> {
+    /// Notes that everything was put back as it was, but for what is `left`.
+    fn take_back(&mut self, error: SkillError, left: &[String]) {
+        self.done.error = Some(match left {
+            [] => error,
+            left => SkillError::Write(format!("{error}; {}", left.join("; "))),
+        });
+        self.done.seen.clear();
+        if left.is_empty() {
+            // Copies of what is in its place again.
+            for kept in self.copies.drain(..) {
+                let _ = remove_tree(&kept);
+                self.done.backups.retain(|backup| *backup != kept.as_str());
+            }
+            self.done.backups.retain(|backup| fs::symlink_metadata(backup).is_ok());
+        }
+    }
+
+    /// Writes everything that is new beside its place, and makes the folders around it. Nothing of the skill changes yet.
+    fn stage_all(&mut self) -> Result<Staged, SkillError> {
+        let stage = self.stage();
+        fs::create_dir_all(stage.as_path()).map_err(|error| io_error(&stage, &error))?;
+        let mut staged = Staged::default();
+        if let Action::Install(install) = &self.plan.action {
+            let Some(marker) = &self.marker else {
+                let name = &self.plan.name;
+                return Err(SkillError::Write(format!("the marker of {name} was not made")));
+            };
+            let text = self.staged("new", SKILLS);
+            staged.sight = write_context(&text, &install.content, marker)?;
+            create_parent(&self.place(SKILLS))?;
+            staged.text = Some(text);
+        }
+        for adapter in self.plan.adapters().iter().filter(|adapter| adapter.present) {
+            create_parent(&self.place(&adapter.folder))?;
+            let entry = self.stage_adapter(adapter, staged.text.as_ref())?;
+            staged.adapters.push((adapter.folder.clone(), entry));
+        }
+        for change in self.plan.commands.iter().filter(|change| change.target.is_some()) {
+            for (place, _) in self.command_places(change) {
+                create_parent(&place)?;
+            }
+        }
+        Ok(staged)
+    }
+
+    /// Makes an agent's entry in the stage: a link, or a copy where links are not wanted or not to be had.
+    fn stage_adapter(
+        &self,
+        adapter: &AdapterChange,
+        text: Option<&AbsPath>,
+    ) -> Result<StagedAdapter, SkillError> {
+        let folder = adapter.folder.as_str();
+        let staged = self.staged("new", folder);
+        if self.target.adapter_mode.links() {
+            let link = self.target.link_text(folder, &self.plan.name);
+            match make_link(&link, staged.as_path()) {
+                Ok(()) => return Ok(StagedAdapter::Link(staged)),
+                // A file system without links.
+                Err(_) if self.target.adapter_mode == AdapterMode::Auto => {}
+                Err(error) => return Err(io_error(&staged, &error)),
+            }
+        }
+        let installed = self.place(SKILLS);
+        let sight = copy_context(text.unwrap_or(&installed), &staged)?;
+        Ok(StagedAdapter::Copy(staged, sight))
+    }
+
+    /// Puts what was staged in place: entries of agents and commands first, the text last. Until then the skill is the old one.
+    fn swap(&mut self, staged: &Staged, swaps: &mut Swaps) -> Result<(), SkillError> {
+        let plan = self.plan;
+        if matches!(&plan.action, Action::Install(install) if install.keeps_edits) {
+            self.keep_edits(swaps)?;
+        }
+        for adapter in self.plan.adapters().iter().filter(|adapter| !adapter.present) {
+            self.put_aside(&adapter.folder, swaps)?;
+        }
+        for (folder, entry) in &staged.adapters {
+            self.put_adapter(folder, entry, swaps)?;
+        }
+        for change in &plan.commands {
+            self.put_command(change, swaps)?;
+        }
+        if plan.removes_text() {
+            self.put_aside(SKILLS, swaps)?;
+        } else if let Some(text) = &staged.text {
+            swaps.put_folder(text.clone(), self.place(SKILLS), None)?;
+            self.saw(SKILLS, staged.sight.clone());
+        }
+        Ok(())
+    }
+
+    /// Checks the old text once more after it was exchanged: the user may have edited it while the new one was prepared.
+    fn keep_late_edits(&mut self, staged: &Staged) -> Result<(), SkillError> {
+        let Some(old) = staged.text.as_ref().filter(|old| is_real_folder(old)) else {
+            return Ok(());
+        };
+        let is_kept = match self.copies.first() {
+            Some(kept) => is_same_content(old, kept),
+            None => Root::open(old).is_ok_and(|old| is_untouched(&old)),
+        };
+        if is_kept || is_empty(old) {
+            return Ok(());
+        }
+        let kept = self.backup(SKILLS)?;
+        fs::rename(old.as_path(), kept.as_path()).map_err(|error| io_error(&kept, &error))?;
+        self.done.backups.push(kept.to_string());
+        Ok(())
+    }
+
+    /// Puts an agent's entry in the place of an older one. What csk made of the same kind is replaced in one step; anything else is
+    /// put aside first.
+    fn put_adapter(
+        &mut self,
+        folder: &str,
+        entry: &StagedAdapter,
+        swaps: &mut Swaps,
+    ) -> Result<(), SkillError> {
+        let place = self.place(folder);
+        let is_link = matches!(entry, StagedAdapter::Link(_));
+        let is_same_kind =
+            is_real_folder(&place) != is_link && is_pristine(self.target, folder, &self.plan.name);
+        if !is_same_kind {
+            // What csk made of the other kind changes places with the new one: an entry is there at every moment.
+            let is_ours = is_pristine(self.target, folder, &self.plan.name);
+            let (StagedAdapter::Link(staged) | StagedAdapter::Copy(staged, _)) = entry;
+            if is_ours && swaps.exchange(staged, &place)? {
+                self.saw(folder, entry.sight());
+                return Ok(());
+            }
+            self.put_aside(folder, swaps)?;
+        }
+        match entry {
+            StagedAdapter::Link(staged) => swaps.put_link(staged.clone(), place),
+            StagedAdapter::Copy(staged, sight) => {
+                swaps.put_folder(staged.clone(), place, Some(self.place(SKILLS)))?;
+                self.saw(folder, sight.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes, changes or takes away one command, in the project and where the shell looks for it.
+    fn put_command(&self, change: &CommandChange, swaps: &mut Swaps) -> Result<(), SkillError> {
+        for (place, staged) in self.command_places(change) {
+            put_command(change, place, staged, swaps)?;
+        }
+        Ok(())
+    }
+
+    /// Returns where a command is, in the project and in csk's own folder, each with where it is staged: they may be on two file systems.
+    fn command_places(&self, change: &CommandChange) -> Vec<(AbsPath, AbsPath)> {
+        let command = &change.command;
+        let name = Platform::HERE.shim_name(command);
+        let own = self
+            .means
+            .commands
+            .map(|folder| (folder.join(&name), folder.join(format!(".new-{name}"))));
+        let project = (
+            self.target.folder(BIN).join(command.as_str()),
+            self.stage().join(format!("command@{command}")),
+        );
+        std::iter::once(project).chain(own).collect()
+    }
+
+    /// Keeps what the user made of an installed skill before it is replaced: a folder is copied, so that the
+    /// skill is there at every moment; anything else is moved.
+    fn keep_edits(&mut self, swaps: &mut Swaps) -> Result<(), SkillError> {
+        let place = self.place(SKILLS);
+        if !is_real_folder(&place) {
+            return self.put_aside(SKILLS, swaps);
+        }
+        let kept = self.backup(SKILLS)?;
+        if keep_copy(&place, &kept).is_err() {
+            // Half a copy helps nobody. What cannot be copied, such as a FIFO, can be moved.
+            let _ = remove_tree(&kept);
+            return self.put_aside(SKILLS, swaps);
+        }
+        self.done.backups.push(kept.to_string());
+        self.copies.push(kept);
+        Ok(())
+    }
+
+    /// Moves an entry of csk's away, in one step. What is not exactly what csk made is the user's, and is
+    /// kept.
+    fn put_aside(&mut self, folder: &str, swaps: &mut Swaps) -> Result<(), SkillError> {
+        let place = self.place(folder);
+        if fs::symlink_metadata(place.as_path()).is_err() {
+            return Ok(());
+        }
+        let to = if is_pristine(self.target, folder, &self.plan.name) {
+            self.staged("old", folder)
+        } else {
+            let kept = self.backup(folder)?;
+            self.done.backups.push(kept.to_string());
+            kept
+        };
+        self.saw(folder, None);
+        swaps.put_aside(place, to)
+    }
+
+    /// Returns where the entry in `folder` is.
+    fn place(&self, folder: &str) -> AbsPath {
+        self.target.folder(folder).join(self.plan.name.as_str())
+    }
+
+    /// Returns the folder in which this skill is prepared.
+    fn stage(&self) -> AbsPath {
+        stage(self.target).join(self.plan.name.as_str())
+    }
+
+    /// Returns the place of an entry in the stage.
+    fn staged(&self, what: &str, folder: &str) -> AbsPath {
+        self.stage().join(format!("{what}@{}", folder.replace('/', "@")))
+    }
+
+    /// Returns a free place for what is kept of the entry in `folder`.
+    fn backup(&self, folder: &str) -> Result<AbsPath, SkillError> {
+        let stamp: String = self.means.now.chars().filter(char::is_ascii_alphanumeric).collect();
+        let name = &self.plan.name;
+        let name = match folder {
+            SKILLS => format!("{name}-{stamp}"),
+            _ => {
+                let folder = folder.trim_start_matches(['~', '/', '.']).replace('/', "-");
+                format!("{name}@{folder}-{stamp}")
+            }
+        };
+        backup_place(self.target, &name).map_err(|error| write_error(&error))
+    }
+
+    fn saw(&mut self, folder: &str, sight: Option<Sight>) {
+        self.done.seen.push((format!("{folder}/{}", self.plan.name), sight));
+    }
+}
+
+/// Returns true if two folders hold the same, and that could be read.
+fn is_same_content(one: &AbsPath, other: &AbsPath) -> bool {
+    let read = |path: &AbsPath| {
+        let root = Root::open(path)?;
+        digests(&root, &walk(&root, &WalkLimits::SKILL)?)
+    };
+    matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Returns true for folders alone: they are left where the file system cannot exchange.
+fn is_empty(folder: &AbsPath) -> bool {
+    let entries = Root::open(folder).and_then(|root| walk(&root, &WalkLimits::SKILL));
+    entries.is_ok_and(|entries| entries.iter().all(|entry| entry.kind == Kind::Folder))
+}
+
+fn is_real_folder(path: &AbsPath) -> bool {
+    fs::symlink_metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir())
+}

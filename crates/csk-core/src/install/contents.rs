@@ -1,0 +1,128 @@
+//! The content of everything that some project is going to write, each read and checked once.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use skill::{Identifier, RelPath};
+use skill_fs::AbsPath;
+
+use super::gate::gate_content;
+use super::hook::{global_commands, own_entries};
+use super::plan::{Content, Facts, Need, Standing};
+use super::{BIN, Cache, Environment, Keep, Prepared, SkillError, Sources, prepare};
+use crate::operations::audit::Auditor;
+use crate::{Commit, Declaration};
+
+/// What of a skill's content is the same in every project.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    name: Identifier,
+    source: Identifier,
+    commit: Commit,
+    locale: Option<String>,
+    path: Option<RelPath>,
+}
+
+impl Key {
+    fn new(facts: &Facts<'_>, skill: &Declaration, commit: &Commit) -> Self {
+        Self {
+            name: skill.name.clone(),
+            source: skill.source.clone(),
+            commit: commit.clone(),
+            locale: facts.target.locale.clone(),
+            path: skill.path.clone(),
+        }
+    }
+}
+
+/// Contents of several projects.
+#[derive(Debug, Default)]
+pub(super) struct PreparedContents(BTreeMap<Key, Result<Arc<Prepared>, SkillError>>);
+
+/// Prepares what the projects need. Without an auditor nothing is audited.
+pub(super) fn prepare_contents(
+    environment: &Environment,
+    projects: &[Facts<'_>],
+    keep: Keep,
+    auditor: Option<&Auditor>,
+) -> PreparedContents {
+    let mut wanted: BTreeMap<Key, &Declaration> = BTreeMap::new();
+    let mut is_adopting = false;
+    for facts in projects {
+        for standing in facts.standings().filter(needs_content) {
+            is_adopting |= older(&standing).is_some();
+            for commit in standing.commit.iter().chain(&older(&standing)) {
+                wanted.insert(Key::new(facts, standing.skill, commit), standing.skill);
+            }
+        }
+    }
+    if wanted.is_empty() {
+        return PreparedContents::default();
+    }
+    let cache = Cache::new(&environment.home, keep);
+    let bins = projects.iter().map(|facts| facts.target.folder(BIN));
+    let except: Vec<AbsPath> = bins.chain([global_commands(&environment.home)]).collect();
+    let path = environment.path.as_deref().unwrap_or_default();
+    let path = std::env::join_paths(own_entries(&environment.home, path))
+        .unwrap_or_else(|_| OsString::new());
+    let sources = Sources {
+        skills_root: &environment.skills_root,
+        cache: &cache,
+        path: Some(&path),
+        except: &except,
+        auditor,
+        is_adopting,
+    };
+    let prepare_one = |(key, skill): (Key, &Declaration)| {
+        let prepared = prepare(&sources, skill, &key.commit, key.locale.as_deref());
+        (key, prepared.map(Arc::new))
+    };
+    PreparedContents(wanted.into_par_iter().map(prepare_one).collect())
+}
+
+impl PreparedContents {
+    /// Returns the contents of one project, each past its gate or with why it is not.
+    pub(super) fn of(
+        &self,
+        environment: &Environment,
+        auditor: Option<&Auditor>,
+        facts: &Facts<'_>,
+    ) -> BTreeMap<Identifier, Result<Content, SkillError>> {
+        let content = |standing: &Standing<'_>| {
+            let new = self.get(facts, standing, standing.commit.as_ref()?)?.as_ref();
+            let new = new
+                .map_err(Clone::clone)
+                .and_then(|new| gate_content(environment, auditor, facts, standing, new));
+            let before = older(standing).and_then(|commit| {
+                self.get(facts, standing, &commit)?.as_ref().ok().map(Arc::clone)
+            });
+            Some((standing.skill.name.clone(), new.map(|new| Content { new, before })))
+        };
+        let standings = facts.standings().filter(needs_content);
+        standings.filter_map(|standing| content(&standing)).collect()
+    }
+
+    fn get(
+        &self,
+        facts: &Facts<'_>,
+        standing: &Standing<'_>,
+        commit: &Commit,
+    ) -> Option<&Result<Arc<Prepared>, SkillError>> {
+        self.0.get(&Key::new(facts, standing.skill, commit))
+    }
+}
+
+fn needs_content(standing: &Standing<'_>) -> bool {
+    match standing.need {
+        Need::Install | Need::Repair => true,
+        Need::Nothing | Need::Refused(_) => false,
+    }
+}
+
+/// Returns the commit that another csk says it installed: what is there is compared with what that commit gives.
+fn older(standing: &Standing<'_>) -> Option<Commit> {
+    let found = standing.found.filter(|found| !found.is_receipted)?;
+    Commit::new(&found.marker.commit)
+}

@@ -1,0 +1,128 @@
+//! The entries of a skill in the folders of agents: links to it, or copies.
+
+use skill::Identifier;
+use skill_fs::Digests;
+
+use crate::AdapterMode;
+use crate::install::observe::ObservedAdapter;
+use crate::install::{AdapterState, Observed, SkillError, Target};
+
+/// A change of an agent's entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdapterChange {
+    /// The agent's folder.
+    pub folder: String,
+    /// Make it, or take it away.
+    pub present: bool,
+}
+
+impl AdapterChange {
+    pub(super) fn make(folder: &str) -> Self {
+        Self { folder: folder.to_owned(), present: true }
+    }
+
+    pub(super) fn remove(folder: &str) -> Self {
+        Self { folder: folder.to_owned(), present: false }
+    }
+}
+
+/// What decides about the entries of one skill.
+pub(super) struct Entries<'a> {
+    /// The skill.
+    pub(super) name: &'a Identifier,
+    /// The digests of what is installed.
+    pub(super) content: Option<&'a Digests>,
+    /// Whether csk has no receipt for what is installed.
+    pub(super) is_unknown: bool,
+    /// Whether what is installed stays.
+    pub(super) stays: bool,
+}
+
+enum EntryState {
+    Right,
+    Wrong,
+    Absent,
+}
+
+impl Entries<'_> {
+    /// Returns what changes: entries that are wanted must be there and right, those not wanted go. Something of the user's in the
+    /// place of an entry is an error.
+    pub(super) fn changes(
+        &self,
+        target: &Target,
+        observed: &Observed,
+    ) -> Result<Vec<AdapterChange>, SkillError> {
+        let wanted = target.adapters();
+        let mut changes = Vec::new();
+        for (folder, adapter) in &observed.adapters {
+            let is_ours = self.is_ours(target, folder, adapter);
+            if !wanted.contains(folder) {
+                changes.extend(is_ours.then(|| AdapterChange::remove(folder)));
+                continue;
+            }
+            match self.state(target, folder, adapter) {
+                // The entry of a skill that is adopted is adopted with it.
+                EntryState::Right if is_ours && self.is_unknown => {
+                    changes.push(AdapterChange::make(folder));
+                }
+                // A link of the user's own that says the same stays the user's.
+                EntryState::Right => {}
+                EntryState::Absent => changes.push(AdapterChange::make(folder)),
+                EntryState::Wrong if is_ours => changes.push(AdapterChange::make(folder)),
+                EntryState::Wrong => {
+                    let path = target.folder(folder).join(self.name.as_str()).to_string();
+                    return Err(SkillError::Foreign { path });
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns true if an agent's entry is csk's: a ledger says so, or it is a copy of the installed skill. A link to it is csk's where another csk
+    /// installed the skill; else the user may have made it.
+    pub(super) fn is_ours(&self, target: &Target, folder: &str, adapter: &ObservedAdapter) -> bool {
+        if adapter.ledger.entries.contains(self.name) {
+            return true;
+        }
+        match adapter.entries.get(self.name) {
+            Some(AdapterState::Link(_)) => {
+                self.is_unknown && self.leads_to(target, folder, adapter)
+            }
+            Some(AdapterState::Folder(digest)) => self.content == Some(digest),
+            Some(AdapterState::Missing | AdapterState::Other) | None => false,
+        }
+    }
+
+    /// Returns true if an agent's entry is a link to the installed skill.
+    pub(super) fn leads_to(
+        &self,
+        target: &Target,
+        folder: &str,
+        adapter: &ObservedAdapter,
+    ) -> bool {
+        let Some(AdapterState::Link(to)) = adapter.entries.get(self.name) else { return false };
+        let place = target.skills_folder().join(self.name.as_str());
+        *to == target.link_text(folder, self.name) || *to == place.as_str()
+    }
+
+    fn state(&self, target: &Target, folder: &str, adapter: &ObservedAdapter) -> EntryState {
+        let links = target.adapter_mode.links();
+        match adapter.entries.get(self.name) {
+            None | Some(AdapterState::Missing) => EntryState::Absent,
+            Some(AdapterState::Link(to)) if links && *to == target.link_text(folder, self.name) => {
+                EntryState::Right
+            }
+            // A copy is right if it holds what is going to stay; without a choice it is as good as a link.
+            Some(AdapterState::Folder(digest))
+                if (!links || target.adapter_mode == AdapterMode::Auto)
+                    && self.stays
+                    && self.content == Some(digest) =>
+            {
+                EntryState::Right
+            }
+            Some(AdapterState::Link(_) | AdapterState::Folder(_) | AdapterState::Other) => {
+                EntryState::Wrong
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Skills that are not declared any more.
+
+use std::collections::BTreeSet;
+
+use skill::Identifier;
+
+use super::adapters::{AdapterChange, Entries};
+use super::standing::is_edited;
+use super::{Action, Facts, Installed, Label, Remove, SkillPlan};
+use crate::install::{ContextState, SkillError};
+
+/// Returns what is done about every skill that csk installed and nobody declares.
+pub(super) fn removals(facts: &Facts<'_>) -> Vec<SkillPlan> {
+    let (target, observed) = (facts.target, facts.observed);
+    let declared: BTreeSet<&Identifier> = target.skills.iter().map(|skill| &skill.name).collect();
+    let orphans = observed.adapters.values().flat_map(|adapter| &adapter.ledger.entries);
+    let known = observed.ledger.entries.iter().chain(orphans);
+    let gone: BTreeSet<&Identifier> = known.filter(|name| !declared.contains(name)).collect();
+    gone.into_iter().map(|name| removal(name, facts)).collect()
+}
+
+fn removal(name: &Identifier, facts: &Facts<'_>) -> SkillPlan {
+    let (target, observed) = (facts.target, facts.observed);
+    let state = observed.contexts.get(name).unwrap_or(&ContextState::Missing);
+    let mut plan = SkillPlan {
+        name: name.clone(),
+        label: Label::Removed,
+        commit: None,
+        installed: None,
+        action: Action::Current,
+        commands: Vec::new(),
+        after: BTreeSet::new(),
+        warnings: Vec::new(),
+    };
+    let mut content = None;
+    let keeps_edits = match state {
+        ContextState::Installed { marker, content: found, .. } => {
+            let (commit, files) = (marker.commit.clone(), marker.files.clone());
+            plan.installed = Some(Installed { commit, files });
+            content = Some(found);
+            is_edited(marker, found)
+        }
+        ContextState::Newer(reason) => {
+            // Only the csk that made it can clean it up.
+            plan.action = Action::Refused(SkillError::Marker(reason.clone()));
+            plan.label = Label::Error;
+            return plan;
+        }
+        // What cannot be told from the user's work is kept aside.
+        ContextState::Broken(_) => true,
+        ContextState::Missing | ContextState::Foreign => false,
+    };
+    // A marker of the skill's own says whose folder it is where the ledger was lost.
+    let text =
+        observed.ledger.entries.contains(name) || matches!(state, ContextState::Installed { .. });
+    let entries = Entries { name, content, is_unknown: false, stays: false };
+    let mut adapters = Vec::new();
+    for (folder, adapter) in &observed.adapters {
+        if entries.is_ours(target, folder, adapter) {
+            adapters.push(AdapterChange::remove(folder));
+        } else if text && entries.leads_to(target, folder, adapter) {
+            let what = "no ledger says that csk made it; remove it yourself";
+            plan.warnings.push(format!("the link {folder}/{name} stays: {what}"));
+        }
+    }
+    plan.action = Action::Remove(Remove { text, keeps_edits, adapters });
+    plan
+}

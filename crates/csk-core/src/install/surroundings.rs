@@ -1,0 +1,207 @@
+//! What surrounds a project's installed skills and decides whether csk may write there: links on the way, since a checkout may
+//! bring links that lead anywhere; what git tracks and ignores; programs of the user's with the name of a command.
+
+#![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use skill_fs::{AbsPath, write_file};
+
+use super::hook::shadowing;
+use super::observe::ObservedAdapter;
+use super::{BIN, Environment, Observed, Plan, ProjectError, SKILLS, Target};
+use crate::git::checkout::tracked;
+use crate::{CommandOrder, Scope, not_ignored, with_block};
+
+/// Folders of a project, below `.agents`, that csk works in.
+const OWN: [&str; 4] = [SKILLS, BIN, ".agents/backups", ".agents/.csk-stage"];
+
+/// What surrounds a project's commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Surroundings {
+    /// A file that git tracks where csk puts commands.
+    pub(super) tracked: Option<String>,
+    /// Commands that a program of the user's comes before, each told in a line.
+    pub(super) shadowed: Vec<String>,
+}
+
+/// Entries that git does not ignore.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct OpenEntries {
+    pub(super) entries: Vec<String>,
+    /// A rule that no entry in the project's `.gitignore` can overrule.
+    pub(super) rule: Option<String>,
+}
+
+/// Reads what surrounds the commands of a plan, where it changes something or somebody has put something where commands are.
+pub(super) fn surroundings(
+    environment: &Environment,
+    target: &Target,
+    observed: &Observed,
+    plan: &Plan,
+) -> Result<Surroundings, ProjectError> {
+    let has_bin = observed.bin != ObservedAdapter::default();
+    if !plan.collisions.is_empty() || (plan.is_empty() && !has_bin) {
+        return Ok(Surroundings::default());
+    }
+    let tracked = tracked_command(target)?;
+    Ok(Surroundings { tracked, shadowed: shadowed(environment, target, plan) })
+}
+
+/// Reads what git does not ignore of what a plan writes.
+pub(super) fn open_entries_of(target: &Target, plan: &Plan) -> Result<OpenEntries, ProjectError> {
+    let writes = plan.collisions.is_empty() && !plan.is_empty();
+    match target.scope {
+        Scope::Project if writes => open_entries(target),
+        Scope::Project | Scope::Global => Ok(OpenEntries::default()),
+    }
+}
+
+/// Returns a file that the repository brings to the folder of commands: a pull would put an untrusted program on PATH.
+fn tracked_command(target: &Target) -> Result<Option<String>, ProjectError> {
+    match target.scope {
+        Scope::Global => Ok(None),
+        Scope::Project => {
+            tracked(&target.root, BIN).map_err(|error| ProjectError::Files(error.to_string()))
+        }
+    }
+}
+
+/// Refuses a project whose repository brings files to the folder of commands.
+pub(crate) fn check_tracked(target: &Target) -> Result<(), ProjectError> {
+    tracked_command(target)?.map_or(Ok(()), |path| Err(ProjectError::Tracked(path)))
+}
+
+/// Returns the first link on the way to a folder of the project, if there is one.
+pub(super) fn link_on_the_way(target: &Target, folder: &str) -> io::Result<Option<AbsPath>> {
+    // The home folder is the user's, and whatever it holds is theirs to link.
+    let (mut path, parts) = match folder.strip_prefix("~/") {
+        Some(_) => return Ok(None),
+        None => (target.root.clone(), folder.split('/')),
+    };
+    for part in parts {
+        path = path.join(part);
+        match fs::symlink_metadata(path.as_path()) {
+            Ok(metadata) if metadata.is_symlink() => return Ok(Some(path)),
+            Ok(_) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses a project in which csk would write through a link.
+pub(crate) fn check_links(target: &Target) -> Result<(), ProjectError> {
+    for folder in OWN.map(str::to_owned).into_iter().chain(target.adapters()) {
+        match link_on_the_way(target, &folder) {
+            Ok(None) => {}
+            Ok(Some(path)) => return Err(ProjectError::Link(path.to_string())),
+            Err(error) => {
+                let message = format!("cannot look at {}: {error}", target.root);
+                return Err(ProjectError::Files(message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds a plan's entries to `.gitignore`, and checks that git ignores what csk writes then.
+pub(super) fn write_ignore(target: &Target, plan: &Plan) -> Result<(), ProjectError> {
+    if plan.ignore.is_empty() {
+        return Ok(());
+    }
+    let path = target.root.join(".gitignore");
+    let old = match fs::read_to_string(path.as_path()) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(ProjectError::Files(format!("cannot read {path}: {error}"))),
+    };
+    let text = with_block(&old, &plan.ignore.join("\n"));
+    write_file(&path, text.as_bytes()).map_err(|error| ProjectError::Files(error.to_string()))?;
+    match unignored(target)? {
+        still if still.is_empty() => Ok(()),
+        still => Err(ProjectError::NotIgnored(still)),
+    }
+}
+
+/// Returns the ignore entries of a project that git does not know of yet.
+pub fn unignored(target: &Target) -> Result<Vec<String>, ProjectError> {
+    open_entries(target).map(|open| open.entries)
+}
+
+fn open_entries(target: &Target) -> Result<OpenEntries, ProjectError> {
+    let entries = target.ignore_entries();
+    // What is written is asked for, since rules may tell apart what is in a folder.
+    let probes: Vec<(&String, String)> =
+        entries.iter().flat_map(|entry| probes(target, entry)).collect();
+    let paths: Vec<String> = probes.iter().map(|(_, probe)| probe.clone()).collect();
+    let open = not_ignored(&target.root, &paths)
+        .map_err(|error| ProjectError::Files(error.to_string()))?;
+    // Below a folder that is ignored git reads no rules, so only those above an entry's folder can overrule it.
+    let overrules = |(entry, probe): &(&String, String)| {
+        let rule = open.iter().find(|one| one.path == *probe)?.rule.as_ref()?;
+        let folder = Path::new(entry.trim_end_matches('/'));
+        let is_above = folder != rule.folder && folder.starts_with(&rule.folder);
+        is_above.then(|| rule.shown.clone())
+    };
+    let rule = probes.iter().find_map(overrules);
+    let open: BTreeSet<String> = open.into_iter().map(|one| one.path).collect();
+    let mut entries: Vec<String> = probes
+        .into_iter()
+        .filter(|(_, probe)| open.contains(probe))
+        .map(|(entry, _)| entry.clone())
+        .collect();
+    entries.dedup();
+    Ok(OpenEntries { entries, rule })
+}
+
+/// Returns paths that csk writes in the folder of an ignore entry.
+fn probes<'a>(target: &Target, entry: &'a String) -> Vec<(&'a String, String)> {
+    let below: Vec<String> = if entry == ".agents/" {
+        let own = OWN.iter().map(|folder| format!("{folder}/"));
+        // Git refuses to look behind a link that somebody put in the place of a skill.
+        let is_link = |path: &str| target.root.join(path).as_path().is_symlink();
+        let skills = target.skills.iter().map(|skill| {
+            let folder = format!("{SKILLS}/{}", skill.name);
+            if is_link(&folder) { folder } else { format!("{folder}/SKILL.md") }
+        });
+        own.map(|folder| format!("{folder}.csk-probe")).chain(skills).collect()
+    } else {
+        let ledger = std::iter::once(format!("{entry}{}", skill::LEDGER_FILE));
+        let skills = target.skills.iter().map(|skill| format!("{entry}{}", skill.name));
+        ledger.chain(skills).collect()
+    };
+    below.into_iter().map(|probe| (entry, probe)).collect()
+}
+
+/// Says which new commands are never run by their names, since a program of the user's comes first.
+fn shadowed(environment: &Environment, target: &Target, plan: &Plan) -> Vec<String> {
+    if target.order == CommandOrder::First {
+        return Vec::new();
+    }
+    let path = environment.path.as_deref().unwrap_or_default();
+    let made = plan.skills.iter().flat_map(|skill| {
+        let made = skill.commands.iter().filter(|change| change.target.is_some());
+        made.map(|change| (&skill.name, change.command.as_str()))
+    });
+    made.filter_map(|(skill, command)| {
+        let other = shadowing(&environment.home, &target.folder(BIN), path, command)?;
+        Some(format!(
+            "the command `{command}` of `{skill}` is shadowed by {}, which comes first on PATH; \
+             `commands_first` in config.json puts commands of skills first",
+            other.display()
+        ))
+    })
+    .collect()
+}
