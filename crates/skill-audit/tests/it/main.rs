@@ -11,4 +11,5 @@ mod corpus;
 mod docs;
 mod evasions;
 mod fixtures;
+mod ruleset;
 mod whole;

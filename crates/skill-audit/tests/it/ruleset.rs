@@ -1,0 +1,26 @@
+//! Stored verdicts count as long as the rules are the same: the version of the rules changes with them.
+
+use std::fmt::Write as _;
+
+use skill::Digest;
+use skill_audit::{RULES, RULESET};
+
+/// Every version of the rules, with the digest of its catalogue. Add a line; never change one.
+const VERSIONS: &[(u32, &str)] =
+    &[(2, "sha256:b68597428cdec1a2d1e3d6c52d8542aea67621b97123dbf026955b8568d0443d")];
+
+#[test]
+fn a_new_rule_is_a_new_version() {
+    let mut catalogue = String::new();
+    for rule in RULES {
+        writeln!(catalogue, "{} {:?} {}", rule.id, rule.severity, rule.is_opaque).unwrap();
+    }
+    let found = Digest::of(catalogue.as_bytes()).to_string();
+    let known = VERSIONS.iter().find(|(version, _)| *version == RULESET).map(|(_, digest)| *digest);
+    assert_eq!(
+        known,
+        Some(found.as_str()),
+        "the rules are not those of version {RULESET}: raise RULESET, and add ({}, \"{found}\") to VERSIONS",
+        RULESET + 1
+    );
+}
