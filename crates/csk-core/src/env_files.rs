@@ -27,7 +27,7 @@ pub enum CommandOrder {
 
 /// Returns `env.sh`, for sh, bash and zsh, also under `set -u`. `root` stands in where the shell does not tell
 /// which file it reads; `up` leads from the file's folder to the root.
-pub fn env_sh(root: &AbsPath, up: &str, (scope, order): (Scope, CommandOrder)) -> String {
+pub fn env_sh(root: &AbsPath, up: &str, scope: Scope, order: CommandOrder) -> String {
     let quoted = root.as_str().replace('\'', r"'\''");
     let export = match scope {
         Scope::Project => "CSK_PROJECT_ROOT=$_csk_root\nexport CSK_PROJECT_ROOT\n",

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use skill::{Arguments, Code, Diagnostic, Digest, Frontmatter};
 use skill_fs::{AbsPath, Digests, FsError};
 
-use crate::disclose::activate::{check_invoker, content, instructions, resources};
+use crate::disclose::activate::{Given, check_invoker, content, instructions, resources};
 use crate::disclose::load::{load, model_may_invoke};
 use crate::disclose::prompt::prompt;
 use crate::disclose::schema_arguments::{ArgumentSchema, Fitting, fit};
@@ -356,8 +356,13 @@ impl OpenSkillRuntime {
             let body = &loaded.document.body.text;
             let served_at = uri(&skill.id, "");
             let folder = if options.read_by.is_some() { &served_at } else { skill.path() };
-            let places = (self.session.id.as_str(), folder);
-            instructions(body, frontmatter, &skill, (arguments, fitting.as_ref()), places)?
+            let given = Given {
+                arguments,
+                fitting: fitting.as_ref(),
+                session_id: self.session.id.as_str(),
+                skill_dir: folder,
+            };
+            instructions(body, frontmatter, &skill, &given)?
         };
         // Of two at the same time one is the first.
         let mut is_noted = false;

@@ -90,11 +90,11 @@ impl Target {
         match self.scope {
             Scope::Project => vec![
                 (".agents/env.ps1", env_ps1("..", self.scope, self.order)),
-                (".agents/env.sh", env_sh(&self.root, "..", (self.scope, self.order))),
+                (".agents/env.sh", env_sh(&self.root, "..", self.scope, self.order)),
             ],
             Scope::Global => vec![
                 ("env.ps1", env_ps1(".", self.scope, self.order)),
-                ("env.sh", env_sh(&self.root, ".", (self.scope, self.order))),
+                ("env.sh", env_sh(&self.root, ".", self.scope, self.order)),
             ],
         }
     }

@@ -102,7 +102,8 @@ impl CompareError {
 /// Compares what is installed of a skill with what its reference, or another one, names now. Nothing is fetched.
 pub fn compare(
     environment: &Environment,
-    (target, observed): (&Target, &Observed),
+    target: &Target,
+    observed: &Observed,
     skill: &Declaration,
     to: Option<&Reference>,
 ) -> Result<Comparison, CompareError> {
@@ -153,7 +154,8 @@ pub fn compare(
 /// in the folders of agents.
 pub fn compare_local(
     environment: &Environment,
-    (target, observed): (&Target, &Observed),
+    target: &Target,
+    observed: &Observed,
     name: &Identifier,
 ) -> Result<Comparison, CompareError> {
     let marker = installed(target, observed, name)?

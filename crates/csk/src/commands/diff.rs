@@ -101,7 +101,7 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
             if args.skill.as_ref().is_some_and(|wanted| *wanted != name.as_str()) {
                 continue;
             }
-            match compared(&environment, (target, observed), name, args) {
+            match compared(&environment, target, observed, name, args) {
                 Ok(found) if found.is_empty() => {}
                 Ok(found) => {
                     if !args.json {
@@ -167,21 +167,22 @@ fn problem(
 
 fn compared(
     environment: &Environment,
-    project: (&Target, &Observed),
+    target: &Target,
+    observed: &Observed,
     name: &Identifier,
     args: &DiffArgs,
 ) -> Result<Comparison, CompareError> {
     if args.local {
-        return compare_local(environment, project, name);
+        return compare_local(environment, target, observed, name);
     }
-    let declared = project.0.skills.iter().find(|skill| skill.name == *name);
+    let declared = target.skills.iter().find(|skill| skill.name == *name);
     let skill = declared.ok_or_else(|| CompareError::NotInstalled(name.clone()))?;
-    let Some(name) = &args.to else { return compare(environment, project, skill, None) };
+    let Some(name) = &args.to else { return compare(environment, target, observed, skill, None) };
     // Whichever of the three it is.
     let kinds = [RefKind::Tag, RefKind::Branch, RefKind::Revision];
     let all = kinds.map(|kind| Reference { kind, name: name.clone() });
     let known = resolves(environment, skill, &all).unwrap_or(&all[0]);
-    compare(environment, project, skill, Some(known))
+    compare(environment, target, observed, skill, Some(known))
 }
 
 /// Returns the first reference that a skill's repository has.

@@ -225,14 +225,24 @@ pub fn user_invocation(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Returns the body with everything put in that stands for something else.
+/// What placeholders in instructions stand for.
+pub(crate) struct Given<'a> {
+    /// The arguments as they were written.
+    pub(crate) arguments: Option<&'a str>,
+    /// The arguments as the skill's schema takes them.
+    pub(crate) fitting: Option<&'a Fitting>,
+    pub(crate) session_id: &'a str,
+    pub(crate) skill_dir: &'a str,
+}
+
+/// Returns the body with every placeholder filled in.
 pub(crate) fn instructions(
     body: &str,
     frontmatter: &Frontmatter,
     skill: &Skill,
-    (arguments, fitting): (Option<&str>, Option<&Fitting>),
-    (session_id, skill_dir): (&str, &str),
+    given: &Given<'_>,
 ) -> Result<String, RuntimeError> {
+    let Given { arguments, fitting, session_id, skill_dir } = *given;
     let names = match (&frontmatter.arguments, fitting) {
         (_, Some(fitting)) => fitting.names.as_slice(),
         (Some(Arguments::Names(names)), None) => names.as_slice(),

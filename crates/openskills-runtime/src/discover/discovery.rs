@@ -65,7 +65,7 @@ pub(crate) fn discover(
     let mut scanned = Vec::new();
     let mut stale = Vec::new();
     for root in &roots {
-        let (scan, file) = scan_root(root, config.strictness(), (cache, now));
+        let (scan, file) = scan_root(root, config.strictness(), cache, now);
         stale.extend(file.map(|file| (scanned.len(), file)));
         found.roots.problems.extend(scan.problems);
         found.linked.extend(scan.skills.iter().filter_map(|skill| skill.linked.clone()));
@@ -94,7 +94,7 @@ pub(crate) fn discover(
         INDEX.into_iter().chain([HASHES]).for_each(|kind| tidy(cache, kind));
     }
     found.roots.roots = roots;
-    add_provenance(&mut found.index, places, (cache, now));
+    add_provenance(&mut found.index, places, cache, now);
     if let Some(path) = &places.org_policy {
         deny(&mut found.index, &found.policy, path);
     }
@@ -194,7 +194,8 @@ fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
 fn scan_root(
     root: &SkillRoot,
     strictness: Strictness,
-    (cache, now): (Option<&AbsPath>, SystemTime),
+    cache: Option<&AbsPath>,
+    now: SystemTime,
 ) -> (Scan, Option<CacheFile>) {
     let [lenient, strict] = INDEX;
     let kind = if strictness == Strictness::Strict { strict } else { lenient };
@@ -212,11 +213,7 @@ fn save(found: &FoundIn<'_>, file: &CacheFile) -> Result<(), FsError> {
 type Looked = (usize, AbsPath, AbsPath, Result<Option<Marked>, Box<Diagnostic>>);
 
 /// Adds to skills that csk installed where they came from, and a warning where they are not what was installed.
-fn add_provenance(
-    index: &mut Index,
-    places: &Places,
-    (cache, now): (Option<&AbsPath>, SystemTime),
-) {
+fn add_provenance(index: &mut Index, places: &Places, cache: Option<&AbsPath>, now: SystemTime) {
     let marked: Vec<Looked> = index
         .skills
         .par_iter()

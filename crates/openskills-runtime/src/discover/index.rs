@@ -205,13 +205,16 @@ impl Index {
         for (at, FoundIn { root, real, skills: scanned }) in order.into_iter().enumerate() {
             // What is part of the program comes before all of them.
             let priority = at + 2;
-            let (label, path) = (Arc::from(root.label.as_str()), Arc::new(root.path.clone()));
+            let shared = SharedRoot {
+                label: Arc::from(root.label.as_str()),
+                path: Arc::new(root.path.clone()),
+            };
             let read = |scanned: &Scanned| {
                 let folder = scanned.folder(real);
                 let Some(said) = &scanned.record.said else {
                     return Err(Box::new(refused(root, &folder, &scanned.record)));
                 };
-                let skill = read(root, scanned, said, (folder, &label, &path));
+                let skill = read(root, &shared, scanned, said, folder);
                 let is_enabled = !disabled.covers(&skill.key, skill.path());
                 Ok(Arc::new(Skill { is_enabled, priority, ..skill }))
             };
@@ -502,11 +505,18 @@ fn drop_seen(skills: &mut Vec<Arc<Skill>>, roots: &[FoundIn<'_>]) {
     skills.retain(|_| keep.next().unwrap_or(true));
 }
 
+/// What all skills of a root share.
+struct SharedRoot {
+    label: Arc<str>,
+    path: Arc<AbsPath>,
+}
+
 fn read(
     root: &SkillRoot,
+    SharedRoot { label, path }: &SharedRoot,
     Scanned { record, news, .. }: &Scanned,
     said: &Said,
-    (folder, label, path): (AbsPath, &Arc<str>, &Arc<AbsPath>),
+    folder: AbsPath,
 ) -> Skill {
     // Nearly every name is its own key.
     let key = match key_of(&said.name, &folder) {

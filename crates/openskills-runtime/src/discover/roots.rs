@@ -172,13 +172,8 @@ fn project_roots(project: &Project, trusted: &TrustedFolders, found: &mut Roots)
     found.is_trusted = trusted.covers(&project.root);
     for (folder, suffix) in PROJECT_FOLDERS {
         let label = format!("project{suffix}");
-        add_project_root(
-            project,
-            (label, project.root.join(folder)),
-            Scope::Project,
-            found,
-            trusted,
-        );
+        let added = root_in(project, trusted, label, project.root.join(folder));
+        found.roots.push(SkillRoot { scope: Scope::Project, ..added });
     }
     let mut nested =
         if project.is_searched { find_nested(&project.root) } else { Nested::default() };
@@ -193,8 +188,8 @@ fn project_roots(project: &Project, trusted: &TrustedFolders, found: &mut Roots)
         let below = folder.as_path().strip_prefix(project.root.as_path()).unwrap_or(Path::new(""));
         let below = below.to_string_lossy().replace('\\', "/");
         for (inner, suffix) in PROJECT_FOLDERS {
-            let named = (format!("nested-{below}{suffix}"), folder.join(inner));
-            add_project_root(project, named, Scope::Nested, found, trusted);
+            let label = format!("nested-{below}{suffix}");
+            found.roots.push(root_in(project, trusted, label, folder.join(inner)));
         }
     }
     found.project = Some(project.root.clone());
@@ -202,17 +197,12 @@ fn project_roots(project: &Project, trusted: &TrustedFolders, found: &mut Roots)
     found.problems.extend(nested.problems);
 }
 
-fn add_project_root(
-    project: &Project,
-    (label, path): (String, AbsPath),
-    scope: Scope,
-    found: &mut Roots,
-    trusted: &TrustedFolders,
-) {
+/// Returns a root below a project. It counts as the user's where its folder is trusted.
+fn root_in(project: &Project, trusted: &TrustedFolders, label: String, path: AbsPath) -> SkillRoot {
     let is_trusted = trusted.covers(&path);
     let source = if is_trusted { SkillSource::User } else { SkillSource::ThirdParty };
     let boundary = (!is_trusted).then(|| project.root.clone());
-    found.roots.push(SkillRoot { boundary, ..root(label, path, source, scope) });
+    SkillRoot { boundary, ..root(label, path, source, Scope::Nested) }
 }
 
 /// Adds the `skills` folder of every package in a library.

@@ -266,7 +266,7 @@ impl OpenSkillRuntime {
             Ok(all) => Ok(all),
             Err(FetchError::Failed(error)) => Err(error),
             Err(FetchError::Changed { path, why }) => {
-                self.suspend(skill, served, (&path, &why))?;
+                self.suspend(skill, served, &path, &why)?;
                 let what = format!(": `{path}` is not what was approved: {why}");
                 Err(changed(&skill.id, &served.server, &what, Waits::ForSync))
             }
@@ -278,7 +278,8 @@ impl OpenSkillRuntime {
         &mut self,
         skill: &Skill,
         served: &ServedSkill,
-        (path, why): (&str, &str),
+        path: &str,
+        why: &str,
     ) -> Result<(), RuntimeError> {
         let state = self.places()?.state.clone();
         let lock = lock_state(state.as_ref())?;

@@ -185,7 +185,7 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         let at = skill.at(number, span.clone(), &[]);
         let is_new = !seen.iter().any(|before| before.start < span.end && span.start < before.end);
         if let Some(hit) = pasted(skill, file, &remote, &around, &at)
-            .or_else(|| helper(skill, file, &remote, (&around, &wide), &at))
+            .or_else(|| helper(skill, file, &remote, &Spans { around: &around, wide: &wide }, &at))
             .filter(|_| is_new)
         {
             seen.push(span);
@@ -282,14 +282,21 @@ fn is_snippet(remote: &Remote) -> bool {
     remote.host.starts_with("gist.")
 }
 
+/// The text around an address: close to it, and further away.
+struct Spans<'a> {
+    around: &'a Range<usize>,
+    wide: &'a Range<usize>,
+}
+
 /// A tool that must be there first, from a place where anybody can put one.
 fn helper(
     skill: &Skill<'_>,
     file: &Inspected<'_>,
     remote: &Remote,
-    (around, wide): (&Range<usize>, &Range<usize>),
+    spans: &Spans<'_>,
     at: &At,
 ) -> Option<Hit> {
+    let Spans { around, wide } = *spans;
     let cues = &file.cues;
     let is_bundle = BUNDLE.is_match(&format!("{} ", remote.text));
     let gets = cues.near(Cue::Download, around).is_some() || is_bundle;

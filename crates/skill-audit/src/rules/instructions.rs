@@ -257,7 +257,8 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         } else if is_one_sentence && !is_code {
             hits.push(hit().severity(Severity::Medium).unless_quoted(skill));
         }
-        followed(skill, (file, &remote), (&near, is_pushed), at, hits);
+        let page = Page { remote: &remote, near: &near, is_pushed };
+        followed(skill, file, &page, at, hits);
     }
     for found in LETTERS.find_iter(text).take(MOST_PLACES) {
         let wide = around(file, &found.range(), 500);
@@ -272,14 +273,18 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
     }
 }
 
+/// A page that instructions name.
+struct Page<'a> {
+    remote: &'a Remote,
+    /// What stands around its address.
+    near: &'a Range<usize>,
+    /// Whether the text there presses the agent.
+    is_pushed: bool,
+}
+
 /// The agent is told to do what a page says that can change at any time.
-fn followed(
-    skill: &Skill<'_>,
-    (file, remote): (&Inspected<'_>, &Remote),
-    (near, is_pushed): (&Range<usize>, bool),
-    at: At,
-    hits: &mut Vec<Hit>,
-) {
+fn followed(skill: &Skill<'_>, file: &Inspected<'_>, page: &Page<'_>, at: At, hits: &mut Vec<Hit>) {
+    let Page { remote, near, is_pushed } = *page;
     let text = file.slice(near);
     if !FOLLOW.is_match(text) {
         return;

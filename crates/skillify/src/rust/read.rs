@@ -102,10 +102,20 @@ impl Reader<'_> {
         match item {
             Item::Fn(item) => self.function(item, module),
             Item::Struct(item) => {
-                self.add(module, &item.ident, (&item.attrs, &item.vis), show::structure(item));
+                self.add(
+                    module,
+                    &item.ident,
+                    &Declared::of(&item.attrs, &item.vis),
+                    show::structure(item),
+                );
             }
             Item::Union(item) => {
-                self.add(module, &item.ident, (&item.attrs, &item.vis), show::union(item));
+                self.add(
+                    module,
+                    &item.ident,
+                    &Declared::of(&item.attrs, &item.vis),
+                    show::union(item),
+                );
             }
             Item::Enum(item) => {
                 let variants = item.variants.iter().filter(|variant| !is_left_out(&variant.attrs));
@@ -114,13 +124,23 @@ impl Reader<'_> {
                     topic(&variant.ident.to_string(), &variant.attrs, usage)
                 });
                 let variants = variants.collect();
-                self.add(module, &item.ident, (&item.attrs, &item.vis), show::enumeration(item));
+                self.add(
+                    module,
+                    &item.ident,
+                    &Declared::of(&item.attrs, &item.vis),
+                    show::enumeration(item),
+                );
                 if let Some(entry) = self.entry(module, &item.ident.to_string()) {
                     entry.variants = variants;
                 }
             }
             Item::Trait(item) => {
-                self.add(module, &item.ident, (&item.attrs, &item.vis), show::contract(item));
+                self.add(
+                    module,
+                    &item.ident,
+                    &Declared::of(&item.attrs, &item.vis),
+                    show::contract(item),
+                );
                 let members = item.items.iter().filter_map(trait_member).collect();
                 if let Some(entry) = self.entry(module, &item.ident.to_string()) {
                     entry.members = members;
@@ -129,11 +149,16 @@ impl Reader<'_> {
             Item::Type(item) => {
                 let mut bare = item.clone();
                 bare.attrs.clear();
-                self.add(module, &item.ident, (&item.attrs, &item.vis), written(&bare));
+                self.add(
+                    module,
+                    &item.ident,
+                    &Declared::of(&item.attrs, &item.vis),
+                    written(&bare),
+                );
             }
             Item::Const(item) => {
                 let usage = format!("pub const {}: {}", item.ident, written(&item.ty));
-                self.add(module, &item.ident, (&item.attrs, &item.vis), usage);
+                self.add(module, &item.ident, &Declared::of(&item.attrs, &item.vis), usage);
             }
             Item::Static(item) => {
                 let word = match item.mutability {
@@ -141,7 +166,7 @@ impl Reader<'_> {
                     _ => "pub static",
                 };
                 let usage = format!("{word} {}: {}", item.ident, written(&item.ty));
-                self.add(module, &item.ident, (&item.attrs, &item.vis), usage);
+                self.add(module, &item.ident, &Declared::of(&item.attrs, &item.vis), usage);
             }
             Item::Macro(item) => self.macro_item(item, module),
             Item::Impl(item) if item.trait_.is_none() => self.methods(item, module),
@@ -173,13 +198,18 @@ impl Reader<'_> {
         let name = item.sig.ident.to_string();
         if attributes::has(&item.attrs, "proc_macro") {
             let usage = format!("{name}!(...)");
-            self.add(module, &format!("{name}!"), (&item.attrs, &item.vis), usage);
+            self.add(module, &format!("{name}!"), &Declared::of(&item.attrs, &item.vis), usage);
         } else if attributes::has(&item.attrs, "proc_macro_attribute") {
-            self.add(module, &name, (&item.attrs, &item.vis), format!("#[{name}]"));
+            self.add(module, &name, &Declared::of(&item.attrs, &item.vis), format!("#[{name}]"));
         } else if let Some(derived) = attributes::derived(&item.attrs) {
-            self.add(module, &derived, (&item.attrs, &item.vis), format!("#[derive({derived})]"));
+            self.add(
+                module,
+                &derived,
+                &Declared::of(&item.attrs, &item.vis),
+                format!("#[derive({derived})]"),
+            );
         } else {
-            self.add(module, &name, (&item.attrs, &item.vis), usage);
+            self.add(module, &name, &Declared::of(&item.attrs, &item.vis), usage);
         }
     }
 
@@ -263,13 +293,8 @@ impl Reader<'_> {
         self.found.modules.get_mut(module)?.items.get_mut(name)
     }
 
-    fn add(
-        &mut self,
-        module: &str,
-        name: &impl ToString,
-        (attributes, visibility): (&[Attribute], &syn::Visibility),
-        usage: String,
-    ) {
+    fn add(&mut self, module: &str, name: &impl ToString, declared: &Declared<'_>, usage: String) {
+        let Declared { attributes, visibility } = *declared;
         if attributes.iter().any(is_for_tests) {
             return;
         }
@@ -291,6 +316,18 @@ impl Reader<'_> {
                 module.items.insert(entry.topic.name.clone(), entry);
             }
         }
+    }
+}
+
+/// How an item is declared.
+struct Declared<'a> {
+    attributes: &'a [Attribute],
+    visibility: &'a syn::Visibility,
+}
+
+impl<'a> Declared<'a> {
+    fn of(attributes: &'a [Attribute], visibility: &'a syn::Visibility) -> Self {
+        Self { attributes, visibility }
     }
 }
 

@@ -120,17 +120,16 @@ impl<'a> Follower<'a, '_> {
             self.left_out.unread(path);
         }
         let Some(text) = file.text() else { return };
-        let folder = path.rfind('/').map_or("", |slash| &path[..slash]);
         for link in links(&text) {
-            self.follow_link((path, folder), &link);
+            self.follow_link(path, &link);
         }
         for name in names(&text) {
-            self.follow_name((path, folder), &name);
+            self.follow_name(path, &name);
         }
     }
 
-    fn follow_link(&mut self, (file, folder): (&'a str, &str), link: &str) {
-        let place = resolve(folder, link);
+    fn follow_link(&mut self, file: &'a str, link: &str) {
+        let place = resolve(folder_of(file), link);
         if place == Place::Skill {
             return;
         }
@@ -154,9 +153,9 @@ impl<'a> Follower<'a, '_> {
 
     /// Brings the file that a word is the path of, or those in the folder that it is with a slash at its end. Paths are written from the file, or from the
     /// skill's folder.
-    fn follow_name(&mut self, (file, folder): (&str, &str), name: &str) {
+    fn follow_name(&mut self, file: &str, name: &str) {
         let is_folder = name.ends_with(['/', '\\']);
-        for place in [resolve(folder, name), resolve("", name)] {
+        for place in [resolve(folder_of(file), name), resolve("", name)] {
             let Place::Inside(path) = place else { continue };
             if !is_folder && self.is_folder(&path) {
                 continue;
@@ -189,4 +188,9 @@ impl<'a> Follower<'a, '_> {
         }
         (self.wanted, self.left_out)
     }
+}
+
+/// Returns the folder that a file is in.
+fn folder_of(file: &str) -> &str {
+    file.rfind('/').map_or("", |slash| &file[..slash])
 }

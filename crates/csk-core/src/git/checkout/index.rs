@@ -122,7 +122,7 @@ fn parse<'a>(
     let count = rest.number()? as usize;
     let mut name = Vec::new();
     for at in 0..count {
-        entry(&mut rest, (version, id_length), &mut name)?;
+        entry(&mut rest, version, id_length, &mut name)?;
         take(at, &name);
     }
     let mut link = None;
@@ -151,7 +151,8 @@ fn parse<'a>(
 /// Reads one entry; `name` holds the name of the one before and then its own.
 fn entry(
     rest: &mut Bytes<'_>,
-    (version, id_length): (u32, usize),
+    version: u32,
+    id_length: usize,
     name: &mut Vec<u8>,
 ) -> Result<(), IndexError> {
     let before = rest.0.len();

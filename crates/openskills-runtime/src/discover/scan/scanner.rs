@@ -76,6 +76,14 @@ pub(super) struct Place<'a> {
     pub(super) is_linked: bool,
 }
 
+/// What is known of a folder from the last time.
+struct LastTime {
+    /// Where it stood in the list.
+    place: usize,
+    /// The stamp of its SKILL.md, where it was taken already.
+    stamp: Option<Option<Stamp>>,
+}
+
 /// A folder of folders.
 struct Group<'a> {
     place: &'a Place<'a>,
@@ -136,8 +144,8 @@ impl Scanner<'_> {
                     Item::Link(Box::new(Link { depth: depth + 1, relative, path }))
                 }
                 _ => {
-                    let stamp = stamps.get(place).copied();
-                    self.folder(&group, name, relative, (place, stamp))
+                    let last = LastTime { place, stamp: stamps.get(place).copied() };
+                    self.folder(&group, name, relative, &last)
                 }
             }
         };
@@ -151,17 +159,12 @@ impl Scanner<'_> {
         items
     }
 
-    fn folder(
-        &self,
-        group: &Group<'_>,
-        name: &str,
-        relative: String,
-        (place, stamp): (usize, Option<Option<Stamp>>),
-    ) -> Item {
+    fn folder(&self, group: &Group<'_>, name: &str, relative: String, last: &LastTime) -> Item {
         let Place { root, depth, is_linked, .. } = *group.place;
-        let known = self.known.find(&relative, place);
+        let known = self.known.find(&relative, last.place);
         if let Some(at) = known.filter(|_| !is_linked) {
-            let stamp = stamp.unwrap_or_else(|| root.plain_stamp(&format!("{name}/{SKILL_FILE}")));
+            let stamp =
+                last.stamp.unwrap_or_else(|| root.plain_stamp(&format!("{name}/{SKILL_FILE}")));
             // In a folder of csk's a marker may have come since.
             let may_be_marked = group.is_managed && !self.known.0[at].has_marker;
             if self.known.holds(at, stamp) && !(may_be_marked && has_marker(root, name)) {
