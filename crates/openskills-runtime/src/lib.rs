@@ -105,7 +105,7 @@ pub use discover::watch::Watching;
 pub use error::{RuntimeError, file_hint};
 pub use installed::install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
 pub use installed::{
-    DeclaredPower, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
+    DeclaredExtent, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
     clean_up, put as put_package, put_aside,
 };
 pub use problem::{file_problem, problem_of};

@@ -201,7 +201,7 @@ fn approvals() -> Value {
             "read_named": { "type": "array", "items": { "type": "string" }, "description": "The places under read that the user typed; the others were confirmed by an answer" },
             "direct_writes": { "type": "boolean" },
             "deletions": { "type": "boolean" },
-            "powers": { "type": "object", "additionalProperties": any_or },
+            "capabilities": { "type": "object", "additionalProperties": any_or },
             "approved_at": time,
             "expires_at": time,
             "session": { "type": "string" },

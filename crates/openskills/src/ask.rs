@@ -7,7 +7,7 @@ use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::Request;
 use openskills_runtime::{Answer, Audited, ReportJson, RuntimeError, change_lines, rfc3339};
 use skill::AllowedTools;
-use skill::capabilities::{Extent, Kind, Powers};
+use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill::programs::launcher_rules;
 use term::{Ui, safe_line, table};
 
@@ -156,10 +156,10 @@ fn found(report: &ReportJson) -> String {
 }
 
 /// Returns which tool rules let the agent run any code, and why.
-fn any_code(powers: &Powers) -> String {
+fn any_code(capabilities: &CapabilityExtents) -> String {
     const MOST: usize = 12;
-    let rules = powers.iter().filter_map(|(kind, extent)| match (kind, extent) {
-        (Kind::Tools, Extent::Only(rules)) => Some(rules),
+    let rules = capabilities.iter().filter_map(|(kind, extent)| match (kind, extent) {
+        (CapabilityKind::Tools, Extent::Only(rules)) => Some(rules),
         _ => None,
     });
     let tools = AllowedTools::from_items(rules.flatten().map(String::as_str));
@@ -172,14 +172,15 @@ fn any_code(powers: &Powers) -> String {
 }
 
 /// Returns what a skill declares; what it does not is said once.
-fn declares(powers: &Powers) -> String {
+fn declares(capabilities: &CapabilityExtents) -> String {
     let (declared, rest): (Vec<_>, Vec<_>) =
-        powers.iter().partition(|(_, extent)| **extent != Extent::Undeclared);
+        capabilities.iter().partition(|(_, extent)| **extent != Extent::Undeclared);
     if declared.is_empty() {
         return "It declares no capabilities.\n".to_owned();
     }
-    let row =
-        |(kind, extent): &(Kind, &Extent)| vec![format!("  {}", kind.as_str()), extent.to_string()];
+    let row = |(kind, extent): &(CapabilityKind, &Extent)| {
+        vec![format!("  {}", kind.as_str()), extent.to_string()]
+    };
     let mut text =
         format!("It declares:\n{}", table(&declared.iter().map(row).collect::<Vec<_>>(), None));
     if !rest.is_empty() {
@@ -206,9 +207,9 @@ pub(crate) fn shown(request: &Request) -> String {
         rows.push(vec!["  warning".to_owned(), "it is not what csk installed".to_owned()]);
     }
     text += &table(&rows, None);
-    text += &declares(&request.powers);
+    text += &declares(&request.capabilities);
     text += &effects(request.side_effects.as_deref());
-    text += &any_code(&request.powers);
+    text += &any_code(&request.capabilities);
     for report in &request.inspected.reports {
         text += &found(report);
     }
@@ -234,9 +235,12 @@ pub(crate) fn shown(request: &Request) -> String {
         if before.bundle == subject.bundle {
             writeln!(text, "You approved this content on {when}.")
         } else if changes.is_empty() {
-            writeln!(text, "Its files changed since you approved it on {when}; its powers did not.")
+            writeln!(
+                text,
+                "Its files changed since you approved it on {when}; its capabilities did not."
+            )
         } else {
-            writeln!(text, "Its powers changed since you approved it on {when}:")
+            writeln!(text, "Its capabilities changed since you approved it on {when}:")
         }
         .expect("writing to text cannot fail");
         for line in changes {

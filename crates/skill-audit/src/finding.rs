@@ -13,7 +13,7 @@ use crate::rules::Rule;
 pub enum Severity {
     /// Worth knowing.
     Info,
-    /// Usual, and still a power.
+    /// Usual, and still a capability.
     Low,
     /// Somebody should look.
     Medium,
@@ -41,7 +41,7 @@ impl Severity {
 pub enum Verdict {
     /// Nothing was found.
     Pass,
-    /// It has powers that are worth knowing.
+    /// It has capabilities that are worth knowing.
     Note,
     /// Somebody should look at it.
     Review,

@@ -1,4 +1,4 @@
-//! The powers that a skill is seen to use.
+//! The capabilities that a skill is seen to use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::inspect::Inspected;
 use crate::op::{Does, Op, Role};
 use crate::paths::PathClass;
 
-/// A kind of power.
+/// A kind of capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Power {
     /// Files are read.
@@ -76,9 +76,9 @@ pub struct Observed {
 
 impl Observed {
     /// Returns everything of a kind, used by scripts or told.
-    pub fn of(&self, power: Power) -> BTreeSet<&str> {
+    pub fn of(&self, capability: Power) -> BTreeSet<&str> {
         let both = [&self.code, &self.told];
-        both.iter().filter_map(|map| map.get(&power)).flatten().map(String::as_str).collect()
+        both.iter().filter_map(|map| map.get(&capability)).flatten().map(String::as_str).collect()
     }
 }
 
@@ -86,10 +86,10 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
     let mut observed = Observed::default();
     for file in files {
         for op in &file.ops {
-            if let Some((power, what)) = power(op) {
+            if let Some((capability, what)) = capability(op) {
                 let is_code = op.at.role == Role::Script;
                 let map = if is_code { &mut observed.code } else { &mut observed.told };
-                map.entry(power).or_default().insert(what);
+                map.entry(capability).or_default().insert(what);
             }
         }
         if matches!(file.kind, Kind::Native | Kind::Bytecode | Kind::Archive | Kind::Binary)
@@ -101,7 +101,7 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
     observed
 }
 
-fn power(op: &Op) -> Option<(Power, String)> {
+fn capability(op: &Op) -> Option<(Power, String)> {
     Some(match &op.does {
         Does::Fetch(remote)
         | Does::Send { to: remote, .. }

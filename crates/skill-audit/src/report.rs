@@ -197,14 +197,14 @@ fn undeclared(skill: &Skill<'_>, declared: &Declared, observed: &Observed) -> Ve
         hits.push(Hit::new(
             "CAP-02",
             at(),
-            "it has scripts and declares no powers: it may do anything",
+            "it has scripts and declares no capabilities: it may do anything",
         ));
         return hits;
     }
-    let mut compare = |power: Power, is_covered: &dyn Fn(&str) -> bool| {
+    let mut compare = |capability: Power, is_covered: &dyn Fn(&str) -> bool| {
         let missing: Vec<&str> = observed
             .code
-            .get(&power)
+            .get(&capability)
             .into_iter()
             .flatten()
             .map(String::as_str)
@@ -215,9 +215,9 @@ fn undeclared(skill: &Skill<'_>, declared: &Declared, observed: &Observed) -> Ve
                 Hit::new(
                     "CAP-01",
                     at(),
-                    format!("not declared: {} {}", power.as_str(), missing.join(", ")),
+                    format!("not declared: {} {}", capability.as_str(), missing.join(", ")),
                 )
-                .severity(if power == Power::Network {
+                .severity(if capability == Power::Network {
                     Severity::Medium
                 } else {
                     Severity::Low

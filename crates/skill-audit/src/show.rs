@@ -6,7 +6,7 @@ mod sarif;
 
 pub use html::{Source, html};
 pub use json::{
-    AuditedJson, BeforeJson, FindingJson, PowerDiff, PowerJson, ReportJson, ReportsJson, RuleJson,
-    UsedJson,
+    AuditedJson, BeforeJson, CapabilityJson, FindingJson, ObservedChange, ReportJson, ReportsJson,
+    RuleJson, UsedJson,
 };
 pub use sarif::sarif;

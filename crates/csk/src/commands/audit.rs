@@ -23,7 +23,7 @@ are read; secrets are followed to where they go.
 
 Verdicts:
   PASS          nothing was found
-  NOTE          powers that are worth knowing
+  NOTE          capabilities that are worth knowing
   REVIEW        somebody should look at it
   UNANALYZABLE  it holds what cannot be looked into: programs, archives, packed code
   BLOCK         it is not to be installed
@@ -69,7 +69,7 @@ pub(crate) struct AuditArgs {
     /// What to audit [default: the skills of the project here]
     #[arg(value_name = "SKILL|DIR|REPO@REF|list|verify")]
     target: Option<String>,
-    /// Compare two versions: powers gained and lost. With one, the project's installed version is the first
+    /// Compare two versions: capabilities gained and lost. With one, the project's installed version is the first
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
     diff: Vec<String>,
     /// Say what a rule finds, and why

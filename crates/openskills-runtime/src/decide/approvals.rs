@@ -1,7 +1,7 @@
 //! What may run, what the user approved, and what the organisation forbids.
 
 use jiff::{SignedDuration, Timestamp};
-use skill::capabilities::{Declared, PowerChange};
+use skill::capabilities::{CapabilityChange, Declared};
 use skill::{
     Arguments, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE, Manifest,
     ParsedManifest, RelPath, TreeEntry, Trust,
@@ -112,7 +112,7 @@ impl OpenSkillRuntime {
         let _lock = lock_state(state.as_ref())?;
         let state = state.ok_or_else(nowhere)?;
         let mut approvals = Approvals::load(&state)?;
-        let Request { subject, grant, powers, .. } = request;
+        let Request { subject, grant, capabilities, .. } = request;
         self.check_synced(&subject.skill_id, &subject.origin)?;
         if subject.asks_each_session && self.config.session_id.is_none() {
             return Err(RuntimeError::Setup {
@@ -138,7 +138,7 @@ impl OpenSkillRuntime {
             skill_id: subject.skill_id.clone(),
             bundle: subject.bundle,
             grant: grant.clone(),
-            powers: powers.clone(),
+            capabilities: capabilities.clone(),
             approved_at: now,
             expires_at,
             session: subject.asks_each_session.then(|| self.session.id.clone()),
@@ -422,8 +422,8 @@ pub(crate) fn read_manifest(
     Manifest::read(read, show, &tree)
 }
 
-/// Returns a change of powers in words.
-pub fn change_lines(changes: &[PowerChange]) -> Vec<String> {
+/// Returns a change of capabilities in words.
+pub fn change_lines(changes: &[CapabilityChange]) -> Vec<String> {
     let line = |sign: &str, kind: &str, item: &String| format!("{sign} {kind}: {item}");
     changes
         .iter()

@@ -113,7 +113,7 @@ impl OpenSkillRuntime {
         let context = AuthorizeContext { now, session, once: None };
         let found = approval(&subject, &self.found.policy, &approvals, &context);
         let is_shown = found.is_some_and(|found| {
-            let mut kinds = found.powers.iter();
+            let mut kinds = found.capabilities.iter();
             kinds.any(|(kind, extent)| kind == Kind::Exec && *extent == Extent::Anything)
         });
         // No approval stands for what the audit blocks or what is revoked.

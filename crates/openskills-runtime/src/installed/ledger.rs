@@ -8,7 +8,7 @@ use std::fs;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skill::capabilities::{Extent, Kind, Powers};
+use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
 use super::place::digest_at;
@@ -45,42 +45,42 @@ pub struct Installed {
     pub signature: Option<SignatureRecord>,
     /// What it declared then, by kind: a list, or `any`; what it did not declare is not here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub powers: Option<BTreeMap<String, DeclaredPower>>,
+    pub capabilities: Option<BTreeMap<String, DeclaredExtent>>,
     /// When it was installed, RFC 3339.
     pub installed_at: String,
 }
 
-/// How far a power reaches.
+/// How far a capability reaches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum DeclaredPower {
+pub enum DeclaredExtent {
     /// To all of these.
     Only(BTreeSet<String>),
     /// Anywhere: `any`.
     Anywhere(String),
 }
 
-/// Returns powers as they are written down.
-pub(crate) fn written(powers: &Powers) -> BTreeMap<String, DeclaredPower> {
-    let one = |(kind, extent): (Kind, &Extent)| {
-        let power = match extent {
+/// Returns capabilities as they are written down.
+pub(crate) fn written(capabilities: &CapabilityExtents) -> BTreeMap<String, DeclaredExtent> {
+    let one = |(kind, extent): (CapabilityKind, &Extent)| {
+        let capability = match extent {
             Extent::Undeclared => return None,
-            Extent::Anything => DeclaredPower::Anywhere("any".to_owned()),
-            Extent::Only(items) => DeclaredPower::Only(items.clone()),
+            Extent::Anything => DeclaredExtent::Anywhere("any".to_owned()),
+            Extent::Only(items) => DeclaredExtent::Only(items.clone()),
         };
-        Some((kind.as_str().to_owned(), power))
+        Some((kind.as_str().to_owned(), capability))
     };
-    powers.iter().filter_map(one).collect()
+    capabilities.iter().filter_map(one).collect()
 }
 
 impl Installed {
     /// Returns what it declared when it was installed, as far as that is known.
-    pub(crate) fn declared(&self) -> Option<Powers> {
-        let powers = self.powers.as_ref()?;
-        Some(Powers::new(|kind| match powers.get(kind.as_str()) {
+    pub(crate) fn declared(&self) -> Option<CapabilityExtents> {
+        let capabilities = self.capabilities.as_ref()?;
+        Some(CapabilityExtents::new(|kind| match capabilities.get(kind.as_str()) {
             None => Extent::Undeclared,
-            Some(DeclaredPower::Anywhere(_)) => Extent::Anything,
-            Some(DeclaredPower::Only(items)) => Extent::Only(items.clone()),
+            Some(DeclaredExtent::Anywhere(_)) => Extent::Anything,
+            Some(DeclaredExtent::Only(items)) => Extent::Only(items.clone()),
         }))
     }
 }

@@ -287,7 +287,7 @@ pub(crate) fn program(
     options.cancel.watch(running.canceller());
     let set_up = ("start the sandbox", start.elapsed());
     let layer = running.take_layer();
-    let network = permit.powers().network.clone();
+    let network = permit.capabilities().network.clone();
     let reachings = running.take_proxy().map(|listener| {
         let allow = move |host: &str, port: u16| granted(&network, host, port);
         sandbox::proxy::serve(listener, Arc::new(allow))

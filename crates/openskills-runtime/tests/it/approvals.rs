@@ -124,7 +124,7 @@ fn a_skills_own_word_lowers_its_trust_and_never_raises_it() {
 }
 
 #[test]
-fn a_manifest_in_the_folder_declares_powers_and_a_broken_one_stops() {
+fn a_manifest_in_the_folder_declares_capabilities_and_a_broken_one_stops() {
     let world = world();
     let manifest = |text: &str| {
         world.add(&format!("//- /home/.claude/skills/pdf/csk-skill.json\n{text}\n"));

@@ -364,7 +364,7 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
     let mut text = format!("{}\n{}", safe_line(&plan.package.name), table(&rows, None));
     text += "It declares:\n";
     let rows: Vec<Vec<String>> = plan
-        .powers
+        .capabilities
         .iter()
         .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
         .collect();
@@ -376,12 +376,14 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
         let changes = plan.changes.as_ref().map(|changes| change_lines(changes));
         text += &match &changes {
             None => format!(
-                "What was installed ({version}) did not say its powers: all of them are new.\n"
+                "What was installed ({version}) did not say its capabilities: all of them are new.\n"
             ),
             Some(lines) if lines.is_empty() => {
-                format!("Its powers are those of what was installed ({version}).\n")
+                format!("Its capabilities are those of what was installed ({version}).\n")
             }
-            Some(_) => format!("Its powers are not those of what was installed ({version}):\n"),
+            Some(_) => {
+                format!("Its capabilities are not those of what was installed ({version}):\n")
+            }
         };
         for line in changes.into_iter().flatten() {
             text += &format!("  {}\n", safe_line(&line));

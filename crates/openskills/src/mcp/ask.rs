@@ -82,7 +82,7 @@ impl Said {
     }
 }
 
-/// Returns what is granted for as long as the server runs: this content with these powers, whatever of it is called how.
+/// Returns what is granted for as long as the server runs: this content with these capabilities, whatever of it is called how.
 fn granted(request: &Request) -> Digest {
     let Request { subject, grant, .. } = request;
     let said = format!("{}\n{}\n{}\n{grant:?}", subject.skill_id, subject.origin, subject.bundle);

@@ -56,7 +56,7 @@ pub struct ApprovalJson {
 impl ApprovalJson {
     /// Returns an approval as it is written.
     pub fn new(approval: &Approval) -> Self {
-        let declared = approval.powers.iter().filter_map(|(kind, extent)| {
+        let declared = approval.capabilities.iter().filter_map(|(kind, extent)| {
             let items = match extent {
                 Extent::Undeclared => return None,
                 Extent::Anything => None,

@@ -517,7 +517,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "CAP-01",
-        name: "undeclared-power",
+        name: "undeclared-capability",
         severity: Severity::Low,
         what: "The skill does something that it does not declare.",
         why: "What is declared is what is approved and enforced: the rest will be refused when it runs.",

@@ -101,7 +101,7 @@ fn skill(page: &mut String, (at, audited): (usize, &AuditedJson), sources: &[Sou
         let _ = writeln!(page, "<p class=\"REVIEW\"><b>Differs:</b> {}</p>", escaped(difference));
     }
     changes(page, audited);
-    powers(page, report);
+    capabilities(page, report);
     if report.findings.is_empty() {
         page.push_str("<p>Nothing was found.</p>\n");
     } else {
@@ -122,19 +122,19 @@ fn skill(page: &mut String, (at, audited): (usize, &AuditedJson), sources: &[Sou
 /// What an update adds and takes away.
 fn changes(page: &mut String, audited: &AuditedJson) {
     let Some(before) = &audited.before else { return };
-    let mut powers: BTreeMap<&str, [Vec<&str>; 2]> = BTreeMap::new();
+    let mut capabilities: BTreeMap<&str, [Vec<&str>; 2]> = BTreeMap::new();
     for (at, all) in [&audited.gained, &audited.lost].into_iter().enumerate() {
         for used in all.iter().flatten() {
             let items = used.items.iter().map(String::as_str);
-            powers.entry(&used.power).or_default()[at].extend(items);
+            capabilities.entry(&used.capability).or_default()[at].extend(items);
         }
     }
     let mut rows = String::new();
-    for (power, [gained, lost]) in &powers {
+    for (capability, [gained, lost]) in &capabilities {
         let _ = writeln!(
             rows,
             "<tr><th>{}</th><td class=\"gained\">{}</td><td class=\"lost\">{}</td></tr>",
-            escaped(power),
+            escaped(capability),
             list(gained),
             list(lost)
         );
@@ -147,30 +147,30 @@ fn changes(page: &mut String, audited: &AuditedJson) {
         v = escaped(&before.verdict)
     );
     if rows.is_empty() {
-        page.push_str("<p>No power was gained or lost.</p>\n");
+        page.push_str("<p>No capability was gained or lost.</p>\n");
     } else {
         let _ = writeln!(
             page,
-            "<table><thead><tr><th>Power</th><th>Gained</th><th>Lost</th></tr></thead><tbody>{rows}</tbody></table>"
+            "<table><thead><tr><th>Capability</th><th>Gained</th><th>Lost</th></tr></thead><tbody>{rows}</tbody></table>"
         );
     }
 }
 
-fn powers(page: &mut String, report: &ReportJson) {
-    if report.powers.is_empty() {
+fn capabilities(page: &mut String, report: &ReportJson) {
+    if report.capabilities.is_empty() {
         return;
     }
-    page.push_str("<h3>Powers</h3>\n<table><thead><tr><th>Power</th><th>Declared</th><th>Used by scripts</th><th>Told to the agent</th></tr></thead><tbody>\n");
-    for power in &report.powers {
+    page.push_str("<h3>Capabilities</h3>\n<table><thead><tr><th>Capability</th><th>Declared</th><th>Used by scripts</th><th>Told to the agent</th></tr></thead><tbody>\n");
+    for capability in &report.capabilities {
         let items = |items: &[String]| list(&items.iter().map(String::as_str).collect::<Vec<_>>());
-        let declared = power.declared.as_deref().unwrap_or("not declared");
+        let declared = capability.declared.as_deref().unwrap_or("not declared");
         let _ = writeln!(
             page,
             "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
-            escaped(&power.power),
+            escaped(&capability.capability),
             escaped(declared),
-            items(&power.code),
-            items(&power.told)
+            items(&capability.code),
+            items(&capability.told)
         );
     }
     page.push_str("</tbody></table>\n");

@@ -84,12 +84,12 @@ pub struct BeforeJson {
     pub verdict: String,
 }
 
-/// What is used of one kind of power.
+/// What is used of one kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsedJson {
     /// The kind.
-    pub power: String,
+    pub capability: String,
     /// What of it.
     pub items: Vec<String>,
 }
@@ -108,7 +108,7 @@ impl AuditedJson {
             for (items, into) in [(diff.gained, &mut gained), (diff.lost, &mut lost)] {
                 if !items.is_empty() {
                     let items = items.into_iter().map(str::to_owned).collect();
-                    into.push(UsedJson { power: diff.power.to_owned(), items });
+                    into.push(UsedJson { capability: diff.capability.to_owned(), items });
                 }
             }
         }
@@ -129,7 +129,7 @@ pub struct ReportJson {
     /// `PASS`, `NOTE`, `REVIEW`, `UNANALYZABLE` or `BLOCK`.
     pub verdict: String,
     /// What it declares and what it is seen to use, kind by kind.
-    pub powers: Vec<PowerJson>,
+    pub capabilities: Vec<CapabilityJson>,
     /// What was found, the worst first.
     pub findings: Vec<FindingJson>,
     /// What was found and somebody said is fine.
@@ -138,12 +138,12 @@ pub struct ReportJson {
     pub files: usize,
 }
 
-/// One kind of power.
+/// One kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PowerJson {
+pub struct CapabilityJson {
     /// The kind.
-    pub power: String,
+    pub capability: String,
     /// What the skill declares; absent where it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declared: Option<String>,
@@ -204,7 +204,7 @@ impl ReportJson {
             name: report.name.clone(),
             bundle_sha256: bundle.to_owned(),
             verdict: report.verdict.as_str().to_owned(),
-            powers: powers(report),
+            capabilities: capabilities(report),
             findings: report
                 .findings
                 .iter()
@@ -219,27 +219,27 @@ impl ReportJson {
         }
     }
 
-    /// Returns what of each kind of power is used, for comparing with another version.
+    /// Returns what of each kind of capability is used, for comparing with another version.
     pub fn used(&self) -> BTreeMap<&str, Vec<&str>> {
-        self.powers
+        self.capabilities
             .iter()
-            .map(|power| {
+            .map(|capability| {
                 let mut all: Vec<&str> =
-                    power.code.iter().chain(&power.told).map(String::as_str).collect();
+                    capability.code.iter().chain(&capability.told).map(String::as_str).collect();
                 all.sort_unstable();
                 all.dedup();
-                (power.power.as_str(), all)
+                (capability.capability.as_str(), all)
             })
             .filter(|(_, all)| !all.is_empty())
             .collect()
     }
 }
 
-/// What is different about one kind of power between two versions.
+/// What is different about one kind of capability between two versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PowerDiff<'a> {
+pub struct ObservedChange<'a> {
     /// The kind.
-    pub power: &'a str,
+    pub capability: &'a str,
     /// What is new.
     pub gained: Vec<&'a str>,
     /// What is gone.
@@ -248,41 +248,43 @@ pub struct PowerDiff<'a> {
 
 impl ReportJson {
     /// Returns what this version uses that `before` did not, and the other way around, by kind.
-    pub fn changes_since<'a>(&'a self, before: &'a Self) -> Vec<PowerDiff<'a>> {
+    pub fn changes_since<'a>(&'a self, before: &'a Self) -> Vec<ObservedChange<'a>> {
         let (old, new) = (before.used(), self.used());
         let kinds: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
         let only = |these: Option<&Vec<&'a str>>, those: Option<&Vec<&'a str>>| -> Vec<&'a str> {
             let is_new = |item: &&&str| !those.is_some_and(|those| those.contains(item));
             these.into_iter().flatten().filter(is_new).copied().collect()
         };
-        let all = kinds.into_iter().map(|power| {
-            let (old, new) = (old.get(power), new.get(power));
-            PowerDiff { power, gained: only(new, old), lost: only(old, new) }
+        let all = kinds.into_iter().map(|capability| {
+            let (old, new) = (old.get(capability), new.get(capability));
+            ObservedChange { capability, gained: only(new, old), lost: only(old, new) }
         });
         all.filter(|diff| !diff.gained.is_empty() || !diff.lost.is_empty()).collect()
     }
 }
 
-fn powers(report: &Report) -> Vec<PowerJson> {
+fn capabilities(report: &Report) -> Vec<CapabilityJson> {
     let declared: BTreeMap<&str, String> = report
         .declared
-        .powers()
+        .extents()
         .iter()
         .filter(|(_, extent)| !matches!(extent, skill::capabilities::Extent::Undeclared))
         .map(|(kind, extent)| (kind.as_str(), extent.to_string()))
         .collect();
     let Observed { code, told } = &report.observed;
-    let list = |map: &BTreeMap<Power, BTreeSet<String>>, power: Power| {
-        map.get(&power).into_iter().flatten().cloned().collect()
+    let list = |map: &BTreeMap<Power, BTreeSet<String>>, capability: Power| {
+        map.get(&capability).into_iter().flatten().cloned().collect()
     };
-    let all = Power::ALL.into_iter().map(|power| PowerJson {
-        power: power.as_str().to_owned(),
-        declared: declared.get(power.as_str()).cloned(),
-        code: list(code, power),
-        told: list(told, power),
+    let all = Power::ALL.into_iter().map(|capability| CapabilityJson {
+        capability: capability.as_str().to_owned(),
+        declared: declared.get(capability.as_str()).cloned(),
+        code: list(code, capability),
+        told: list(told, capability),
     });
-    all.filter(|power| power.declared.is_some() || !power.code.is_empty() || !power.told.is_empty())
-        .collect()
+    all.filter(|capability| {
+        capability.declared.is_some() || !capability.code.is_empty() || !capability.told.is_empty()
+    })
+    .collect()
 }
 
 impl FindingJson {

@@ -74,14 +74,14 @@ fn nothing_that_is_handed_over_makes_it_crash() {
 }
 
 #[test]
-fn powers_are_seen_in_code_and_in_text() {
+fn capabilities_are_seen_in_code_and_in_text() {
     let files = [
         ("SKILL.md".to_owned(), b"---\nname: x\ndescription: d\n---\nRun `npx prettier` and `curl https://api.github.com/zen`.\n".to_vec()),
         ("scripts/go.sh".to_owned(), b"git push\necho x >> ~/.bashrc\ncat ~/.ssh/id_rsa\necho $HOME > out.txt\n".to_vec()),
         ("scripts/go.py".to_owned(), b"import os, requests\nrequests.get('https://api.tavily.com')\nos.getenv('TAVILY_API_KEY')\n".to_vec()),
     ];
     let observed = report(&files).observed;
-    let has = |power: Power, item: &str| observed.of(power).contains(item);
+    let has = |capability: Power, item: &str| observed.of(capability).contains(item);
     assert!(has(Power::Network, "api.github.com") && has(Power::Network, "api.tavily.com"));
     assert!(has(Power::Exec, "git") && has(Power::Install, "npx: prettier"));
     assert!(has(Power::Secrets, "~/.ssh/id_rsa") && has(Power::Persistence, "~/.bashrc"));
@@ -90,7 +90,7 @@ fn powers_are_seen_in_code_and_in_text() {
     let json = |files: &[(String, Vec<u8>)]| ReportJson::new(&report(files), "sha256:0");
     let (before, now) = (json(&files[..1]), json(&files));
     let changes = now.changes_since(&before);
-    let network = changes.iter().find(|diff| diff.power == "network").unwrap();
+    let network = changes.iter().find(|diff| diff.capability == "network").unwrap();
     assert_eq!(
         (network.gained.as_slice(), network.lost.as_slice()),
         (&["api.tavily.com"][..], &[][..])

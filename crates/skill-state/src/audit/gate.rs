@@ -151,7 +151,7 @@ pub fn clear(mode: AuditMode, policy: &AuditPolicy, known: &Known<'_>) -> Cleara
 /// What helps against a finding that blocks.
 const BLOCKED: &str = "run `csk audit` on its folder to see every finding; if a finding is wrong, accept it: csk audit --suppress";
 
-/// Powers that an update may not gain in silence, where audits are strict.
+/// Capabilities that an update may not gain in silence, where audits are strict.
 const WATCHED: [&str; 4] = ["network", "secrets", "persistence", "opaque"];
 
 /// Decides. A revocation holds in every mode; a pin clears what somebody should look at, and never what is bad.
@@ -195,8 +195,8 @@ fn strict(policy: &AuditPolicy, subject: &Subject<'_>, verdict: Verdict) -> Deci
     let changes = subject.before.map(|before| report.changes_since(before)).unwrap_or_default();
     let gained: Vec<String> = changes
         .iter()
-        .filter(|diff| WATCHED.contains(&diff.power) && !diff.gained.is_empty())
-        .map(|diff| format!("{} {}", diff.power, diff.gained.join(", ")))
+        .filter(|diff| WATCHED.contains(&diff.capability) && !diff.gained.is_empty())
+        .map(|diff| format!("{} {}", diff.capability, diff.gained.join(", ")))
         .collect();
     let needs = if matches!(verdict, Verdict::Review | Verdict::Unanalyzable) {
         Some((
@@ -206,12 +206,12 @@ fn strict(policy: &AuditPolicy, subject: &Subject<'_>, verdict: Verdict) -> Deci
     } else if is_undeclared {
         let way =
             "let its author declare `capabilities` in csk-skill.json (schema_version 3), or pin it";
-        Some(("it has code and declares no powers".to_owned(), way.to_owned()))
+        Some(("it has code and declares no capabilities".to_owned(), way.to_owned()))
     } else if gained.is_empty() {
         None
     } else {
         Some((
-            format!("the update adds powers: {}", gained.join("; ")),
+            format!("the update adds capabilities: {}", gained.join("; ")),
             "look at it by `csk audit --diff`, then pin it".to_owned(),
         ))
     };
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_that_gains_powers_needs_a_pin_where_audits_are_strict() {
+    fn an_update_that_gains_capabilities_needs_a_pin_where_audits_are_strict() {
         let declared = (
             "csk-skill.json",
             r#"{"schema_version": 3, "capabilities": {"network": ["api.github.com", "x.dev"], "exec": "none"}}"#,

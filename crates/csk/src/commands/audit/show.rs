@@ -24,7 +24,7 @@ pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
         }
         let _ = writeln!(text, "  bundle {}", report.bundle_sha256);
         text += &changes(&one.audited, width);
-        text += &powers(report, width);
+        text += &capabilities(report, width);
         for finding in shown(report) {
             text += &self::finding(finding);
         }
@@ -97,8 +97,8 @@ fn finding(finding: &FindingJson) -> String {
     text
 }
 
-fn powers(report: &ReportJson, width: Option<usize>) -> String {
-    if report.powers.is_empty() {
+fn capabilities(report: &ReportJson, width: Option<usize>) -> String {
+    if report.capabilities.is_empty() {
         return String::new();
     }
     let list = |items: &[String]| match items {
@@ -108,11 +108,17 @@ fn powers(report: &ReportJson, width: Option<usize>) -> String {
         }
         items => items.join(", "),
     };
-    let head =
-        ["  power", "declared", "used by scripts", "told to the agent"].map(str::to_owned).to_vec();
-    let rows = report.powers.iter().map(|power| {
-        let declared = power.declared.clone().unwrap_or_else(|| "not declared".to_owned());
-        vec![format!("  {}", power.power), declared, list(&power.code), list(&power.told)]
+    let head = ["  capability", "declared", "used by scripts", "told to the agent"]
+        .map(str::to_owned)
+        .to_vec();
+    let rows = report.capabilities.iter().map(|capability| {
+        let declared = capability.declared.clone().unwrap_or_else(|| "not declared".to_owned());
+        vec![
+            format!("  {}", capability.capability),
+            declared,
+            list(&capability.code),
+            list(&capability.told),
+        ]
     });
     table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), width)
 }
@@ -123,12 +129,12 @@ fn changes(audited: &AuditedJson, width: Option<usize>) -> String {
     let mut rows = Vec::new();
     for (word, all) in [("gained", &audited.gained), ("lost", &audited.lost)] {
         for used in all.iter().flatten() {
-            rows.push(vec![format!("  {word}"), used.power.clone(), used.items.join(", ")]);
+            rows.push(vec![format!("  {word}"), used.capability.clone(), used.items.join(", ")]);
         }
     }
     let mut text = format!("  before: {} {}\n", before.verdict, before.bundle_sha256);
     if rows.is_empty() {
-        text += "  no power was gained or lost\n";
+        text += "  no capability was gained or lost\n";
     }
     text + &table(&rows, width)
 }

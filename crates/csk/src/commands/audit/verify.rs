@@ -89,10 +89,10 @@ fn differences(
     }
     for diff in now.changes_since(kept) {
         if !diff.gained.is_empty() {
-            all.push(format!("gained {} {}", diff.power, diff.gained.join(", ")));
+            all.push(format!("gained {} {}", diff.capability, diff.gained.join(", ")));
         }
         if is_same && !diff.lost.is_empty() {
-            all.push(format!("lost {} {}", diff.power, diff.lost.join(", ")));
+            all.push(format!("lost {} {}", diff.capability, diff.lost.join(", ")));
         }
     }
     let known: Vec<&str> = kept

@@ -39,8 +39,8 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         refusal.how_to_allow.push("name each host: --net HOST".to_owned());
     }
     if declared.network.as_ref().is_some_and(|declared| !declared.covers(&said)) {
-        let powers = declared.powers();
-        let extent = powers.iter().find(|(kind, _)| kind.as_str() == "network");
+        let capabilities = declared.extents();
+        let extent = capabilities.iter().find(|(kind, _)| kind.as_str() == "network");
         let extent = extent.map_or_else(String::new, |(_, extent)| extent.to_string());
         refusal.reasons.push(format!(
             "`{}` declares its network as `{extent}`; a grant cannot go beyond that",
