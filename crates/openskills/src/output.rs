@@ -154,7 +154,7 @@ pub struct DiscoverJson {
     pub project: Option<String>,
     /// Whether the project's skills count as the user's own.
     pub trusted: bool,
-    /// The folders that were looked at, in the order of precedence inside a tier.
+    /// The folders that were looked at, in the order of precedence inside a trust level.
     pub roots: Vec<RootJson>,
     /// The skills that can be used, sorted by name.
     pub skills: Vec<SkillIndexEntry>,

@@ -1,7 +1,7 @@
 //! What a skill may do, as a lattice: whatever is met with something else only ever narrows.
 //!
 //! [`Capabilities`] says for every kind of capability how far it reaches. [`Capabilities::meet`] keeps what both allow. It is
-//! the same type for what a skill declares, what a tier may do at most, what a user grants, and what is enforced.
+//! the same type for what a skill declares, what a trust level may do at most, what a user grants, and what is enforced.
 //! [`Declared`] is what a skill says of itself in all its files, and knows what it does not say.
 
 mod declared;

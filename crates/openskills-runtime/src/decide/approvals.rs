@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use skill::capabilities::{CapabilityChange, Declared};
 use skill::{
-    Arguments, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE, Manifest,
-    ParsedManifest, RelPath, TreeEntry, Trust,
+    Arguments, CortezaTrust, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE,
+    Manifest, ParsedManifest, RelPath, TreeEntry,
 };
 use skill_fs::{AbsPath, Digests, FsError, Root, WalkLimits, digests, walk};
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
@@ -208,9 +208,9 @@ impl OpenSkillRuntime {
         if *policy == OrgPolicy::default() {
             return Ok(());
         }
-        let (tier, _) = tier(skill, frontmatter);
+        let (source, _) = trust_level(skill, frontmatter);
         let (names, origin, claimed) = (names(skill), origin(skill), claimed(skill));
-        let used = Used { names: &names, origin: &origin, claimed: &claimed, tier };
+        let used = Used { names: &names, origin: &origin, claimed: &claimed, source };
         let reason = policy.refuses_use(&used).or_else(|| self.refuses_content(skill));
         reason.map_or(Ok(()), |reason| Err(denied(skill, &reason)))
     }
@@ -272,7 +272,7 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
     // are known stands for itself alone.
     let installed = from.filter(|from| !is_drifted && from.context.is_some());
     let bundle = installed.and_then(|from| from.bundle_sha256.as_deref()?.parse().ok());
-    let (source, asks_each_session) = tier(skill, frontmatter);
+    let (source, asks_each_session) = trust_level(skill, frontmatter);
     Ok(Subject {
         skill_id: skill.id.clone(),
         name: skill.name.to_string(),
@@ -315,35 +315,35 @@ pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
 }
 
 /// Returns how far a skill is trusted, in the words of corteza: by where it is, and lower where it says so itself.
-pub(crate) fn trust(skill: &Skill, frontmatter: &Frontmatter) -> Trust {
+pub(crate) fn corteza_trust(skill: &Skill, frontmatter: &Frontmatter) -> CortezaTrust {
     let computed = match skill.scope {
-        Scope::System => Trust::Managed,
-        Scope::Builtin | Scope::Package => Trust::Package,
-        Scope::Personal => Trust::User,
+        Scope::System => CortezaTrust::Managed,
+        Scope::Builtin | Scope::Package => CortezaTrust::Package,
+        Scope::Personal => CortezaTrust::User,
         // A folder that was named is whose the user says it is.
         Scope::Custom => match skill.source {
-            SkillSource::Builtin | SkillSource::Org => Trust::Managed,
-            SkillSource::User => Trust::User,
-            SkillSource::ThirdParty => Trust::Project,
+            SkillSource::Builtin | SkillSource::Org => CortezaTrust::Managed,
+            SkillSource::User => CortezaTrust::User,
+            SkillSource::ThirdParty => CortezaTrust::Project,
         },
-        Scope::Project | Scope::Nested => Trust::Project,
-        Scope::Mcp => Trust::Local,
+        Scope::Project | Scope::Nested => CortezaTrust::Project,
+        Scope::Mcp => CortezaTrust::Local,
     };
     frontmatter.corteza.trust.map_or(computed, |declared| computed.min(declared))
 }
 
-/// Returns the tier of a skill, which its own word can only lower, and whether every session asks anew.
-pub(crate) fn tier(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
-    let at_most = |tier: SkillSource| skill.source.max(tier);
+/// Returns the trust level of a skill, which its own word can only lower, and whether every session asks anew.
+pub(crate) fn trust_level(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
+    let at_most = |lowest: SkillSource| skill.source.max(lowest);
     match frontmatter.corteza.trust {
-        None | Some(Trust::Managed) => (skill.source, false),
-        Some(Trust::Package | Trust::User) => (at_most(SkillSource::User), false),
-        Some(Trust::Project) => {
+        None | Some(CortezaTrust::Managed) => (skill.source, false),
+        Some(CortezaTrust::Package | CortezaTrust::User) => (at_most(SkillSource::User), false),
+        Some(CortezaTrust::Project) => {
             let is_of_project = matches!(skill.scope, Scope::Project | Scope::Nested);
-            let tier = if is_of_project { SkillSource::User } else { SkillSource::ThirdParty };
-            (at_most(tier), false)
+            let lowest = if is_of_project { SkillSource::User } else { SkillSource::ThirdParty };
+            (at_most(lowest), false)
         }
-        Some(Trust::Local) => (at_most(SkillSource::User), true),
+        Some(CortezaTrust::Local) => (at_most(SkillSource::User), true),
     }
 }
 

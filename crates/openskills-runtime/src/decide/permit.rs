@@ -401,7 +401,8 @@ pub fn authorize(
         );
     }
     if request.reasons.is_empty() {
-        let because = format!("skills of the tier `{}` run in the sandbox", plan.subject.source);
+        let because =
+            format!("skills of the trust level `{}` run in the sandbox", plan.subject.source);
         let granted = Granted { by: &request.grant, because, is_reviewed: Reviewed::Now };
         return permit(plan, &request, &granted, policy);
     }
@@ -479,7 +480,7 @@ fn refusal(plan: &Plan, policy: &OrgPolicy) -> Option<Refusal> {
         refusal.reasons.push(format!("`{}` says that nobody may start it", subject.skill_id));
     }
     let Subject { names, origin, claimed, source, .. } = subject;
-    refusal.reasons.extend(policy.refuses_use(&Used { names, origin, claimed, tier: *source }));
+    refusal.reasons.extend(policy.refuses_use(&Used { names, origin, claimed, source: *source }));
     refusal.reasons.extend(policy.refuses_digests(&[subject.content, subject.bundle]));
     refusal.reasons.extend(policy.refuses_run(subject.source));
     (!refusal.reasons.is_empty()).then_some(refusal)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use skill::capabilities::{Declared, Extent, Kind, ToolLimits};
+use skill::capabilities::{CapabilityKind, Declared, Extent, ToolLimits};
 use skill_fs::AbsPath;
 use skill_state::Approvals;
 use skill_state::audit::Clearance;
@@ -114,7 +114,7 @@ impl OpenSkillRuntime {
         let found = approval(&subject, &self.found.policy, &approvals, &context);
         let is_shown = found.is_some_and(|found| {
             let mut kinds = found.capabilities.iter();
-            kinds.any(|(kind, extent)| kind == Kind::Exec && *extent == Extent::Anything)
+            kinds.any(|(kind, extent)| kind == CapabilityKind::Exec && *extent == Extent::Anything)
         });
         // No approval stands for what the audit blocks or what is revoked.
         Ok(is_shown

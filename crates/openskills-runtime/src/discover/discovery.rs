@@ -180,7 +180,7 @@ fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
     for skill in &mut index.skills {
         let (names, origin) = (names(skill), origin(skill));
         let claimed = if policy.denied_origins.is_empty() { Vec::new() } else { claimed(skill) };
-        let used = Used { names: &names, origin: &origin, claimed: &claimed, tier: skill.source };
+        let used = Used { names: &names, origin: &origin, claimed: &claimed, source: skill.source };
         let Some(reason) = policy.refuses_use(&used) else { continue };
         let skill = Arc::make_mut(skill);
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());

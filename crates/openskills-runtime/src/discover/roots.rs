@@ -41,7 +41,7 @@ const PROJECT_FOLDERS: [(&str, &str); 4] = [
 /// Where to look.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
-    /// In the order of precedence inside a tier: a later one overrides an earlier one.
+    /// In the order of precedence inside a trust level: a later one overrides an earlier one.
     pub(crate) roots: Vec<SkillRoot>,
     /// The project, if the standard places are used.
     pub(crate) project: Option<AbsPath>,

@@ -405,7 +405,7 @@ fn commit(
     Ok(Commit::All)
 }
 
-/// Deletions need the user's word, in every tier.
+/// Deletions need the user's word, in every trust level.
 fn may_commit(run: &Run<'_>, changes: &[Change]) -> Result<(), String> {
     let gone = changes.iter().find(|change| change.kind == ChangeKind::Deleted);
     match gone.filter(|_| !run.permit.may_delete()) {

@@ -113,7 +113,7 @@ fn tiers_decide_who_is_asked() {
         assert_eq!(
             plainly(wants),
             "ask: it wants network: a.test",
-            "the network needs a word in every tier"
+            "the network needs a word in every trust level"
         );
         for asked in [
             Asked { direct_writes: true, deletions: true, ..Asked::default() },
@@ -286,7 +286,7 @@ fn the_organisation_has_the_last_word() {
     let told = |policy: OrgPolicy| check(plan.clone(), &policy, &approvals, &context());
     let policy = OrgPolicy::default;
     let required = |run: SkillSource| OrgPolicy {
-        required: skill_state::RequiredTiers { run, ..policy().required },
+        required: skill_state::RequiredTrust { run, ..policy().required },
         ..policy()
     };
     assert_eq!(told(policy()), "permit [a.test b.test *.c.test]");
@@ -319,7 +319,7 @@ fn the_organisation_has_the_last_word() {
         ),
         (
             required(SkillSource::Org),
-            "refusal: the organisation runs scripts of the tier `org` at least; this is `user`",
+            "refusal: the organisation runs scripts of the trust level `org` at least; this is `user`",
         ),
         (required(SkillSource::User), "permit [a.test b.test *.c.test]"),
         (
