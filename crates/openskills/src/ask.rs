@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
-use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::Request;
-use openskills_runtime::{Answer, Audited, ReportJson, RuntimeError, change_lines, rfc3339};
+use openskills_runtime::{Answer, Audited, RuntimeError, change_lines, rfc3339};
 use skill::AllowedTools;
 use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill::programs::launcher_rules;
+use skill_audit::show::ReportJson;
+use skill_state::audit::Decision;
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.

@@ -8,12 +8,13 @@ mod run;
 
 use openskills_runtime::policy::Decision;
 use openskills_runtime::{
-    Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry, SkillSource,
+    Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry,
 };
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skill_fs::Kind;
+use skill_state::SkillSource;
 use term::{DiagnosticJson, FailureJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};

@@ -8,9 +8,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use skill_fs::AbsPath;
+
 use super::{BIN, Ignore, Mode, Options, ProjectError, SKILLS, Target};
 use crate::git::checkout::tracked;
-use crate::{AbsPath, Scope, not_ignored, with_block};
+use crate::{Scope, not_ignored, with_block};
 
 /// Folders of a project, below `.agents`, that csk works in.
 const OWN: [&str; 4] = [SKILLS, BIN, ".agents/backups", ".agents/.csk-stage"];
@@ -143,7 +145,7 @@ fn probes<'a>(target: &Target, entry: &'a String) -> Vec<(&'a String, String)> {
         });
         own.map(|folder| format!("{folder}.csk-probe")).chain(skills).collect()
     } else {
-        let ledger = std::iter::once(format!("{entry}{}", crate::LEDGER_FILE));
+        let ledger = std::iter::once(format!("{entry}{}", skill::LEDGER_FILE));
         let skills = target.skills.iter().map(|skill| format!("{entry}{}", skill.name));
         ledger.chain(skills).collect()
     };

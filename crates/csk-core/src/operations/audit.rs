@@ -14,12 +14,9 @@ use skill_state::audit::{
     Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Subject, Verdicts, decide,
 };
 
-pub use skill_state::audit::Bundle;
+use skill_state::audit::Bundle;
 
 use crate::{Content, File, FileKind, Snapshot, SourceError};
-
-pub use skill_audit as rules;
-pub use skill_state::audit as state;
 
 /// Reads a commit's files. A link counts as what it leads to, under its own name: that is how it is run.
 pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use skill::{Identifier, Marker};
+use skill_state::Receipts;
 
 use crate::content::context::CONTEXT_RULES;
 use crate::install::gate::{check_links, tracked_gate};
@@ -14,8 +15,8 @@ use crate::install::marking::marker_of;
 use crate::install::plan::is_edited;
 use crate::install::shims::{Files, plan_shims};
 use crate::install::{
-    Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError,
-    Receipts, Seen, Sources, Store, Tags, Target, observe, plan, prepare, resolve,
+    Cache, ContextState, Environment, Keep, Label, LockUse, Observed, Prepared, ProjectError, Seen,
+    Sources, Store, Tags, Target, observe, plan, prepare, resolve,
 };
 use crate::{Commit, Declaration, Reference};
 

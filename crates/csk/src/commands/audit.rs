@@ -6,12 +6,12 @@ mod policy;
 mod show;
 mod verify;
 
-use csk_core::audit::rules::show::{AuditedJson, ReportsJson, RuleJson, Source, html, sarif};
-use csk_core::audit::rules::{RULES, Rule};
-use csk_core::audit::state::AuditPolicy;
 use skill::nearest;
 
 use look::{Looked, fails, look};
+use skill_audit::show::{AuditedJson, ReportsJson, RuleJson, Source, html, sarif};
+use skill_audit::{RULES, Rule};
+use skill_state::audit::AuditPolicy;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -188,7 +188,7 @@ fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(
         None => Ok(context.ui.out(&text)?),
         Some(file) => {
             let path = context.cwd.join(file);
-            csk_core::write_file(&path, text.as_bytes())
+            skill_fs::write_file(&path, text.as_bytes())
                 .map_err(|error| Failure::usage(error.to_string()))?;
             Ok(context.ui.error(&format!("written to {file}\n"))?)
         }

@@ -7,7 +7,7 @@ use skill::{
     Manifest, ParsedManifest, RelPath, TreeEntry,
 };
 use skill_fs::{AbsPath, Digests, FsError, Root, WalkLimits, digests, walk};
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
 
 use crate::decide::permit::{
     Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
@@ -22,9 +22,7 @@ use crate::run::OutsidePlaces;
 use crate::runtime::OpenSkillRuntime;
 use crate::served::{ChangedSkills, server_of};
 use crate::state::decided::{lock_state, nowhere};
-use crate::{
-    ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, SkillSource, rfc3339,
-};
+use crate::{ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, rfc3339};
 
 /// The largest manifest that is read.
 const MAX_MANIFEST: u64 = 1 << 20;

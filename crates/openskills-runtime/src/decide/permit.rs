@@ -14,14 +14,14 @@ use skill::capabilities::{
 };
 use skill_audit::show::ReportJson;
 use skill_state::audit::Clearance;
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
 
 use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
+use crate::RuntimeError;
 use crate::decide::policy::Decision;
 use crate::disclose::schema_arguments::ArgumentSchema;
 use crate::quote::shell_word;
 use crate::run::OutsidePlaces;
-use crate::{RuntimeError, SkillSource};
 
 /// What scripts read because their interpreter finds it, whatever else is granted.
 const PACKAGES: &str =

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use skill::{Code, Diagnostic, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, SkillFile, Stamp};
+use skill_state::SkillSource;
 
 use crate::discover::builtin::Builtin;
 use crate::discover::naming::{id_part, key, key_of, make_unique};
@@ -19,7 +20,7 @@ use crate::discover::scan::Scanned;
 use crate::problem::problem_of;
 use crate::quote::shell_word;
 use crate::served::ServedSkill;
-use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope, SkillSource};
+use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope};
 
 /// Fewer skills than this are not worth handing out to another core.
 const FEW: usize = 256;

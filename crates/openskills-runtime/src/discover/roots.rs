@@ -5,13 +5,14 @@ use std::path::Path;
 
 use skill::{Diagnostic, is_unsafe_to_show};
 use skill_fs::{AbsPath, EntryType, FsError, Root, real_path};
+use skill_state::SkillSource;
 
 use crate::decide::org::is_administered;
 use crate::discover::nested::{Nested, find_nested};
 use crate::discover::project::{Project, find_project};
 use crate::problem::file_problem;
 use crate::state::settings::Settings;
-use crate::{Directory, Places, RuntimeConfig, RuntimeError, Scope, SkillSource, TrustedFolders};
+use crate::{Directory, Places, RuntimeConfig, RuntimeError, Scope, TrustedFolders};
 
 /// A folder of skills. It may also be one skill itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

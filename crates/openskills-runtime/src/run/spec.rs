@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sandbox::proxy::Granted;
 use sandbox::{Guarantee, Limits, Network, PROXY, Spec, Stdin, Workspace, Writes};
 use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
+use skill_state::SkillSource;
 
 use super::choose::{Module, Runs};
 use super::interpreter::Interpreter;
@@ -14,7 +15,6 @@ use super::outside::path_of;
 use super::packages::ProjectPackages;
 use super::variables::never_given;
 use super::{ExecutionOptions, Input};
-use crate::SkillSource;
 use crate::decide::permit::Permit;
 
 /// What is around a run.

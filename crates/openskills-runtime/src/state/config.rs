@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use skill::Strictness;
+use skill_state::SkillSource;
 
-use crate::{Approver, Fetcher, Places, SkillSource};
+use crate::{Approver, Fetcher, Places};
 
 /// What the runtime writes to its log, in the state folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

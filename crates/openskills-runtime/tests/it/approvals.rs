@@ -4,10 +4,9 @@ use std::fs;
 
 use openskills_runtime::permit::{Asked, AskedNetwork, Authorization};
 use openskills_runtime::policy::{Decision, ToolLists};
-use openskills_runtime::{
-    Grant, OpenSkillRuntime, ReadOptions, RuntimeConfig, SkillSource, ToolContext,
-};
+use openskills_runtime::{OpenSkillRuntime, ReadOptions, RuntimeConfig, ToolContext};
 use skill::capabilities::Host;
+use skill_state::{Grant, SkillSource};
 
 use crate::provenance::installed;
 use crate::{World, discover, skill};

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
-use openskills_runtime::{Directory, RuntimeConfig, SkillSource};
+use openskills_runtime::{Directory, RuntimeConfig};
 use skill_fs::AbsPath;
+use skill_state::SkillSource;
 
 use crate::{World, discover, ids, problems, skill};
 

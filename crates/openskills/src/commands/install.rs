@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use openskills_runtime::skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
 use openskills_runtime::{
     InstallOrigin, InstallPlace, InstallPlan, OriginUrl, Places, RuntimeError, change_lines,
     shell_word,
 };
 use skill::Digest;
 use skill_fs::{AbsPath, real_path};
+use skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
 use term::{safe_line, table};
 
 use crate::ask::{Consent, effects, tell_found};

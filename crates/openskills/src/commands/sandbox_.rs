@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use openskills_runtime::sandbox::{Guarantee, SandboxError, Tier, probe};
+use sandbox::{Guarantee, SandboxError, Tier, probe};
 use term::{safe_line, table};
 
 use crate::context::Context;

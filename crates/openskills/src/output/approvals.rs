@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use openskills_runtime::{Approval, rfc3339};
+use openskills_runtime::rfc3339;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skill::capabilities::Extent;
+use skill_state::Approval;
 
 /// `openskills approve --json`.
 #[derive(Debug, Serialize, JsonSchema)]

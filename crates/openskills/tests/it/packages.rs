@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use openskills_runtime::skill_pack::Package;
 use openskills_runtime::{InstallOrigin, InstallPlace, OpenSkillRuntime, RuntimeConfig};
 use serde_json::{Value, json};
+use skill_pack::Package;
 use testkit::{Run, TestEnv, skip};
 
 use crate::openskills;

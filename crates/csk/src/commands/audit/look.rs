@@ -1,11 +1,11 @@
 //! What is found about a skill, and what else is known of it: whether it is revoked, and what it was before.
 
-use csk_core::audit::rules::Verdict;
-use csk_core::audit::rules::show::{AuditedJson, ReportJson};
-use csk_core::audit::state::{AuditPolicy, Verdicts};
-use csk_core::audit::{Bundle, keep, look_all};
+use csk_core::audit::{keep, look_all};
 use csk_core::origin;
 use skill::Marker;
+use skill_audit::Verdict;
+use skill_audit::show::{AuditedJson, ReportJson};
+use skill_state::audit::{AuditPolicy, Bundle, Verdicts};
 
 use super::AuditArgs;
 use super::find::Found;

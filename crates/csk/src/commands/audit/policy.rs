@@ -1,9 +1,9 @@
 //! What the user says about audits: pins, revocations, suppressions; and what was found before.
 
-use csk_core::audit::state::{AuditPolicy, Revoked, Suppression, Verdicts};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::json;
+use skill_state::audit::{AuditPolicy, Revoked, Suppression, Verdicts};
 use term::{safe_line, table};
 
 use super::load;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use csk_core::audit::rules::Rule;
-use csk_core::audit::rules::show::{AuditedJson, FindingJson, ReportJson};
+use skill_audit::Rule;
+use skill_audit::show::{AuditedJson, FindingJson, ReportJson};
 use term::{counted, safe_line, table};
 
 use super::look::Looked;
@@ -176,7 +176,7 @@ fn wrapped(label: &str, words: &str, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use csk_core::audit::rules::RULES;
+    use skill_audit::RULES;
 
     #[test]
     fn a_rule_fits_the_terminal() {

@@ -1,8 +1,8 @@
 //! `csk audit verify`: what is installed is audited again, and compared with what was installed and with what was found then.
 
-use csk_core::audit::rules::show::ReportJson;
-use csk_core::audit::state::{AuditPolicy, Verdicts};
 use skill::Marker;
+use skill_audit::show::ReportJson;
+use skill_state::audit::{AuditPolicy, Verdicts};
 use term::{counted, safe_line};
 
 use super::look::{Looked, fails, look};

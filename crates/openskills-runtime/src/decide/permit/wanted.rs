@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 
 use sandbox::proxy::is_never_reached;
 use skill::capabilities::{Host, Place, Reach};
-use skill_state::{Grant, OrgPolicy};
+use skill_state::{Grant, OrgPolicy, SkillSource};
 
 use super::{AskedNetwork, Plan, Refusal};
-use crate::SkillSource;
 use crate::quote::shell_word;
 use crate::run::never_given;
 
