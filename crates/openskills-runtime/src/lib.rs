@@ -105,8 +105,8 @@ pub use discover::watch::Watching;
 pub use error::{RuntimeError, file_hint};
 pub use installed::install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
 pub use installed::{
-    DeclaredExtent, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
-    clean_up, put as put_package, put_aside,
+    Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord, clean_up,
+    put as put_package, put_aside,
 };
 pub use problem::{file_problem, problem_of};
 pub use quote::shell_word;

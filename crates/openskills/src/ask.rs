@@ -8,7 +8,7 @@ use openskills_runtime::{Answer, Audited, RuntimeError, change_lines, rfc3339};
 use skill::AllowedTools;
 use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill::programs::launcher_rules;
-use skill_audit::show::ReportJson;
+use skill_audit::{Report, Severity};
 use skill_state::audit::Decision;
 use term::{Ui, safe_line, table};
 
@@ -118,22 +118,22 @@ pub(crate) fn effects(side_effects: Option<&[&str]>) -> String {
 /// Shows what an audit found. What it stands against is no mere note.
 pub(crate) fn tell_found(ui: &mut Ui, consent: Consent, audited: &Audited) -> io::Result<()> {
     match audited.decision {
-        Decision::Go => consent.show(ui, &found(&audited.report)),
+        Decision::Go => consent.show(ui, &found(&audited.found.report)),
         Decision::Warn(_) | Decision::Ask(_) | Decision::Refuse { .. } => {
-            ui.error(&found(&audited.report))
+            ui.error(&found(&audited.found.report))
         }
     }
 }
 
 /// Returns what an audit found, as people read it.
-fn found(report: &ReportJson) -> String {
+fn found(report: &Report) -> String {
     const MOST: usize = 5;
     // More of one kind would push what else there is to see out of sight.
     const SHOWN: usize = 12;
     let mut text = format!("The audit says {}", report.verdict);
     let rows: Vec<Vec<String>> = report
+        .observed
         .used()
-        .into_iter()
         .map(|(kind, items)| {
             let more = items.len().saturating_sub(SHOWN);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -147,10 +147,10 @@ fn found(report: &ReportJson) -> String {
         text += "; it is seen to use:\n";
         text += &table(&rows, None);
     }
-    let bad = report.findings.iter().filter(|finding| finding.severity != "info");
+    let bad = report.findings.iter().filter(|finding| finding.severity != Severity::Info);
     for finding in bad.take(MOST) {
-        let line =
-            format!("{} {}:{} {}", finding.rule, finding.file, finding.line, finding.message);
+        let (rule, line) = (finding.rule.id, finding.location.line);
+        let line = format!("{rule} {}:{line} {}", finding.file, finding.message);
         writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
     }
     text
@@ -159,11 +159,11 @@ fn found(report: &ReportJson) -> String {
 /// Returns which tool rules let the agent run any code, and why.
 fn any_code(capabilities: &CapabilityExtents) -> String {
     const MOST: usize = 12;
-    let rules = capabilities.iter().filter_map(|(kind, extent)| match (kind, extent) {
-        (CapabilityKind::Tools, Extent::Only(rules)) => Some(rules),
-        _ => None,
-    });
-    let tools = AllowedTools::from_items(rules.flatten().map(String::as_str));
+    let rules = match capabilities.of(CapabilityKind::Tools) {
+        Extent::Only(rules) => Some(rules),
+        Extent::Undeclared | Extent::Anything => None,
+    };
+    let tools = AllowedTools::from_items(rules.into_iter().flatten().map(String::as_str));
     let mut text = String::new();
     for (rule, why) in launcher_rules(&tools).take(MOST) {
         let line = format!("`{rule}` lets the agent run any code, without asking you again: {why}");
@@ -211,8 +211,8 @@ pub(crate) fn shown(request: &Request) -> String {
     text += &declares(&request.capabilities);
     text += &effects(request.side_effects.as_deref());
     text += &any_code(&request.capabilities);
-    for report in &request.inspected.reports {
-        text += &found(report);
+    for one in &request.inspected.reports {
+        text += &found(&one.report);
     }
     text += "You would grant:\n";
     if subject.is_served {

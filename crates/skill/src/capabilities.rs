@@ -7,13 +7,15 @@
 mod declared;
 mod extents;
 mod host;
+mod kind;
 mod place;
 mod reach;
 mod tools;
 
 pub use declared::Declared;
-pub use extents::{CapabilityChange, CapabilityExtents, CapabilityKind, Extent};
+pub use extents::{CapabilityChange, CapabilityExtents, Extent};
 pub use host::Host;
+pub use kind::{CapabilityKind, Permission};
 pub use place::{Anchor, Place};
 pub use reach::{Cover, Reach};
 pub use tools::ToolLimits;

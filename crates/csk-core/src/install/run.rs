@@ -395,8 +395,7 @@ fn audit_gate(
 ) -> Option<SkillError> {
     let report = content.audit.as_ref()?;
     let sources = sources(environment, declaration);
-    let installed = group.bundle.map(|bundle| bundle.to_string());
-    match environment.auditor.rule(report, &sources, installed.as_deref()) {
+    match environment.auditor.rule(report, &sources, group.bundle) {
         Ruling::Go => None,
         Ruling::Warn(reason) => {
             group.warnings.push(reason);

@@ -9,7 +9,7 @@ mod verify;
 use skill::nearest;
 
 use look::{Looked, fails, look};
-use skill_audit::show::{AuditedJson, ReportsJson, RuleJson, Source, html, sarif};
+use skill_audit::show::{AuditedJson, AuditedSkill, ReportsJson, RuleJson, Source, html, sarif};
 use skill_audit::{RULES, Rule};
 use skill_state::audit::AuditPolicy;
 
@@ -157,7 +157,7 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result
     for (at, one) in after.iter_mut().enumerate() {
         let same = before.iter().find(|old| old.report().name == one.report().name);
         if let Some(old) = same.or(before.get(at)) {
-            one.audited = one.audited.clone().since(old.report());
+            one.audited.before = Some(old.audited.found.clone());
         }
     }
     write(context, args, &after)?;
@@ -165,13 +165,13 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result
 }
 
 fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(), Failure> {
-    let all = || looked.iter().map(|looked| looked.audited.clone()).collect::<Vec<_>>();
     let text = if args.json {
-        let mut text = serde_json::to_string_pretty(&ReportsJson::new(all())).unwrap_or_default();
+        let all = looked.iter().map(|looked| AuditedJson::new(&looked.audited)).collect();
+        let mut text = serde_json::to_string_pretty(&ReportsJson::new(all)).unwrap_or_default();
         text.push('\n');
         text
     } else if args.sarif {
-        let all: Vec<(String, AuditedJson)> =
+        let all: Vec<(String, AuditedSkill)> =
             looked.iter().map(|looked| (looked.base.clone(), looked.audited.clone())).collect();
         format!("{:#}\n", sarif(&all, env!("CARGO_PKG_VERSION")))
     } else if args.html {
@@ -180,7 +180,8 @@ fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(
             .iter()
             .map(|files| files.iter().map(|(path, text)| Source { path, text }).collect())
             .collect();
-        html(&all(), &sources)
+        let all: Vec<AuditedSkill> = looked.iter().map(|one| one.audited.clone()).collect();
+        html(&all, &sources)
     } else {
         show::text(looked, context.ui.width)
     };
@@ -207,14 +208,16 @@ fn texts(looked: &Looked) -> Vec<(String, String)> {
 fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> Result<u8, Failure> {
     let Some(rule) = Rule::find(name) else {
         let failure = Failure::usage(format!("there is no rule `{name}`"));
-        return Err(match nearest(&name.to_uppercase(), RULES.iter().map(|rule| rule.id)) {
-            Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-            None => failure.with_hint(format!(
-                "rules are {} to {}",
-                RULES[0].id,
-                RULES[RULES.len() - 1].id
-            )),
-        });
+        return Err(
+            match nearest(&name.to_uppercase(), RULES.iter().map(|rule| rule.id.as_str())) {
+                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+                None => failure.with_hint(format!(
+                    "rules are {} to {}",
+                    RULES[0].id,
+                    RULES[RULES.len() - 1].id
+                )),
+            },
+        );
     };
     if args.json {
         context.ui.json(&RuleJson::new(rule))?;

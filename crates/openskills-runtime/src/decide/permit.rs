@@ -12,7 +12,7 @@ use skill::Digest;
 use skill::capabilities::{
     Anchor, Capabilities, CapabilityChange, CapabilityExtents, Declared, Host, Place, Reach,
 };
-use skill_audit::show::ReportJson;
+use skill_audit::BundleReport;
 use skill_state::audit::Clearance;
 use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
 
@@ -112,7 +112,7 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     /// One report for each folder that something of would run; none of a skill that is part of the program or not here yet.
-    pub reports: Vec<ReportJson>,
+    pub reports: Vec<BundleReport>,
     /// What follows.
     pub clearance: Clearance,
 }

@@ -414,7 +414,7 @@ fn tell(
             path: plan.target.to_string(),
             result: what.to_owned(),
             changes: plan.changes.as_ref().map(|changes| change_lines(changes)),
-            verdict: plan.audited.report.verdict.clone(),
+            verdict: plan.audited.found.report.verdict.to_string(),
             backup: backup.map(ToString::to_string),
         });
     }

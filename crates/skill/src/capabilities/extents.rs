@@ -3,45 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Cover, Declared, Reach, ToolLimits};
-
-/// A kind of capability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CapabilityKind {
-    /// Files that are read.
-    Read,
-    /// Files that are written.
-    Write,
-    /// Hosts that are reached.
-    Network,
-    /// Programs that are started.
-    Exec,
-    /// Variables of the environment.
-    Env,
-    /// Services whose secrets are used.
-    Secrets,
-    /// Tools of the agent.
-    Tools,
-}
-
-impl CapabilityKind {
-    /// Every kind, in the order in which they are shown.
-    pub const ALL: [Self; 7] =
-        [Self::Read, Self::Write, Self::Network, Self::Exec, Self::Env, Self::Secrets, Self::Tools];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Network => "network",
-            Self::Exec => "exec",
-            Self::Env => "env",
-            Self::Secrets => "secrets",
-            Self::Tools => "tools",
-        }
-    }
-}
+use super::{CapabilityKind, Cover, Declared, Reach, ToolLimits};
 
 /// How far one kind of capability reaches, by what the skill says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +31,7 @@ impl fmt::Display for Extent {
 
 /// All capabilities that a skill declares, one extent for each of [`CapabilityKind::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CapabilityExtents([Extent; 7]);
+pub struct CapabilityExtents([Extent; CapabilityKind::ALL.len()]);
 
 /// What is different about one kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +48,12 @@ impl CapabilityExtents {
     /// Returns capabilities of which `extent` says each.
     pub fn new(extent: impl FnMut(CapabilityKind) -> Extent) -> Self {
         Self(CapabilityKind::ALL.map(extent))
+    }
+
+    /// Returns how far a kind reaches.
+    pub fn of(&self, kind: CapabilityKind) -> &Extent {
+        let place = CapabilityKind::ALL.iter().position(|known| *known == kind);
+        place.map_or(&Extent::Undeclared, |place| &self.0[place])
     }
 
     /// Returns every kind and how far it reaches.
