@@ -48,7 +48,7 @@ pub use report::{Outcome, ProjectError, ProjectReport, SkillReport};
 pub use resolve::{Resolution, Resolved, SkillError, check_origin, resolve};
 pub use run::{install, status};
 pub use seen::Seen;
-pub use skill_state::Receipts;
+use skill_state::Receipts;
 pub use sources::{FetchReport, repositories, stage_clone, update};
 pub use store::{RuntimeState, Store, StoreLayout};
 pub use surroundings::unignored;

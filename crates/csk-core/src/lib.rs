@@ -37,7 +37,7 @@ pub use git::program::{
     Fetched, GitError, TIME_LIMIT, clone, fetch, make_repository, origin, remote_refs,
 };
 pub use git::repository::{Commit, Repository, SourceError};
-pub use git::url::{LocalSources, check_declared_url, is_same_place, redacted, without_password};
+pub use git::url::{LocalSources, check_declared_url, is_same_place, redacted};
 pub use ledger::Ledger;
 pub use operations::foreign::{
     ForeignOrigin, ForeignSkill, long_source_name, read_foreign_lock, source_name,
@@ -48,6 +48,3 @@ pub use text::with_block;
 
 pub use config::project;
 pub use operations::audit;
-pub use skill::LEDGER_FILE;
-pub use skill_fs::{AbsPath, AbsPathError, FsError, Lock, LockError, read_text, write_file};
-pub use skill_state::StateError;

@@ -88,10 +88,10 @@ pub struct SkillDiffJson {
     pub programs_gained: Vec<String>,
     /// Programs that it does not need any more.
     pub programs_lost: Vec<String>,
-    /// Powers that it declares and did not before.
-    pub powers_gained: Vec<String>,
-    /// Powers that it declared and does not any more.
-    pub powers_lost: Vec<String>,
+    /// Capabilities that it declares and did not before.
+    pub capabilities_gained: Vec<String>,
+    /// Capabilities that it declared and does not any more.
+    pub capabilities_lost: Vec<String>,
 }
 
 /// How a file differs.

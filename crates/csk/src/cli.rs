@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use csk_core::Lock;
-use csk_core::audit::state::AuditMode;
+use skill_fs::Lock;
+use skill_state::audit::AuditMode;
 use term::{
     ColorChoice, CompletionShell, Ui, complete_if_asked, completions, tell_usage, usage_hint,
     usage_message, version_if_asked, with_environment,

@@ -9,14 +9,15 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use csk_core::audit::state::{Asked, AuditMode};
 use csk_core::audit::{Asker, Auditor};
 use csk_core::install::Environment;
 use csk_core::{
-    AbsPath, AdapterMode, CommandOrder, Config, LocalSources, Lock, ProjectEntry, SystemConfig,
-    TIME_LIMIT, edit_project,
+    AdapterMode, CommandOrder, Config, LocalSources, ProjectEntry, SystemConfig, TIME_LIMIT,
+    edit_project,
 };
 use skill::{Identifier, Severity};
+use skill_fs::{AbsPath, Lock};
+use skill_state::audit::{Asked, AuditMode};
 use term::{ColorChoice, Ui, safe_line};
 
 use crate::failure::{Failure, rendered};
@@ -285,7 +286,7 @@ impl Context {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
         }
-        csk_core::write_file(&path, text.as_bytes()).map(|_| ()).map_err(|error| failed(&error))
+        skill_fs::write_file(&path, text.as_bytes()).map(|_| ()).map_err(|error| failed(&error))
     }
 
     /// Writes a new config, without what is locked: that is not the user's to say.

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use csk_core::LockError;
-use csk_core::StateError;
 use csk_core::install::RunError;
 use csk_core::output::VERSION;
 use skill::{Diagnostic, Source};
+use skill_fs::LockError;
+use skill_state::StateError;
 use term::{DiagnosticJson, ErrorJson, FailureJson, Ui, render, safe_line};
 
 /// Usage, configuration, or a malformed Skillfile of the one target.

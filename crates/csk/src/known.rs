@@ -1,8 +1,9 @@
 //! Names that can be typed, for shells that complete. What cannot be read completes nothing.
 
 use csk_core::project::find_root;
-use csk_core::{AbsPath, Config, SKILLFILE, Skillfile, read_text};
+use csk_core::{Config, SKILLFILE, Skillfile};
 use skill::Identifier;
+use skill_fs::{AbsPath, read_text};
 use term::{ColorChoice, Ui};
 
 use crate::context::Context;

@@ -7,8 +7,9 @@ use std::fs;
 
 use csk_core::install::Target;
 use csk_core::project::{Checkout, checkout, find_root};
-use csk_core::{AbsPath, Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile, read_text};
+use csk_core::{Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
+use skill_fs::{AbsPath, read_text};
 
 use crate::commands::global;
 use crate::context::Context;

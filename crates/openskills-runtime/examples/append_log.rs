@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use openskills_runtime::log::{Log, LogOptions};
-use openskills_runtime::{Event, ResourceRead, SkillSource};
+use openskills_runtime::{Event, ResourceRead};
 use skill_fs::AbsPath;
+use skill_state::SkillSource;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -9,7 +9,7 @@ mod place;
 mod scratch;
 
 pub(crate) use ledger::written;
-pub use ledger::{DeclaredPower, Installed, InstalledSkills, SignatureRecord};
+pub use ledger::{Installed, InstalledSkills, SignatureRecord};
 pub use origin::{OriginUrl, OriginUrlError};
 pub(crate) use place::{aside, digest_at, take_away};
 pub use place::{clean_up, put, put_aside};

@@ -100,13 +100,13 @@ pub use discover::provenance::Provenance;
 pub use discover::record::Summary;
 pub use discover::roots::SkillRoot;
 pub use discover::scan::file_name;
-pub use discover::source::{Scope, SkillSource};
+pub use discover::source::Scope;
 pub use discover::watch::Watching;
 pub use error::{RuntimeError, file_hint};
 pub use installed::install::{InstallDone, InstallOrigin, InstallPlace, InstallPlan};
 pub use installed::{
-    DeclaredPower, Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord,
-    clean_up, put as put_package, put_aside,
+    Installed, InstalledSkills, OriginUrl, OriginUrlError, SignatureRecord, clean_up,
+    put as put_package, put_aside,
 };
 pub use problem::{file_problem, problem_of};
 pub use quote::shell_word;
@@ -125,18 +125,12 @@ pub use run::{
     prepare,
 };
 pub use runtime::{Disclosure, OpenSkillRuntime};
-pub use sandbox;
 pub use schema::schemas;
 pub use served::approved::Word;
 pub use served::{
     Dropped, Fetcher, KeptSkills, Listing, MAX_SERVED, ServerAddress, SkillServer, SkillServers,
     SyncChange, Wanted,
 };
-pub use skill_audit::show::ReportJson;
-pub use skill_fs::Kind as FileKind;
-pub use skill_pack;
-pub use skill_state::audit as audit_state;
-pub use skill_state::{Approval, Approvals, Grant, OrgPolicy};
 pub use state::caches::{Cache, CacheKind, caches, clear_cache};
 pub use state::config::{Directory, Logging, RuntimeConfig};
 pub use state::decided::{DisabledSkills, TrustedFolders};

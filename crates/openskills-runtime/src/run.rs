@@ -38,10 +38,11 @@ use std::time::Duration;
 use sandbox::{Change, Ended, Guarantee, Violation};
 use serde_json::Value;
 use skill::Digest;
+use skill_state::Grant;
 
 use crate::decide::permit::{Asked, Request};
 use crate::record::log::Redactor;
-use crate::{ExecutionRecord, Grant, RuntimeError};
+use crate::{ExecutionRecord, RuntimeError};
 
 pub use cancel::Cancel;
 pub(crate) use cause::Failed;

@@ -160,7 +160,7 @@ impl OpenSkillRuntime {
         problems(&self.found)
     }
 
-    /// Returns the folders that were looked at, in the order of precedence inside a tier.
+    /// Returns the folders that were looked at, in the order of precedence inside a trust level.
     pub fn roots(&self) -> &[SkillRoot] {
         &self.found.roots.roots
     }

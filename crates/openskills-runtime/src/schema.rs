@@ -201,7 +201,7 @@ fn approvals() -> Value {
             "read_named": { "type": "array", "items": { "type": "string" }, "description": "The places under read that the user typed; the others were confirmed by an answer" },
             "direct_writes": { "type": "boolean" },
             "deletions": { "type": "boolean" },
-            "powers": { "type": "object", "additionalProperties": any_or },
+            "capabilities": { "type": "object", "additionalProperties": any_or },
             "approved_at": time,
             "expires_at": time,
             "session": { "type": "string" },
@@ -224,7 +224,7 @@ fn approvals() -> Value {
 fn policy() -> Value {
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let hosts = json!({ "type": "array", "items": { "type": "string", "pattern": "^[^\\s/:]+$" } });
-    let tier = json!({ "enum": ["org", "user", "third_party"] });
+    let trust = json!({ "enum": ["org", "user", "third_party"] });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What the organisation forbids on this machine",
@@ -245,9 +245,9 @@ fn policy() -> Value {
             },
             "allowed_origins": texts,
             "allowed_hosts": hosts,
-            "required_tier": {
+            "required_trust": {
                 "type": "object",
-                "properties": { "activate": tier, "run": tier },
+                "properties": { "activate": trust, "run": trust },
                 "additionalProperties": false,
             },
             "allow_approve_once": { "type": "boolean" },

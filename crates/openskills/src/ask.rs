@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
-use openskills_runtime::audit_state::Decision;
 use openskills_runtime::permit::Request;
-use openskills_runtime::{Answer, Audited, ReportJson, RuntimeError, change_lines, rfc3339};
+use openskills_runtime::{Answer, Audited, RuntimeError, change_lines, rfc3339};
 use skill::AllowedTools;
-use skill::capabilities::{Extent, Kind, Powers};
+use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill::programs::launcher_rules;
+use skill_audit::{Report, Severity};
+use skill_state::audit::Decision;
 use term::{Ui, safe_line, table};
 
 /// Returns true if there is somebody to ask.
@@ -117,22 +118,22 @@ pub(crate) fn effects(side_effects: Option<&[&str]>) -> String {
 /// Shows what an audit found. What it stands against is no mere note.
 pub(crate) fn tell_found(ui: &mut Ui, consent: Consent, audited: &Audited) -> io::Result<()> {
     match audited.decision {
-        Decision::Go => consent.show(ui, &found(&audited.report)),
+        Decision::Go => consent.show(ui, &found(&audited.found.report)),
         Decision::Warn(_) | Decision::Ask(_) | Decision::Refuse { .. } => {
-            ui.error(&found(&audited.report))
+            ui.error(&found(&audited.found.report))
         }
     }
 }
 
 /// Returns what an audit found, as people read it.
-fn found(report: &ReportJson) -> String {
+fn found(report: &Report) -> String {
     const MOST: usize = 5;
     // More of one kind would push what else there is to see out of sight.
     const SHOWN: usize = 12;
     let mut text = format!("The audit says {}", report.verdict);
     let rows: Vec<Vec<String>> = report
+        .observed
         .used()
-        .into_iter()
         .map(|(kind, items)| {
             let more = items.len().saturating_sub(SHOWN);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -146,23 +147,23 @@ fn found(report: &ReportJson) -> String {
         text += "; it is seen to use:\n";
         text += &table(&rows, None);
     }
-    let bad = report.findings.iter().filter(|finding| finding.severity != "info");
+    let bad = report.findings.iter().filter(|finding| finding.severity != Severity::Info);
     for finding in bad.take(MOST) {
-        let line =
-            format!("{} {}:{} {}", finding.rule, finding.file, finding.line, finding.message);
+        let (rule, line) = (finding.rule.id, finding.location.line);
+        let line = format!("{rule} {}:{line} {}", finding.file, finding.message);
         writeln!(text, "  {}", safe_line(&line)).expect("writing to text cannot fail");
     }
     text
 }
 
 /// Returns which tool rules let the agent run any code, and why.
-fn any_code(powers: &Powers) -> String {
+fn any_code(capabilities: &CapabilityExtents) -> String {
     const MOST: usize = 12;
-    let rules = powers.iter().filter_map(|(kind, extent)| match (kind, extent) {
-        (Kind::Tools, Extent::Only(rules)) => Some(rules),
-        _ => None,
-    });
-    let tools = AllowedTools::from_items(rules.flatten().map(String::as_str));
+    let rules = match capabilities.of(CapabilityKind::Tools) {
+        Extent::Only(rules) => Some(rules),
+        Extent::Undeclared | Extent::Anything => None,
+    };
+    let tools = AllowedTools::from_items(rules.into_iter().flatten().map(String::as_str));
     let mut text = String::new();
     for (rule, why) in launcher_rules(&tools).take(MOST) {
         let line = format!("`{rule}` lets the agent run any code, without asking you again: {why}");
@@ -172,14 +173,15 @@ fn any_code(powers: &Powers) -> String {
 }
 
 /// Returns what a skill declares; what it does not is said once.
-fn declares(powers: &Powers) -> String {
+fn declares(capabilities: &CapabilityExtents) -> String {
     let (declared, rest): (Vec<_>, Vec<_>) =
-        powers.iter().partition(|(_, extent)| **extent != Extent::Undeclared);
+        capabilities.iter().partition(|(_, extent)| **extent != Extent::Undeclared);
     if declared.is_empty() {
         return "It declares no capabilities.\n".to_owned();
     }
-    let row =
-        |(kind, extent): &(Kind, &Extent)| vec![format!("  {}", kind.as_str()), extent.to_string()];
+    let row = |(kind, extent): &(CapabilityKind, &Extent)| {
+        vec![format!("  {}", kind.as_str()), extent.to_string()]
+    };
     let mut text =
         format!("It declares:\n{}", table(&declared.iter().map(row).collect::<Vec<_>>(), None));
     if !rest.is_empty() {
@@ -206,11 +208,11 @@ pub(crate) fn shown(request: &Request) -> String {
         rows.push(vec!["  warning".to_owned(), "it is not what csk installed".to_owned()]);
     }
     text += &table(&rows, None);
-    text += &declares(&request.powers);
+    text += &declares(&request.capabilities);
     text += &effects(request.side_effects.as_deref());
-    text += &any_code(&request.powers);
-    for report in &request.inspected.reports {
-        text += &found(report);
+    text += &any_code(&request.capabilities);
+    for one in &request.inspected.reports {
+        text += &found(&one.report);
     }
     text += "You would grant:\n";
     if subject.is_served {
@@ -234,9 +236,12 @@ pub(crate) fn shown(request: &Request) -> String {
         if before.bundle == subject.bundle {
             writeln!(text, "You approved this content on {when}.")
         } else if changes.is_empty() {
-            writeln!(text, "Its files changed since you approved it on {when}; its powers did not.")
+            writeln!(
+                text,
+                "Its files changed since you approved it on {when}; its capabilities did not."
+            )
         } else {
-            writeln!(text, "Its powers changed since you approved it on {when}:")
+            writeln!(text, "Its capabilities changed since you approved it on {when}:")
         }
         .expect("writing to text cannot fail");
         for line in changes {

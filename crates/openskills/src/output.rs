@@ -8,12 +8,13 @@ mod run;
 
 use openskills_runtime::policy::Decision;
 use openskills_runtime::{
-    Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry, SkillSource,
+    Event, PromptJson, Requests, ResourceRead, Scope, SkillActivation, SkillIndexEntry,
 };
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use skill_fs::Kind;
+use skill_state::SkillSource;
 use term::{DiagnosticJson, FailureJson, sarif};
 
 pub use approvals::{ApprovalJson, ApprovalsJson, ApproveJson};
@@ -154,7 +155,7 @@ pub struct DiscoverJson {
     pub project: Option<String>,
     /// Whether the project's skills count as the user's own.
     pub trusted: bool,
-    /// The folders that were looked at, in the order of precedence inside a tier.
+    /// The folders that were looked at, in the order of precedence inside a trust level.
     pub roots: Vec<RootJson>,
     /// The skills that can be used, sorted by name.
     pub skills: Vec<SkillIndexEntry>,

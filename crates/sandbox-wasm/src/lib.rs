@@ -1,4 +1,4 @@
-//! Runs WebAssembly under exactly the powers of a sandbox's [`Spec`](sandbox::Spec).
+//! Runs WebAssembly under exactly the capabilities of a sandbox's [`Spec`](sandbox::Spec).
 //!
 //! A module of WASI's first preview or a component of its second is compiled once ([`compile`]), kept sealed by a key ([`Artifact`]), and
 //! run with what a [`Job`] names and nothing else ([`run`]). What it computes follows from its input alone where a seed is given.

@@ -98,7 +98,7 @@ pub fn runner() -> Result<PathBuf, WasmError> {
         .map_err(|error| WasmError::Runner(format!("this program cannot be found: {error}")))
 }
 
-/// Returns what the sandbox is to start to have a module compiled. `base` says what must hold; it is given no power.
+/// Returns what the sandbox is to start to have a module compiled. `base` says what must hold; it is given no capability.
 pub fn compiling(base: &Spec, runner: &Path, wasm: &[u8]) -> Result<Spec, WasmError> {
     let limits = Limits {
         wall: COMPILE_TIME,
@@ -140,7 +140,7 @@ pub fn compiled(outcome: &Outcome) -> Result<Artifact, WasmError> {
     }
 }
 
-/// Returns what the sandbox is to start to have code run with the powers of `spec`.
+/// Returns what the sandbox is to start to have code run with the capabilities of `spec`.
 pub fn running(spec: &Spec, job: &Job, runner: &Path, code: &Artifact) -> Result<Spec, WasmError> {
     let proxy = (spec.network == Network::Proxy).then(|| (PROXY_NAME.into(), PROXY.into()));
     let output = spec.limits.output_kept.saturating_mul(2).saturating_add(OWN_OUTPUT);

@@ -1,4 +1,4 @@
-//! Runs a program under exactly the powers that it was given, or not at all.
+//! Runs a program under exactly the capabilities that it was given, or not at all.
 //!
 //! [`start`] takes a [`Spec`]: a program, what it may read, the folder it may change, whom it may talk to, how much of everything
 //! it may use. What holds is found out by doing; what must hold and does not, stops it before it starts. This crate knows no

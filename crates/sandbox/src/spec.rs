@@ -1,4 +1,4 @@
-//! What is to run, and with which powers. What is not here is not there.
+//! What is to run, and with which capabilities. What is not here is not there.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::Guarantee;
 
-/// A program and its powers.
+/// A program and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The program, absolute.
@@ -138,7 +138,7 @@ impl Tier {
 }
 
 impl Spec {
-    /// Returns a program without any power but to read itself.
+    /// Returns a program without any capability but to read itself.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),

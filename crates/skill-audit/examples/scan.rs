@@ -34,7 +34,7 @@ fn main() {
                     finding.severity.as_str(),
                     if finding.blocks { "BLOCKS " } else { "" },
                     finding.file,
-                    finding.span.start.line,
+                    finding.location.line,
                     finding.role,
                     finding.message
                 );

@@ -32,6 +32,24 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    const ALL: [Self; 10] = [
+        Self::Base64,
+        Self::Base32,
+        Self::Hex,
+        Self::Utf16,
+        Self::Gzip,
+        Self::Reversed,
+        Self::Rot13,
+        Self::Percent,
+        Self::Escapes,
+        Self::Tags,
+    ];
+
+    /// Reads the word for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|encoding| encoding.as_str() == word)
+    }
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -13,7 +13,7 @@ use crate::rules::Rule;
 pub enum Severity {
     /// Worth knowing.
     Info,
-    /// Usual, and still a power.
+    /// Usual, and still a capability.
     Low,
     /// Somebody should look.
     Medium,
@@ -24,6 +24,14 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All of them, the mildest first.
+    pub const ALL: [Self; 5] = [Self::Info, Self::Low, Self::Medium, Self::High, Self::Critical];
+
+    /// Reads the word for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.as_str() == word)
+    }
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -41,7 +49,7 @@ impl Severity {
 pub enum Verdict {
     /// Nothing was found.
     Pass,
-    /// It has powers that are worth knowing.
+    /// It has capabilities that are worth knowing.
     Note,
     /// Somebody should look at it.
     Review,
@@ -52,6 +60,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them, the best first.
+    pub const ALL: [Self; 5] =
+        [Self::Pass, Self::Note, Self::Review, Self::Unanalyzable, Self::Block];
+
+    /// Reads the word for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == word)
+    }
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,9 +81,32 @@ impl Verdict {
     }
 }
 
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// Where in a file something was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    /// The first line, from 1.
+    pub line: usize,
+    /// The first column, from 1.
+    pub column: usize,
+    /// The last line.
+    pub end_line: usize,
+}
+
+impl From<Span> for Location {
+    fn from(span: Span) -> Self {
+        Self { line: span.start.line, column: span.start.column, end_line: span.end.line }
     }
 }
 
@@ -75,8 +115,8 @@ impl fmt::Display for Verdict {
 pub struct FlowStep {
     /// The file.
     pub file: String,
-    /// Where in it.
-    pub span: Span,
+    /// The line, from 1.
+    pub line: usize,
     /// What happens there.
     pub what: String,
 }
@@ -93,7 +133,7 @@ pub struct Finding {
     /// The file.
     pub file: String,
     /// Where in it.
-    pub span: Span,
+    pub location: Location,
     /// What that place is to its reader.
     pub role: Role,
     /// How it was encoded, from the outside in.
@@ -105,7 +145,7 @@ pub struct Finding {
     /// The way that something takes, where that is known.
     pub flow: Vec<FlowStep>,
     /// Why it counts less than usual.
-    pub lowered: Option<&'static str>,
+    pub lowered: Option<String>,
 }
 
 impl Finding {
@@ -116,7 +156,9 @@ impl Finding {
         let evidence: String = self.evidence.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut hash = Sha256::new();
         // What the line means is part of it: the host it leads to may stand elsewhere.
-        for part in [self.rule.id, &self.file, &evidence, &self.message, self.severity.as_str()] {
+        for part in
+            [self.rule.id.as_str(), &self.file, &evidence, &self.message, self.severity.as_str()]
+        {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
         }

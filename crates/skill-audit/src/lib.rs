@@ -25,13 +25,14 @@ mod report;
 mod rules;
 mod shell_code;
 pub mod show;
+mod undeclared;
 mod value;
 
 pub use artifact::{File, Kind};
 pub use decode::Encoding;
-pub use finding::{Finding, FlowStep, Severity, Verdict, verdict};
+pub use finding::{Finding, FlowStep, Location, Severity, Verdict, verdict};
 pub use hosts::{HostClass, Remote};
-pub use observed::{Observed, Power};
+pub use observed::{Observed, ObservedChange, ObservedKind};
 pub use op::{At, Does, Op, Role};
-pub use report::{Report, Scanned, Suppressed, audit};
-pub use rules::{RULES, RULESET, Rule};
+pub use report::{BundleReport, Report, Suppressed, audit};
+pub use rules::{RULES, RULESET, Rule, RuleId};

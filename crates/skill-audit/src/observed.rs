@@ -1,6 +1,9 @@
-//! The powers that a skill is seen to use.
+//! The capabilities that a skill is seen to use.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use skill::capabilities::CapabilityKind;
 
 use crate::artifact::Kind;
 use crate::hosts::HostClass;
@@ -8,21 +11,14 @@ use crate::inspect::Inspected;
 use crate::op::{Does, Op, Role};
 use crate::paths::PathClass;
 
-/// A kind of power.
+/// What is shown for a file of the workspace.
+pub(crate) const WORKSPACE: &str = "the workspace";
+
+/// What a skill can be seen to use: a capability, or something that no declaration covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Power {
-    /// Files are read.
-    Read,
-    /// Files are written.
-    Write,
-    /// Hosts are reached.
-    Network,
-    /// Programs are started.
-    Exec,
-    /// Variables of the environment are read.
-    Env,
-    /// Credentials are read.
-    Secrets,
+pub enum ObservedKind {
+    /// A capability, which it can declare.
+    Capability(CapabilityKind),
     /// Something is made to run later.
     Persistence,
     /// What the agent is told in every session is changed.
@@ -33,35 +29,33 @@ pub enum Power {
     Opaque,
 }
 
-impl Power {
+impl ObservedKind {
     /// Every kind, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
-        Self::Read,
-        Self::Write,
-        Self::Network,
-        Self::Exec,
-        Self::Env,
-        Self::Secrets,
-        Self::Persistence,
-        Self::AgentMemory,
-        Self::Install,
-        Self::Opaque,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        let others = [Self::Persistence, Self::AgentMemory, Self::Install, Self::Opaque];
+        CapabilityKind::ALL.into_iter().map(Self::Capability).chain(others)
+    }
 
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Network => "network",
-            Self::Exec => "exec",
-            Self::Env => "env",
-            Self::Secrets => "secrets",
+            Self::Capability(kind) => kind.as_str(),
             Self::Persistence => "persistence",
             Self::AgentMemory => "agent-memory",
             Self::Install => "install",
             Self::Opaque => "opaque",
         }
+    }
+
+    /// Reads the word for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.as_str() == word)
+    }
+}
+
+impl fmt::Display for ObservedKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -69,16 +63,44 @@ impl Power {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     /// What its scripts use.
-    pub code: BTreeMap<Power, BTreeSet<String>>,
+    pub code: BTreeMap<ObservedKind, BTreeSet<String>>,
     /// What its text has the agent use.
-    pub told: BTreeMap<Power, BTreeSet<String>>,
+    pub told: BTreeMap<ObservedKind, BTreeSet<String>>,
+}
+
+/// What is different about one kind between two versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedChange {
+    /// The kind.
+    pub kind: ObservedKind,
+    /// What is new.
+    pub gained: Vec<String>,
+    /// What is gone.
+    pub lost: Vec<String>,
 }
 
 impl Observed {
     /// Returns everything of a kind, used by scripts or told.
-    pub fn of(&self, power: Power) -> BTreeSet<&str> {
+    pub fn of(&self, kind: ObservedKind) -> BTreeSet<&str> {
         let both = [&self.code, &self.told];
-        both.iter().filter_map(|map| map.get(&power)).flatten().map(String::as_str).collect()
+        both.iter().filter_map(|map| map.get(&kind)).flatten().map(String::as_str).collect()
+    }
+
+    /// Returns every kind of which something is used, with all of it.
+    pub fn used(&self) -> impl Iterator<Item = (ObservedKind, BTreeSet<&str>)> {
+        ObservedKind::all().map(|kind| (kind, self.of(kind))).filter(|(_, items)| !items.is_empty())
+    }
+
+    /// Returns what is used here and was not in `before`, and the other way around.
+    pub fn changes_since(&self, before: &Self) -> Vec<ObservedChange> {
+        let only = |these: &BTreeSet<&str>, those: &BTreeSet<&str>| -> Vec<String> {
+            these.difference(those).map(|item| (*item).to_owned()).collect()
+        };
+        let all = ObservedKind::all().map(|kind| {
+            let (new, old) = (self.of(kind), before.of(kind));
+            ObservedChange { kind, gained: only(&new, &old), lost: only(&old, &new) }
+        });
+        all.filter(|change| !change.gained.is_empty() || !change.lost.is_empty()).collect()
     }
 }
 
@@ -86,22 +108,28 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
     let mut observed = Observed::default();
     for file in files {
         for op in &file.ops {
-            if let Some((power, what)) = power(op) {
+            if let Some((kind, what)) = used(op) {
                 let is_code = op.at.role == Role::Script;
                 let map = if is_code { &mut observed.code } else { &mut observed.told };
-                map.entry(power).or_default().insert(what);
+                map.entry(kind).or_default().insert(what);
             }
         }
         if matches!(file.kind, Kind::Native | Kind::Bytecode | Kind::Archive | Kind::Binary)
             || file.unread.is_some()
         {
-            observed.code.entry(Power::Opaque).or_default().insert(file.file.path.to_owned());
+            observed
+                .code
+                .entry(ObservedKind::Opaque)
+                .or_default()
+                .insert(file.file.path.to_owned());
         }
     }
     observed
 }
 
-fn power(op: &Op) -> Option<(Power, String)> {
+fn used(op: &Op) -> Option<(ObservedKind, String)> {
+    use ObservedKind::Capability;
+
     Some(match &op.does {
         Does::Fetch(remote)
         | Does::Send { to: remote, .. }
@@ -114,26 +142,32 @@ fn power(op: &Op) -> Option<(Power, String)> {
             } else {
                 &remote.host
             };
-            (Power::Network, host.to_owned())
+            (Capability(CapabilityKind::Network), host.to_owned())
         }
         Does::Run { program } if program.is_empty() => {
-            (Power::Exec, "a program that is not written out".to_owned())
+            (Capability(CapabilityKind::Exec), "a program that is not written out".to_owned())
         }
         Does::Run { program } if is_builtin(program) => return None,
-        Does::Run { program } => (Power::Exec, program.clone()),
-        Does::Read(path) if PathClass::of(path).is_secret() => (Power::Secrets, path.clone()),
-        Does::Read(path) => (Power::Read, place(path)?),
+        Does::Run { program } => (Capability(CapabilityKind::Exec), program.clone()),
+        Does::Read(path) if PathClass::of(path).is_secret() => {
+            (Capability(CapabilityKind::Secrets), path.clone())
+        }
+        Does::Read(path) => (Capability(CapabilityKind::Read), place(path)?),
         Does::Write { path, .. } => match PathClass::of(path) {
-            PathClass::Startup | PathClass::GitHook => (Power::Persistence, path.clone()),
-            PathClass::AgentMemory | PathClass::AgentSettings => (Power::AgentMemory, path.clone()),
-            _ => (Power::Write, place(path)?),
+            PathClass::Startup | PathClass::GitHook => (ObservedKind::Persistence, path.clone()),
+            PathClass::AgentMemory | PathClass::AgentSettings => {
+                (ObservedKind::AgentMemory, path.clone())
+            }
+            _ => (Capability(CapabilityKind::Write), place(path)?),
         },
-        Does::Variable(Some(name)) => (Power::Env, name.clone()),
-        Does::Variable(None) => (Power::Env, "all variables".to_owned()),
-        Does::Install { by, what } => (Power::Install, format!("{by}: {what}")),
-        Does::RemoteShell { .. } => (Power::Network, "a shell for somebody elsewhere".to_owned()),
+        Does::Variable(Some(name)) => (Capability(CapabilityKind::Env), name.clone()),
+        Does::Variable(None) => (Capability(CapabilityKind::Env), "all variables".to_owned()),
+        Does::Install { by, what } => (ObservedKind::Install, format!("{by}: {what}")),
+        Does::RemoteShell { .. } => {
+            (Capability(CapabilityKind::Network), "a shell for somebody elsewhere".to_owned())
+        }
         Does::RunDecoded { .. } | Does::Evaluate { .. } | Does::Disguise { .. } => {
-            (Power::Exec, "code that is made while it runs".to_owned())
+            (Capability(CapabilityKind::Exec), "code that is made while it runs".to_owned())
         }
         Does::Destroy { .. } | Does::Weaken { .. } | Does::Mine { .. } => return None,
     })
@@ -147,7 +181,7 @@ fn place(path: &str) -> Option<String> {
     }
     match PathClass::of(path) {
         PathClass::Temporary => None,
-        PathClass::Other => Some("the workspace".to_owned()),
+        PathClass::Other => Some(WORKSPACE.to_owned()),
         _ => Some(path.to_owned()),
     }
 }

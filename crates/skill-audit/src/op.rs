@@ -26,6 +26,21 @@ pub enum Role {
 }
 
 impl Role {
+    const ALL: [Self; 7] = [
+        Self::Prose,
+        Self::Fence,
+        Self::Inline,
+        Self::Frontmatter,
+        Self::Comment,
+        Self::Script,
+        Self::Data,
+    ];
+
+    /// Reads the word for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {

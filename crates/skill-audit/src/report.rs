@@ -3,30 +3,18 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use skill::capabilities::{Cover, Declared, Host, Reach};
+use skill::capabilities::{CapabilityExtents, Declared, Extent};
 use skill::{Digest, Source};
 
 use crate::about::About;
 use crate::artifact::{File, Kind};
-use crate::finding::{Finding, FlowStep, Severity, Verdict, verdict};
+use crate::finding::{Finding, FlowStep, Verdict, verdict};
 use crate::inspect::{Inspected, follow, inspect};
 use crate::near;
-use crate::observed::{Observed, Power, observed};
+use crate::observed::{Observed, ObservedKind, observed};
 use crate::op::{At, Role};
-use crate::rules::{Hit, Skill, apply};
-
-/// A file that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scanned {
-    /// Where it is.
-    pub path: String,
-    /// What it is.
-    pub kind: Kind,
-    /// How long it is, in bytes.
-    pub bytes: usize,
-    /// The digest of what it holds.
-    pub digest: Digest,
-}
+use crate::rules::{Hit, RuleId, Skill, apply};
+use crate::undeclared::undeclared;
 
 /// What was found about a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,11 +28,20 @@ pub struct Report {
     /// What was found, and somebody said is fine.
     pub suppressed: Vec<Suppressed>,
     /// What it declares.
-    pub declared: Declared,
+    pub declared: CapabilityExtents,
     /// What it is seen to use.
     pub observed: Observed,
-    /// What was looked at, by path.
-    pub files: Vec<Scanned>,
+    /// How many files were looked at.
+    pub files: usize,
+}
+
+/// What was found about exactly this bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleReport {
+    /// The digest of everything that the skill is.
+    pub bundle: Digest,
+    /// What was found.
+    pub report: Report,
 }
 
 /// A finding of which somebody said that it is fine.
@@ -57,6 +54,17 @@ pub struct Suppressed {
 }
 
 impl Report {
+    /// Returns how far a kind is declared; nothing for what no declaration covers.
+    pub fn declared_of(&self, kind: ObservedKind) -> Option<&Extent> {
+        match kind {
+            ObservedKind::Capability(kind) => Some(self.declared.of(kind)),
+            ObservedKind::Persistence
+            | ObservedKind::AgentMemory
+            | ObservedKind::Install
+            | ObservedKind::Opaque => None,
+        }
+    }
+
     /// Puts findings aside for which `reason` has one; what follows from the rest is said anew.
     pub fn suppress(&mut self, reason: impl Fn(&Finding) -> Option<String>) {
         let (mut kept, mut suppressed) = (Vec::new(), Vec::new());
@@ -121,17 +129,8 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     let observed = observed(&read);
     hits.extend(undeclared(&skill, &declared, &observed));
     let findings = findings(&skill, hits);
-    let files = files
-        .iter()
-        .zip(&read)
-        .map(|(file, read)| Scanned {
-            path: file.path.to_owned(),
-            kind: read.kind,
-            bytes: file.bytes.len(),
-            digest: Digest::of(file.bytes),
-        })
-        .collect();
     let verdict = verdict(&findings);
+    let (declared, files) = (declared.extents(), files.len());
     Report { name: shown, verdict, findings, suppressed: Vec::new(), declared, observed, files }
 }
 
@@ -181,71 +180,6 @@ fn declaration(files: &[File<'_>]) -> (Option<String>, String, Declared) {
     }
 }
 
-/// Compares what is declared with what scripts are seen to use. That something is not declared is never enough to refuse it.
-fn undeclared(skill: &Skill<'_>, declared: &Declared, observed: &Observed) -> Vec<Hit> {
-    let mut hits = Vec::new();
-    if skill.files.is_empty() {
-        return hits;
-    }
-    let at = || skill.at(0, 0..0, &[]);
-    let has_code = skill.files.iter().any(Inspected::is_script);
-    let declares = declared.network.is_some()
-        || declared.exec.is_some()
-        || declared.read.is_some()
-        || declared.write.is_some();
-    if has_code && !declares && !observed.code.is_empty() {
-        hits.push(Hit::new(
-            "CAP-02",
-            at(),
-            "it has scripts and declares no powers: it may do anything",
-        ));
-        return hits;
-    }
-    let mut compare = |power: Power, is_covered: &dyn Fn(&str) -> bool| {
-        let missing: Vec<&str> = observed
-            .code
-            .get(&power)
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .filter(|item| !is_covered(item))
-            .collect();
-        if !missing.is_empty() {
-            hits.push(
-                Hit::new(
-                    "CAP-01",
-                    at(),
-                    format!("not declared: {} {}", power.as_str(), missing.join(", ")),
-                )
-                .severity(if power == Power::Network {
-                    Severity::Medium
-                } else {
-                    Severity::Low
-                }),
-            );
-        }
-    };
-    if let Some(network) = &declared.network {
-        compare(Power::Network, &|host| {
-            Host::parse(host).is_some_and(|host| covers(network, &host))
-        });
-    }
-    if let Some(exec) = &declared.exec {
-        compare(Power::Exec, &|program| covers(exec, &program.to_owned()));
-    }
-    if let Some(env) = &declared.env {
-        compare(Power::Env, &|name| covers(env, &name.to_owned()));
-    }
-    hits
-}
-
-fn covers<T: Cover>(reach: &Reach<T>, item: &T) -> bool {
-    match reach {
-        Reach::Everything => true,
-        Reach::Only(items) => items.iter().any(|known| known.covers(item)),
-    }
-}
-
 /// Puts hits into words, the worst first, each once.
 fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     let texts: Vec<String> = skill
@@ -254,8 +188,8 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
         .map(|file| String::from_utf8_lossy(file.file.bytes).into_owned())
         .collect();
     let sources: Vec<Source<'_>> = texts.iter().map(|text| Source::new(text)).collect();
-    let mut once: BTreeMap<(usize, usize, &str, String), Finding> = BTreeMap::new();
-    let mut counts: BTreeMap<(usize, &str, bool), usize> = BTreeMap::new();
+    let mut once: BTreeMap<(usize, usize, RuleId, String), Finding> = BTreeMap::new();
+    let mut counts: BTreeMap<(usize, RuleId, bool), usize> = BTreeMap::new();
     for hit in hits {
         // What is found a hundred times is not better known after the next hundred.
         let count = counts.entry((hit.at.file, hit.rule.id, hit.blocks)).or_default();
@@ -264,10 +198,10 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
             continue;
         }
         let source = &sources[hit.at.file];
-        let span = source.span(hit.at.span.clone());
+        let location = source.span(hit.at.span.clone()).into();
         let place = |at: &At, what: String| FlowStep {
             file: skill.files[at.file].file.path.to_owned(),
-            span: sources[at.file].span(at.span.clone()),
+            line: sources[at.file].span(at.span.clone()).start.line,
             what,
         };
         let mut flow: Vec<FlowStep> =
@@ -281,12 +215,12 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
             blocks: hit.blocks,
             file: skill.files[hit.at.file].file.path.to_owned(),
             evidence: evidence(&texts[hit.at.file], &hit.at),
-            span,
+            location,
             role: hit.at.role,
             chain: hit.at.chain,
             message: hit.message,
             flow,
-            lowered: hit.lowered,
+            lowered: hit.lowered.map(str::to_owned),
         };
         let key = (hit.at.file, hit.at.span.start, hit.rule.id, finding.message.clone());
         match once.get(&key) {
@@ -300,9 +234,9 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     let mut all: Vec<Finding> = once.into_values().collect();
     all.sort_by(|one, other| {
         (other.blocks, other.severity).cmp(&(one.blocks, one.severity)).then_with(|| {
-            (&one.file, one.span.start, one.rule.id, &one.message).cmp(&(
+            (&one.file, one.location, one.rule.id, &one.message).cmp(&(
                 &other.file,
-                other.span.start,
+                other.location,
                 other.rule.id,
                 &other.message,
             ))

@@ -9,6 +9,8 @@ mod letters;
 mod opaque;
 mod packages;
 
+use std::fmt;
+
 use crate::about::About;
 use crate::cues::Cue;
 use crate::decode::Encoding;
@@ -20,13 +22,48 @@ use crate::op::{At, Role};
 pub use catalogue::RULES;
 
 /// The version of all rules together: a verdict is as old as they are.
-pub const RULESET: u32 = 2;
+pub const RULESET: u32 = 3;
+
+/// The name of a rule for machines: `DEL-01`. Only rules of the catalogue have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(&'static str);
+
+impl RuleId {
+    /// A skill uses what it does not declare.
+    pub const UNDECLARED: Self = Self("CAP-01");
+    /// A skill has scripts and declares nothing.
+    pub const NOTHING_DECLARED: Self = Self("CAP-02");
+
+    /// Reads the name of a rule that is in the catalogue.
+    pub fn parse(id: &str) -> Option<Self> {
+        RULES.iter().map(|rule| rule.id).find(|known| known.0 == id)
+    }
+
+    /// Returns the name.
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// Returns the rule.
+    pub(crate) fn rule(self) -> &'static Rule {
+        RULES
+            .iter()
+            .find(|rule| rule.id == self)
+            .expect("every rule that is used is in the catalogue; a test names them all")
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
 
 /// One thing that is looked for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name for machines: `DEL-01`.
-    pub id: &'static str,
+    /// Its name for machines.
+    pub id: RuleId,
     /// Its name for people.
     pub name: &'static str,
     /// How bad what it finds usually is.
@@ -46,21 +83,13 @@ pub struct Rule {
 impl Rule {
     /// Returns a rule by its name for machines or for people.
     pub fn find(name: &str) -> Option<&'static Self> {
-        RULES.iter().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
+        RULES.iter().find(|rule| rule.id.0.eq_ignore_ascii_case(name) || rule.name == name)
     }
 
     /// Returns the family: the letters that its name begins with.
     pub fn family(&self) -> &'static str {
-        self.id.split('-').next().unwrap_or(self.id)
+        self.id.0.split('-').next().unwrap_or(self.id.0)
     }
-}
-
-/// Returns a rule that is known to be there.
-fn rule(id: &str) -> &'static Rule {
-    RULES
-        .iter()
-        .find(|rule| rule.id == id)
-        .expect("every rule that is used is in the catalogue; a test names them all")
 }
 
 /// A skill, read.
@@ -84,8 +113,13 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    pub(crate) fn new(id: &str, at: At, message: impl Into<String>) -> Self {
-        let rule = rule(id);
+    /// Returns a hit of the rule of that name, which is in the catalogue.
+    pub(crate) fn new(id: &'static str, at: At, message: impl Into<String>) -> Self {
+        Self::of(RuleId(id), at, message)
+    }
+
+    pub(crate) fn of(id: RuleId, at: At, message: impl Into<String>) -> Self {
+        let rule = id.rule();
         Self {
             rule,
             severity: rule.severity,

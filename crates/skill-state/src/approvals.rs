@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
-use skill::capabilities::{Anchor, Extent, Host, Kind, Place, Powers, Reach};
+use skill::capabilities::{Anchor, CapabilityExtents, CapabilityKind, Extent, Host, Place, Reach};
 use skill::json::{self as reader, Object, Text, Unknown};
 use skill::{Code, Diagnostic, Digest};
 use skill_fs::{AbsPath, FsError, read_text, write_file};
@@ -95,7 +95,7 @@ pub struct Approval {
     /// What was granted.
     pub grant: Grant,
     /// What it declared, to show what is different in a later version.
-    pub powers: Powers,
+    pub capabilities: CapabilityExtents,
     /// When.
     pub approved_at: Timestamp,
     /// Until when; absent means until it is revoked.
@@ -209,8 +209,8 @@ fn to_json(approval: &Approval) -> Value {
         Reach::Everything => json!("any"),
         Reach::Only(hosts) => json!(hosts.iter().map(ToString::to_string).collect::<Vec<_>>()),
     };
-    let powers: Map<String, Value> = approval
-        .powers
+    let capabilities: Map<String, Value> = approval
+        .capabilities
         .iter()
         .filter_map(|(kind, extent)| {
             let value = match extent {
@@ -233,7 +233,7 @@ fn to_json(approval: &Approval) -> Value {
         "env": env,
         "direct_writes": direct_writes,
         "deletions": deletions,
-        "powers": powers,
+        "capabilities": capabilities,
         "approved_at": approval.approved_at.to_string(),
     });
     if let Some(end) = approval.expires_at {
@@ -261,7 +261,7 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     let env = object.texts("env").into_iter().map(|text| text.value).collect();
     let direct_writes = object.boolean("direct_writes");
     let deletions = object.boolean("deletions");
-    let powers = object.object("powers", powers);
+    let capabilities = object.object("capabilities", capabilities);
     let approved_at = object.required("approved_at").and_then(|text| time(object, text));
     let expires_at = match object.text("expires_at") {
         // An end that cannot be read must not become no end.
@@ -283,7 +283,8 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
         skill_id: skill_id?.value,
         bundle: bundle?,
         grant,
-        powers: powers.unwrap_or_else(|| Powers::new(|_| Extent::Undeclared)),
+        capabilities: capabilities
+            .unwrap_or_else(|| CapabilityExtents::new(|_| Extent::Undeclared)),
         approved_at: approved_at?,
         expires_at,
         session,
@@ -318,8 +319,8 @@ fn network(object: &mut Object<'_, '_, '_>) -> Option<Reach<Host>> {
     }
 }
 
-fn powers(object: &mut Object<'_, '_, '_>) -> Powers {
-    Powers::new(|kind: Kind| match object.one_or_many(kind.as_str()) {
+fn capabilities(object: &mut Object<'_, '_, '_>) -> CapabilityExtents {
+    CapabilityExtents::new(|kind: CapabilityKind| match object.one_or_many(kind.as_str()) {
         None => Extent::Undeclared,
         Some(reader::OneOrMany::One(_)) => Extent::Anything,
         Some(reader::OneOrMany::Many(texts)) => {

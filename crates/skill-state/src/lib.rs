@@ -12,7 +12,7 @@ mod source;
 
 pub use approvals::{Approval, Approvals, Grant, StateError};
 pub use key::key_of;
-pub use org_policy::{OrgPolicy, RequiredTiers, Used};
+pub use org_policy::{OrgPolicy, RequiredTrust, Used};
 pub use origin::{Pattern, origin_key, plain_path, without_password};
 pub use receipts::Receipts;
 pub use runtime_list::{

@@ -18,12 +18,12 @@ pub struct Used<'a> {
     /// Where it says that it comes from.
     pub claimed: &'a [String],
     /// Who vouches for it.
-    pub tier: SkillSource,
+    pub source: SkillSource,
 }
 
-/// The tiers that a skill must at least have.
+/// The trust levels that a skill must at least have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RequiredTiers {
+pub struct RequiredTrust {
     /// To be activated, listed and read.
     pub activate: SkillSource,
     /// To have its scripts run.
@@ -47,8 +47,8 @@ pub struct OrgPolicy {
     pub allowed_origins: Option<Vec<Pattern>>,
     /// The only hosts that skills may reach.
     pub allowed_hosts: Reach<Host>,
-    /// The tiers that a skill must at least have.
-    pub required: RequiredTiers,
+    /// The trust levels that a skill must at least have.
+    pub required: RequiredTrust,
     /// Whether a run may be approved for once, without a record that stays.
     pub may_approve_once: bool,
     /// How many days an approval lasts at most.
@@ -67,7 +67,7 @@ impl Default for OrgPolicy {
             denied_tools: Vec::new(),
             allowed_origins: None,
             allowed_hosts: Reach::Everything,
-            required: RequiredTiers {
+            required: RequiredTrust {
                 activate: SkillSource::ThirdParty,
                 run: SkillSource::ThirdParty,
             },
@@ -104,8 +104,8 @@ impl OrgPolicy {
     /// Returns why a skill may not be used, if so. What it claims of its origin is enough to deny it; only what is proven allows it.
     /// Builtin skills and the organisation's own come from the administrator, who need not list them as origins.
     pub fn refuses_use(&self, used: &Used<'_>) -> Option<String> {
-        let Used { names, origin, claimed, tier } = used;
-        let (origin, tier) = (origin_key(origin), *tier);
+        let Used { names, origin, claimed, source } = used;
+        let (origin, source) = (origin_key(origin), *source);
         let named = self
             .denied_skills
             .iter()
@@ -121,15 +121,15 @@ impl OrgPolicy {
             return Some(format!("the organisation denies skills from `{}`", rule.as_str()));
         }
         let is_known = |rules: &Vec<Pattern>| rules.iter().any(|rule| rule.matches(&origin));
-        if tier > SkillSource::Org
+        if source > SkillSource::Org
             && self.allowed_origins.as_ref().is_some_and(|rules| !is_known(rules))
         {
             return Some(format!("the organisation does not allow skills from `{origin}`"));
         }
-        (tier > self.required.activate).then(|| {
-            let (least, is) = (self.required.activate.as_str(), tier.as_str());
+        (source > self.required.activate).then(|| {
+            let (least, is) = (self.required.activate.as_str(), source.as_str());
             format!(
-                "the organisation asks for skills of the tier `{least}` at least; this is `{is}`"
+                "the organisation asks for skills of the trust level `{least}` at least; this is `{is}`"
             )
         })
     }
@@ -141,10 +141,10 @@ impl OrgPolicy {
     }
 
     /// Returns why scripts of a skill may not run, if so.
-    pub fn refuses_run(&self, tier: SkillSource) -> Option<String> {
-        (tier > self.required.run).then(|| {
-            let (least, is) = (self.required.run.as_str(), tier.as_str());
-            format!("the organisation runs scripts of the tier `{least}` at least; this is `{is}`")
+    pub fn refuses_run(&self, source: SkillSource) -> Option<String> {
+        (source > self.required.run).then(|| {
+            let (least, is) = (self.required.run.as_str(), source.as_str());
+            format!("the organisation runs scripts of the trust level `{least}` at least; this is `{is}`")
         })
     }
 
@@ -201,18 +201,18 @@ fn read_policy(object: &mut Object<'_, '_, '_>) -> Option<OrgPolicy> {
     if is_there {
         policy.allowed_hosts = Reach::only(allowed);
     }
-    object.object("required_tier", |tiers| {
-        tiers.unknown_keys(Unknown::Refused);
+    object.object("required_trust", |required| {
+        required.unknown_keys(Unknown::Refused);
         for (key, place) in
             [("activate", &mut policy.required.activate), ("run", &mut policy.required.run)]
         {
-            let Some(text) = tiers.text(key) else { continue };
+            let Some(text) = required.text(key) else { continue };
             match SkillSource::configured(&text.value) {
-                Some(tier) => *place = tier,
+                Some(source) => *place = source,
                 None => {
                     let expected = "expected `org`, `user` or `third_party`";
                     let message = format!("`{key}` is `{}`; {expected}", text.value);
-                    wrong(tiers, &text, &message, &mut is_whole);
+                    wrong(required, &text, &message, &mut is_whole);
                 }
             }
         }

@@ -1,11 +1,11 @@
-//! Who vouches for a skill.
+//! The trust level of a skill: who vouches for it.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who vouches for a skill, from the most trusted down. A skill of one tier is never shadowed by one of a lower tier.
+/// The trust level of a skill: who vouches for it, from the most trusted down. A skill is never shadowed by one of a lower trust level.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

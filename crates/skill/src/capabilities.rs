@@ -1,24 +1,26 @@
 //! What a skill may do, as a lattice: whatever is met with something else only ever narrows.
 //!
-//! [`Capabilities`] says for every kind of power how far it reaches. [`Capabilities::meet`] keeps what both allow. It is
-//! the same type for what a skill declares, what a tier may do at most, what a user grants, and what is enforced.
+//! [`Capabilities`] says for every kind of capability how far it reaches. [`Capabilities::meet`] keeps what both allow. It is
+//! the same type for what a skill declares, what a trust level may do at most, what a user grants, and what is enforced.
 //! [`Declared`] is what a skill says of itself in all its files, and knows what it does not say.
 
 mod declared;
+mod extents;
 mod host;
+mod kind;
 mod place;
-mod powers;
 mod reach;
 mod tools;
 
 pub use declared::Declared;
+pub use extents::{CapabilityChange, CapabilityExtents, Extent};
 pub use host::Host;
+pub use kind::{CapabilityKind, Permission};
 pub use place::{Anchor, Place};
-pub use powers::{Extent, Kind, PowerChange, Powers};
 pub use reach::{Cover, Reach};
 pub use tools::ToolLimits;
 
-/// How far every kind of power reaches.
+/// How far every kind of capability reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// Files that may be read: whole folders.
@@ -38,7 +40,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Returns all powers there are.
+    /// Returns all capabilities there are.
     pub fn everything() -> Self {
         Self {
             read: Reach::Everything,
@@ -51,7 +53,7 @@ impl Capabilities {
         }
     }
 
-    /// Returns no power at all.
+    /// Returns no capability at all.
     pub fn nothing() -> Self {
         Self {
             read: Reach::nothing(),

@@ -92,7 +92,7 @@ pub struct CortezaFields {
     /// Tools allowed and denied at dispatch.
     pub tools: Option<Tools>,
     /// Declared provenance; it can only lower what the loader computes.
-    pub trust: Option<Trust>,
+    pub trust: Option<CortezaTrust>,
     /// Libraries the skill needs.
     pub library_depends: Vec<String>,
     /// Attach the libraries instead of only loading them.
@@ -154,9 +154,10 @@ pub struct Tools {
     pub deny: AllowedTools,
 }
 
-/// Declared provenance, from the least trusted up.
+/// The `trust` of corteza.skill/v1, from the least trusted up. It is not the trust level that decides what runs (`SkillSource`); it can
+/// only lower that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trust {
+pub enum CortezaTrust {
     /// A folder on this machine.
     Local,
     /// A project.
@@ -169,7 +170,7 @@ pub enum Trust {
     Managed,
 }
 
-impl Trust {
+impl CortezaTrust {
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -64,8 +64,9 @@ pub use file_name::{
     FileNameError, FileNames, folded_name, is_bare_repository, is_git_folder, is_name_of,
 };
 pub use frontmatter::{
-    Arguments, ClaudeFields, Context, CortezaFields, Frontmatter, GeneratedFrom, Interaction,
-    MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools, Trust, Unknown,
+    Arguments, ClaudeFields, Context, CortezaFields, CortezaTrust, Frontmatter, GeneratedFrom,
+    Interaction, MAX_COMPATIBILITY, MAX_DESCRIPTION, ModelInvocation, Shell, SideEffect, Tools,
+    Unknown,
 };
 pub use identifier::{Identifier, IdentifierError};
 pub use library::{LibraryKind, NeededLibrary};

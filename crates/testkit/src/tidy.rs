@@ -1,4 +1,4 @@
-//! The checks of the repository: who may depend on whom, how long a file may be, which licences.
+//! The checks of the repository: who may depend on whom, who may pass on whose names, how long a file may be, which licences.
 //!
 //! Each check takes plain data and returns the offences, so that a test can show it failing.
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 /// The most lines a source file may have, tests apart.
 pub const MAX_LINES: usize = 800;
 
-/// The only crates of the workspace that each crate may depend on (`ARCHITECTURE.md` explains why).
+/// The only crates of the workspace that each crate may depend on (`ARCHITECTURE.md` explains why). A crate stands below all that it may
+/// depend on, so there are no cycles; `csk` and `openskills` and their libraries meet only in what both depend on.
 pub const EDGES: &[(&str, &[&str])] = &[
     ("skill", &[]),
     ("skill-fs", &["skill"]),
@@ -20,7 +21,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("skill-pack", &["skill", "skill-fs"]),
     ("skillify", &["skill", "skill-fs", "skill-pack"]),
     ("csk-core", &["skill", "skill-fs", "skill-audit", "skill-state"]),
-    ("csk", &["csk-core", "skill", "term"]),
+    ("csk", &["csk-core", "skill", "skill-fs", "skill-audit", "skill-state", "term"]),
     ("sandbox", &["skill"]),
     ("sandbox-wasm", &["sandbox"]),
     (
@@ -36,7 +37,20 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "sandbox-wasm",
         ],
     ),
-    ("openskills", &["openskills-runtime", "skillify", "skill", "skill-fs", "term"]),
+    (
+        "openskills",
+        &[
+            "openskills-runtime",
+            "skillify",
+            "skill",
+            "skill-fs",
+            "skill-audit",
+            "skill-state",
+            "skill-pack",
+            "sandbox",
+            "term",
+        ],
+    ),
     ("testkit", &[]),
 ];
 
@@ -113,6 +127,25 @@ pub fn edge_offences(crates: &[Crate]) -> Vec<String> {
             let fits = if to == "testkit" { kind == "dev" } else { allowed.contains(&to.as_str()) };
             if !fits {
                 offences.push(format!("crate `{}` may not depend on `{to}` ({kind})", from.name));
+            }
+        }
+    }
+    offences
+}
+
+/// Returns where a crate passes on names of another crate of the workspace: whoever names a type depends on the crate that owns it, so that
+/// the list of edges is the whole truth. `files` are path, from the root of the repository, and text.
+pub fn re_export_offences(files: &[(String, String)]) -> Vec<String> {
+    let names: Vec<String> = EDGES.iter().map(|(name, _)| name.replace('-', "_")).collect();
+    let mut offences = Vec::new();
+    for (path, text) in files.iter().filter(|(path, _)| path.contains("/src/")) {
+        for (number, line) in text.lines().enumerate() {
+            let Some(what) = line.trim_start().strip_prefix("pub use ") else { continue };
+            let what = what.trim_start_matches([':', '{']);
+            let name = what.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+            let is_own_module = text.lines().any(|line| line.ends_with(&format!("mod {name};")));
+            if names.iter().any(|known| known == name) && !is_own_module {
+                offences.push(format!("{path}:{} passes on names of `{name}`", number + 1));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Addresses of repositories: which are allowed, which mean the same place, and how they are shown.
 
-pub use skill_state::without_password;
+use skill_state::without_password;
 use skill_state::{origin_key, plain_path};
 
 use crate::GitError;

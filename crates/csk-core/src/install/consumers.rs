@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use skill::json as reader;
-use skill_fs::{AbsPath, FsError, write_file};
-
-use crate::read_text;
+use skill_fs::{AbsPath, FsError, read_text, write_file};
 
 const FILE: &str = "consumers.json";
 

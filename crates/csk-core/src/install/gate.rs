@@ -65,8 +65,7 @@ pub(super) fn gate_content(
         (Some(auditor), Some(report)) => {
             let sources = sources(environment, standing.skill);
             let installed = standing.found.and_then(|found| found.marker.bundle_sha256);
-            let installed = installed.map(|bundle| bundle.to_string());
-            match auditor.rule(report, &sources, installed.as_deref()) {
+            match auditor.rule(report, &sources, installed) {
                 Ruling::Go => Vec::new(),
                 Ruling::Warn(reason) => vec![reason],
                 Ruling::Refuse { reason, hint } => return Err(SkillError::Audit { reason, hint }),

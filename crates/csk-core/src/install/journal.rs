@@ -10,15 +10,15 @@ use std::fs;
 use std::io;
 
 use serde_json::{Value, json};
-use skill::Identifier;
-use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, walk, write_file};
+use skill::{Identifier, LEDGER_FILE};
+use skill_fs::{AbsPath, FsError, Root, WalkLimits, digests, read_text, walk, write_file};
 
 use super::observe::{read_ledger, read_marker};
 use super::plan::is_edited;
 use super::{BIN, SKILLS, Store, Target};
 use crate::sys::make_writable;
 use crate::text::read_json;
-use crate::{Agents, LEDGER_FILE, Ledger, read_text};
+use crate::{Agents, Ledger};
 
 const JOURNAL: &str = ".agents/.csk-journal.json";
 const STAGE: &str = ".agents/.csk-stage";

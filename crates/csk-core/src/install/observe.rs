@@ -7,8 +7,10 @@ use std::fs;
 use std::io;
 
 use rayon::prelude::*;
-use skill::{Digest, Identifier, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE};
-use skill_fs::{AbsPath, Digests, FsError, Root};
+use skill::{
+    Digest, Identifier, LEDGER_FILE, MARKER_FILE, MAX_SKILL_FILE_BYTES, Marker, RelPath, SKILL_FILE,
+};
+use skill_fs::{AbsPath, Digests, FsError, Root, read_text};
 
 use super::journal::{Journal, announced};
 use super::prepare::name_warning;
@@ -16,7 +18,7 @@ use super::seen::{Look, Sight};
 use super::surroundings::link_on_the_way;
 use super::{BIN, Environment, Receipts, RuntimeState, SKILLS, Seen, Store, Target};
 use crate::env_files::FIRST_LINE;
-use crate::{Agents, LEDGER_FILE, Ledger, read_text};
+use crate::{Agents, Ledger};
 
 /// What is said of a marker that a newer csk wrote.
 const NEWER: &str = "Unsupported installed marker schema";

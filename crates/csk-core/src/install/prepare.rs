@@ -7,7 +7,7 @@ use skill::{
 };
 use skill_fs::AbsPath;
 
-use skill_audit::show::ReportJson;
+use skill_audit::BundleReport;
 
 use super::store::RuntimeList;
 use super::{Cache, SkillError};
@@ -42,7 +42,7 @@ pub struct Prepared {
     /// The files of its commands, if it brings some.
     pub runtime: Option<Runtime>,
     /// What an audit found, where there was one.
-    pub audit: Option<ReportJson>,
+    pub audit: Option<BundleReport>,
     /// Whether the files are in other words than the commit's.
     pub(super) is_rendered: bool,
     /// The list of those files, as it stands in the store.

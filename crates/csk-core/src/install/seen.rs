@@ -12,12 +12,10 @@ use std::time::SystemTime;
 use serde_json::{Map, Value, json};
 use skill::Digest;
 use skill_fs::{
-    AbsPath, Digests, Fingerprint, FsError, Root, WalkLimits, digests, fingerprint, walk,
-    write_file,
+    AbsPath, Digests, Fingerprint, FsError, Root, WalkLimits, digests, fingerprint, read_text,
+    walk, write_file,
 };
 use skill_state::key_of;
-
-use crate::read_text;
 
 /// Where it is kept, below the cache. No source has a name that begins with a dot.
 const FOLDER: &str = "cache/.seen";

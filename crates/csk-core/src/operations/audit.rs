@@ -7,19 +7,16 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use skill::Digest;
-use skill_audit::show::ReportJson;
+use skill_audit::BundleReport;
 use skill_fs::{AbsPath, FsError, Root};
 use skill_state::StateError;
 use skill_state::audit::{
     Asked, AuditMode, AuditPolicy, Decision, MOST_OF_A_FILE as MOST, Subject, Verdicts, decide,
 };
 
-pub use skill_state::audit::Bundle;
+use skill_state::audit::Bundle;
 
 use crate::{Content, File, FileKind, Snapshot, SourceError};
-
-pub use skill_audit as rules;
-pub use skill_state::audit as state;
 
 /// Reads a commit's files. A link counts as what it leads to, under its own name: that is how it is run.
 pub fn of_snapshot(name: &str, snapshot: &Snapshot) -> Result<Bundle, SourceError> {
@@ -43,12 +40,12 @@ pub fn look_all(
     bundles: Vec<(Bundle, String)>,
     policy: &AuditPolicy,
     now: Timestamp,
-) -> Vec<(Bundle, String, ReportJson)> {
+) -> Vec<(Bundle, String, BundleReport)> {
     bundles
         .into_par_iter()
         .map(|(bundle, base)| {
-            let report = ReportJson::new(&bundle.audit(policy, now), &bundle.digest.to_string());
-            (bundle, base, report)
+            let found = bundle.audit(policy, now);
+            (bundle, base, found)
         })
         .collect()
 }
@@ -69,9 +66,9 @@ fn content(content: &Content) -> Arc<[u8]> {
 }
 
 /// Keeps what was found about a commit, for the next time. That it cannot be kept stops nothing.
-pub fn keep(verdicts: &Verdicts, report: &ReportJson) {
-    if verdicts.get(&report.bundle_sha256).is_none() {
-        let _ = verdicts.put(report);
+pub fn keep(verdicts: &Verdicts, found: &BundleReport) {
+    if verdicts.get(&found.bundle).is_none() {
+        let _ = verdicts.put(found);
     }
 }
 
@@ -153,7 +150,7 @@ impl Auditor {
         name: &str,
         snapshot: &Snapshot,
         rendered: &[File],
-    ) -> Result<ReportJson, SourceError> {
+    ) -> Result<BundleReport, SourceError> {
         let mut bundle = of_snapshot(name, snapshot)?;
         for file in rendered.iter().filter(|file| file.kind != FileKind::Link) {
             let is_executable = file.kind == FileKind::Executable;
@@ -163,8 +160,7 @@ impl Auditor {
                 None => bundle.files.push((path, bytes, is_executable)),
             }
         }
-        let report = bundle.audit(&self.policy, self.now);
-        Ok(ReportJson::new(&report, &bundle.digest.to_string()))
+        Ok(bundle.audit(&self.policy, self.now))
     }
 
     /// Returns why a bundle, or where it comes from, is revoked.
@@ -183,29 +179,27 @@ impl Auditor {
         name: &str,
         snapshot: &Snapshot,
         bundle: Digest,
-    ) -> Result<ReportJson, SourceError> {
-        let digest = bundle.to_string();
-        if let Some(known) = self.verdicts.get(&digest) {
-            return Ok(known);
+    ) -> Result<BundleReport, SourceError> {
+        match self.verdicts.get(&bundle) {
+            Some(known) => Ok(known),
+            None => Ok(of_snapshot(name, snapshot)?.audit(&self.policy, self.now)),
         }
-        let report = of_snapshot(name, snapshot)?.audit(&self.policy, self.now);
-        Ok(ReportJson::new(&report, &digest))
     }
 
     /// Keeps what was found, for the next time.
-    pub(crate) fn keep(&self, report: &ReportJson) {
-        keep(&self.verdicts, report);
+    pub(crate) fn keep(&self, found: &BundleReport) {
+        keep(&self.verdicts, found);
     }
 
     /// Says what follows; asks where that is needed and somebody is there.
     pub(crate) fn rule(
         &self,
-        report: &ReportJson,
+        found: &BundleReport,
         sources: &[String],
-        installed: Option<&str>,
+        installed: Option<Digest>,
     ) -> Ruling {
-        let before = installed.and_then(|bundle| self.verdicts.before(bundle));
-        let subject = Subject { report, sources, before: before.as_ref() };
+        let before = installed.and_then(|bundle| self.verdicts.observed_before(&bundle));
+        let subject = Subject { found, sources, before: before.as_ref() };
         match decide(self.mode, &self.policy, &subject) {
             Decision::Go => Ruling::Go,
             Decision::Warn(reason) => Ruling::Warn(reason),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use skill::capabilities::{Declared, Extent, PowerChange, Powers};
+use skill::capabilities::{CapabilityChange, CapabilityExtents, Declared, Extent};
 use skill::{
     CommandKind, Identifier, Input, MARKER_FILE, Marker, RefKind, SKILL_FILE, Strictness, parse,
 };
@@ -38,14 +38,14 @@ pub struct Comparison {
     /// Programs that it does not need any more.
     pub programs_lost: Vec<String>,
     /// What differs in what the skill declares.
-    pub powers: Vec<PowerChange>,
+    pub capabilities: Vec<CapabilityChange>,
 }
 
 impl Comparison {
     /// Returns true if nothing differs.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
-            && self.powers.is_empty()
+            && self.capabilities.is_empty()
             && self.commands_gained.is_empty()
             && self.commands_lost.is_empty()
             && self.programs_gained.is_empty()
@@ -134,9 +134,9 @@ pub fn compare(
     };
     let (commands_gained, commands_lost) = names(commands);
     let (programs_gained, programs_lost) = names(programs);
-    let now = powers(&new);
-    let before = old.as_ref().map_or_else(|| nothing_before(&now), powers);
-    let powers = now.changes_since(&before);
+    let now = capabilities(&new);
+    let before = old.as_ref().map_or_else(|| nothing_before(&now), capabilities);
+    let capabilities = now.changes_since(&before);
     Ok(Comparison {
         name: skill.name.clone(),
         from,
@@ -146,7 +146,7 @@ pub fn compare(
         commands_lost,
         programs_gained,
         programs_lost,
-        powers,
+        capabilities,
     })
 }
 
@@ -201,7 +201,7 @@ pub fn compare_local(
         commands_lost: Vec::new(),
         programs_gained: Vec::new(),
         programs_lost: Vec::new(),
-        powers: Vec::new(),
+        capabilities: Vec::new(),
     })
 }
 
@@ -347,16 +347,16 @@ fn programs(prepared: &Prepared) -> BTreeSet<String> {
 }
 
 /// Returns what a skill that was not there could do: nothing. What it does not speak of is no news.
-fn nothing_before(now: &Powers) -> Powers {
+fn nothing_before(now: &CapabilityExtents) -> CapabilityExtents {
     let mut extents = now.iter().map(|(_, extent)| match extent {
         Extent::Undeclared => Extent::Undeclared,
         Extent::Anything | Extent::Only(_) => Extent::Only(BTreeSet::new()),
     });
-    Powers::new(|_| extents.next().unwrap_or(Extent::Undeclared))
+    CapabilityExtents::new(|_| extents.next().unwrap_or(Extent::Undeclared))
 }
 
 /// Returns what a version declares.
-fn powers(prepared: &Prepared) -> Powers {
+fn capabilities(prepared: &Prepared) -> CapabilityExtents {
     let capabilities =
         prepared.manifest.as_ref().and_then(|manifest| manifest.capabilities.as_ref());
     let file = prepared.files.iter().find(|file| file.path.as_str() == SKILL_FILE);
@@ -368,7 +368,7 @@ fn powers(prepared: &Prepared) -> Powers {
         _ => None,
     };
     match document {
-        Some(document) => Declared::of(&document.frontmatter, capabilities).powers(),
-        None => capabilities.map(Declared::of_manifest).unwrap_or_default().powers(),
+        Some(document) => Declared::of(&document.frontmatter, capabilities).extents(),
+        None => capabilities.map(Declared::of_manifest).unwrap_or_default().extents(),
     }
 }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde::de::{self, MapAccess};
 use serde_json::{Map, Value};
 use skill::{Identifier, RefKind, RelPath};
+use skill_state::without_password;
 
 use crate::text::read_json;
-use crate::without_password;
 
 /// A skill that another manager knows.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,12 +12,13 @@ use std::io;
 use serde_json::Value;
 use skill::{Identifier, MARKER_FILE};
 use skill_fs::{AbsPath, FsError, Root, write_file};
+use skill_state::Receipts;
 
 use crate::install::hook::{commands_folder, sync};
 use crate::install::journal::remove_tree;
 use crate::install::observe::read_marker;
 use crate::install::seen;
-use crate::install::{BIN, Consumers, Mode, Receipts, SKILLS};
+use crate::install::{BIN, Consumers, Mode, SKILLS};
 
 /// What was thrown away, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use skill::{Identifier, Marker};
+use skill_state::Receipts;
 
 use crate::content::context::CONTEXT_RULES;
 use crate::install::plan::is_edited;
 use crate::install::surroundings::{check_links, check_tracked};
 use crate::install::{
     Cache, Contents, ContextState, Environment, Facts, Keep, Label, Memory, Observed, Prepared,
-    ProjectError, Receipts, Rules, Seen, SkillPlan, Sources, Store, Target, World, marker_of,
-    observe, plan, prepare, resolve,
+    ProjectError, Rules, Seen, SkillPlan, Sources, Store, Target, World, marker_of, observe, plan,
+    prepare, resolve,
 };
 use crate::{Commit, Declaration, Reference};
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use csk_core::{AbsPath, Agents, Config, Ledger, Lockfile, Skillfile, schemas};
+use csk_core::{Agents, Config, Ledger, Lockfile, Skillfile, schemas};
 use expect_test::expect_file;
 use serde_json::Value;
 use skill::{Diagnostic, Manifest, Marker, Severity, TreeEntry};
+use skill_fs::AbsPath;
 
 #[test]
 fn the_published_schemas_are_current() {

@@ -3,10 +3,11 @@
 use csk_core::operations::{Inspection, inspect};
 use csk_core::project::find_root;
 use csk_core::{
-    AbsPath, Config, Declaration, LOCKFILE, Reference, SKILLFILE, Skillfile, check_declared_url,
-    read_text, remove_skill, set_skill, work_tree, write_file,
+    Config, Declaration, LOCKFILE, Reference, SKILLFILE, Skillfile, check_declared_url,
+    remove_skill, set_skill, work_tree,
 };
 use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, RelPath, nearest};
+use skill_fs::{AbsPath, read_text, write_file};
 use term::safe_line;
 
 use crate::commands::install::network;

@@ -6,12 +6,12 @@ mod policy;
 mod show;
 mod verify;
 
-use csk_core::audit::rules::show::{AuditedJson, ReportsJson, RuleJson, Source, html, sarif};
-use csk_core::audit::rules::{RULES, Rule};
-use csk_core::audit::state::AuditPolicy;
 use skill::nearest;
 
 use look::{Looked, fails, look};
+use skill_audit::show::{AuditedJson, AuditedSkill, ReportsJson, RuleJson, Source, html, sarif};
+use skill_audit::{RULES, Rule};
+use skill_state::audit::AuditPolicy;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ are read; secrets are followed to where they go.
 
 Verdicts:
   PASS          nothing was found
-  NOTE          powers that are worth knowing
+  NOTE          capabilities that are worth knowing
   REVIEW        somebody should look at it
   UNANALYZABLE  it holds what cannot be looked into: programs, archives, packed code
   BLOCK         it is not to be installed
@@ -69,7 +69,7 @@ pub(crate) struct AuditArgs {
     /// What to audit [default: the skills of the project here]
     #[arg(value_name = "SKILL|DIR|REPO@REF|list|verify")]
     target: Option<String>,
-    /// Compare two versions: powers gained and lost. With one, the project's installed version is the first
+    /// Compare two versions: capabilities gained and lost. With one, the project's installed version is the first
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
     diff: Vec<String>,
     /// Say what a rule finds, and why
@@ -157,7 +157,7 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result
     for (at, one) in after.iter_mut().enumerate() {
         let same = before.iter().find(|old| old.report().name == one.report().name);
         if let Some(old) = same.or(before.get(at)) {
-            one.audited = one.audited.clone().since(old.report());
+            one.audited.before = Some(old.audited.found.clone());
         }
     }
     write(context, args, &after)?;
@@ -165,13 +165,13 @@ fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result
 }
 
 fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(), Failure> {
-    let all = || looked.iter().map(|looked| looked.audited.clone()).collect::<Vec<_>>();
     let text = if args.json {
-        let mut text = serde_json::to_string_pretty(&ReportsJson::new(all())).unwrap_or_default();
+        let all = looked.iter().map(|looked| AuditedJson::new(&looked.audited)).collect();
+        let mut text = serde_json::to_string_pretty(&ReportsJson::new(all)).unwrap_or_default();
         text.push('\n');
         text
     } else if args.sarif {
-        let all: Vec<(String, AuditedJson)> =
+        let all: Vec<(String, AuditedSkill)> =
             looked.iter().map(|looked| (looked.base.clone(), looked.audited.clone())).collect();
         format!("{:#}\n", sarif(&all, env!("CARGO_PKG_VERSION")))
     } else if args.html {
@@ -180,7 +180,8 @@ fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(
             .iter()
             .map(|files| files.iter().map(|(path, text)| Source { path, text }).collect())
             .collect();
-        html(&all(), &sources)
+        let all: Vec<AuditedSkill> = looked.iter().map(|one| one.audited.clone()).collect();
+        html(&all, &sources)
     } else {
         show::text(looked, context.ui.width)
     };
@@ -188,7 +189,7 @@ fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(
         None => Ok(context.ui.out(&text)?),
         Some(file) => {
             let path = context.cwd.join(file);
-            csk_core::write_file(&path, text.as_bytes())
+            skill_fs::write_file(&path, text.as_bytes())
                 .map_err(|error| Failure::usage(error.to_string()))?;
             Ok(context.ui.error(&format!("written to {file}\n"))?)
         }
@@ -207,14 +208,16 @@ fn texts(looked: &Looked) -> Vec<(String, String)> {
 fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> Result<u8, Failure> {
     let Some(rule) = Rule::find(name) else {
         let failure = Failure::usage(format!("there is no rule `{name}`"));
-        return Err(match nearest(&name.to_uppercase(), RULES.iter().map(|rule| rule.id)) {
-            Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-            None => failure.with_hint(format!(
-                "rules are {} to {}",
-                RULES[0].id,
-                RULES[RULES.len() - 1].id
-            )),
-        });
+        return Err(
+            match nearest(&name.to_uppercase(), RULES.iter().map(|rule| rule.id.as_str())) {
+                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+                None => failure.with_hint(format!(
+                    "rules are {} to {}",
+                    RULES[0].id,
+                    RULES[RULES.len() - 1].id
+                )),
+            },
+        );
     };
     if args.json {
         context.ui.json(&RuleJson::new(rule))?;

@@ -4,8 +4,9 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use csk_core::{AbsPath, Agents, Config, ProjectEntry};
+use csk_core::{Agents, Config, ProjectEntry};
 use skill::Identifier;
+use skill_fs::AbsPath;
 use term::safe_line;
 
 use crate::commands::shell_init::{Shell, install};

@@ -94,7 +94,7 @@ enum CacheCommand {
 }
 
 pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> Result<u8, Failure> {
-    let failed = |error: csk_core::FsError| Failure::usage(error.to_string());
+    let failed = |error: skill_fs::FsError| Failure::usage(error.to_string());
     match args.command {
         CacheCommand::Dir { json } => {
             let folder = cache_folder(&context.home);

@@ -8,7 +8,7 @@ use csk_core::operations::{CompareError, Comparison, FileChange, compare, compar
 use csk_core::output::{DiffJson, FileDiffJson, SkillDiffJson, VERSION};
 use csk_core::{Content, Declaration, File, FileKind, Reference, Repository};
 use similar::TextDiff;
-use skill::capabilities::PowerChange;
+use skill::capabilities::CapabilityChange;
 use skill::{Identifier, RefKind, SKILL_FILE, nearest};
 use term::safe_line;
 
@@ -213,10 +213,10 @@ fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
     for program in &found.programs_lost {
         text += &format!("  - needs the program {}\n", safe_line(program));
     }
-    for line in power_lines(&found.powers, "+", |power| &power.gained) {
+    for line in capability_lines(&found.capabilities, "+", |capability| &capability.gained) {
         text += &format!("  {}\n", safe_line(&line));
     }
-    for line in power_lines(&found.powers, "-", |power| &power.lost) {
+    for line in capability_lines(&found.capabilities, "-", |capability| &capability.lost) {
         text += &format!("  {}\n", safe_line(&line));
     }
     for (path, change) in &found.files {
@@ -231,16 +231,17 @@ fn shown(target: &Target, found: &Comparison, args: &DiffArgs) -> String {
     text
 }
 
-fn power_lines(
-    powers: &[PowerChange],
+fn capability_lines(
+    capabilities: &[CapabilityChange],
     sign: &str,
-    of: fn(&PowerChange) -> &Vec<String>,
+    of: fn(&CapabilityChange) -> &Vec<String>,
 ) -> Vec<String> {
-    let line = |power: &PowerChange| {
-        let items = of(power);
-        (!items.is_empty()).then(|| format!("{sign} {}: {}", power.kind.as_str(), items.join(", ")))
+    let line = |capability: &CapabilityChange| {
+        let items = of(capability);
+        (!items.is_empty())
+            .then(|| format!("{sign} {}: {}", capability.kind.as_str(), items.join(", ")))
     };
-    powers.iter().filter_map(line).collect()
+    capabilities.iter().filter_map(line).collect()
 }
 
 /// The most of a file whose lines are compared.
@@ -267,12 +268,12 @@ fn lines(path: &str, change: &FileChange) -> Option<String> {
 }
 
 fn as_json(target: &Target, found: &Comparison) -> SkillDiffJson {
-    let powers = |of: fn(&PowerChange) -> &Vec<String>| {
-        let line = |power: &PowerChange| {
-            let kind = power.kind.as_str();
-            of(power).iter().map(|item| format!("{kind}: {item}")).collect::<Vec<_>>()
+    let capabilities = |of: fn(&CapabilityChange) -> &Vec<String>| {
+        let line = |capability: &CapabilityChange| {
+            let kind = capability.kind.as_str();
+            of(capability).iter().map(|item| format!("{kind}: {item}")).collect::<Vec<_>>()
         };
-        found.powers.iter().flat_map(line).collect()
+        found.capabilities.iter().flat_map(line).collect()
     };
     SkillDiffJson {
         project: target.alias.clone(),
@@ -292,7 +293,7 @@ fn as_json(target: &Target, found: &Comparison) -> SkillDiffJson {
         commands_lost: found.commands_lost.clone(),
         programs_gained: found.programs_gained.clone(),
         programs_lost: found.programs_lost.clone(),
-        powers_gained: powers(|power| &power.gained),
-        powers_lost: powers(|power| &power.lost),
+        capabilities_gained: capabilities(|capability| &capability.gained),
+        capabilities_lost: capabilities(|capability| &capability.lost),
     }
 }

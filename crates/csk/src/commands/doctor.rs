@@ -14,9 +14,10 @@ use csk_core::install::{
 };
 use csk_core::operations::{Caller, cache_size, collect};
 use csk_core::output::{CheckJson, DoctorJson, VERSION};
-use csk_core::{AbsPath, CommandOrder, Config, LEDGER_FILE, ProjectEntry, Scope, work_tree};
+use csk_core::{CommandOrder, Config, ProjectEntry, Scope, work_tree};
 use serde_json::Value;
-use skill::{Diagnostic, Identifier};
+use skill::{Diagnostic, Identifier, LEDGER_FILE};
+use skill_fs::AbsPath;
 use term::{counted, safe_line};
 
 use crate::commands::global;
@@ -349,7 +350,7 @@ fn ignored(target: &Target, name: &str, found: &mut Findings) {
             found.ok("ignored", format!("git ignores what csk writes in {}", target.alias));
             let is_committed = |line: &str| line.trim_start_matches('/').starts_with(".agents");
             // A checkout may have a link to a device there.
-            let rules = csk_core::read_text(&target.root.join(".gitignore"));
+            let rules = skill_fs::read_text(&target.root.join(".gitignore"));
             let reads = target.agents.iter().any(|agent| agent.id == "antigravity");
             if reads
                 && rules.is_ok_and(|text| text.is_some_and(|text| text.lines().any(is_committed)))

@@ -4,7 +4,8 @@
 
 use csk_core::install::{LockUse, Target};
 use csk_core::output::{GlobalListJson, VERSION};
-use csk_core::{AbsPath, Config, Declaration, SKILLFILE, Scope, Skillfile, read_text, write_file};
+use csk_core::{Config, Declaration, SKILLFILE, Scope, Skillfile};
+use skill_fs::{AbsPath, read_text, write_file};
 use term::safe_line;
 
 use crate::commands::add::{SkillFlags, add_to, remove_from};

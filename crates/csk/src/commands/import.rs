@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 
 use csk_core::install::{SKILLS, Target};
 use csk_core::output::{ImportJson, ImportedJson, LeftJson, VERSION};
-use csk_core::{
-    AbsPath, Config, Declaration, SKILLFILE, Skillfile, read_text, redacted, set_skill, write_file,
-};
+use csk_core::{Config, Declaration, SKILLFILE, Skillfile, redacted, set_skill};
 use skill::Identifier;
 use term::safe_line;
 
@@ -22,6 +20,7 @@ use crate::projects::{at, target};
 use adopt::{in_the_way, put_away};
 use declare::Declarer;
 use find::{Candidate, Found, find, refuse_link};
+use skill_fs::{AbsPath, read_text, write_file};
 
 const AFTER: &str = "\
 Purpose: declares in Skillfile.json what another manager installed, or what lies in the folder of an agent.

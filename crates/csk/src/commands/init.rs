@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "makes the folder of git's own rules")]
 
 use csk_core::{
-    AbsPath, ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, not_ignored,
-    read_text, with_block, write_file,
+    ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, not_ignored, with_block,
 };
+use skill_fs::{AbsPath, read_text, write_file};
 use term::safe_line;
 
 use crate::context::Context;

@@ -1,6 +1,5 @@
 //! `csk install`: applies Skillfiles with what is on this machine.
 
-use csk_core::audit::state::AuditMode;
 use csk_core::install::{
     Environment, Ignore, LockUse, Mode, Network, Options, Outcome, ProjectReport, Rules,
     SkillReport, Tags, install as run,
@@ -9,6 +8,7 @@ use csk_core::output::{
     InstallErrorJson, InstallJson, InstallProjectJson, InstallSkillJson, VERSION,
 };
 use csk_core::{Config, SKILLFILE};
+use skill_state::audit::AuditMode;
 use term::safe_line;
 
 use crate::context::Context;

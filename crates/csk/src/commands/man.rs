@@ -1,6 +1,6 @@
 //! `csk man`: manual pages.
 
-use csk_core::write_file;
+use skill_fs::write_file;
 use term::{ManualArgs, counted, manual, safe_line};
 
 use crate::context::Context;

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use csk_core::output::{ResolveJson, VERSION};
-use csk_core::{ProjectEntry, SKILLFILE, Skillfile, write_file};
+use csk_core::{ProjectEntry, SKILLFILE, Skillfile};
 use skill::{Identifier, nearest};
+use skill_fs::write_file;
 use term::safe_line;
 
 use crate::context::Context;

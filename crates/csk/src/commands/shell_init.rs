@@ -4,7 +4,8 @@
 
 use std::fs;
 
-use csk_core::{AbsPath, CommandOrder, read_text, with_block, write_file};
+use csk_core::{CommandOrder, with_block};
+use skill_fs::{AbsPath, read_text, write_file};
 use term::safe_line;
 
 use crate::context::Context;

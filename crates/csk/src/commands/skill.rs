@@ -5,11 +5,11 @@
 use std::fs;
 
 use csk_core::output::{SkillCheckJson, VERSION};
-use csk_core::{AbsPath, read_text};
 use skill::{
     AGENT_MANIFEST_FILE, Code, Diagnostic, Input, MANIFEST_FILE, MAX_SKILL_FILE_BYTES, Manifest,
     SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
 };
+use skill_fs::{AbsPath, read_text};
 use term::safe_line;
 
 use crate::context::Context;

@@ -478,7 +478,7 @@ fn reports_are_the_same_every_time_and_fit_their_schemas() {
     assert_eq!(skill["before"]["bundleSha256"], before["skills"][0]["bundleSha256"]);
     assert_eq!(skill["before"]["verdict"], "BLOCK");
     let gained = skill["gained"].as_array().unwrap();
-    let network = gained.iter().find(|used| used["power"] == "network").unwrap();
+    let network = gained.iter().find(|used| used["capability"] == "network").unwrap();
     assert_eq!(network["items"][0], "pypi.org");
     assert_eq!(skill["lost"], serde_json::json!([]));
     let sarif = world.csk("audit --diff bad@v1 bad@v2 --sarif").stdout;

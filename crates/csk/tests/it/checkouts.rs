@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use csk_core::{AbsPath, not_ignored, tracked, work_tree};
+use csk_core::{not_ignored, tracked, work_tree};
+use skill_fs::AbsPath;
 use testkit::TestEnv;
 
 use crate::{SKILL, World};

@@ -1,13 +1,13 @@
 //! What may run, what the user approved, and what the organisation forbids.
 
 use jiff::{SignedDuration, Timestamp};
-use skill::capabilities::{Declared, PowerChange};
+use skill::capabilities::{CapabilityChange, Declared};
 use skill::{
-    Arguments, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE, Manifest,
-    ParsedManifest, RelPath, TreeEntry, Trust,
+    Arguments, CortezaTrust, DeclaredCapabilities, Diagnostic, Digest, Frontmatter, MANIFEST_FILE,
+    Manifest, ParsedManifest, RelPath, TreeEntry,
 };
 use skill_fs::{AbsPath, Digests, FsError, Root, WalkLimits, digests, walk};
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
 
 use crate::decide::permit::{
     Asked, Authorization, AuthorizeContext, Plan, Refusal, Request, Subject, authorize, request,
@@ -22,9 +22,7 @@ use crate::run::OutsidePlaces;
 use crate::runtime::OpenSkillRuntime;
 use crate::served::{ChangedSkills, server_of};
 use crate::state::decided::{lock_state, nowhere};
-use crate::{
-    ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, SkillSource, rfc3339,
-};
+use crate::{ApprovalChange, Event, PolicyDecision, RuntimeError, Scope, Skill, rfc3339};
 
 /// The largest manifest that is read.
 const MAX_MANIFEST: u64 = 1 << 20;
@@ -112,7 +110,7 @@ impl OpenSkillRuntime {
         let _lock = lock_state(state.as_ref())?;
         let state = state.ok_or_else(nowhere)?;
         let mut approvals = Approvals::load(&state)?;
-        let Request { subject, grant, powers, .. } = request;
+        let Request { subject, grant, capabilities, .. } = request;
         self.check_synced(&subject.skill_id, &subject.origin)?;
         if subject.asks_each_session && self.config.session_id.is_none() {
             return Err(RuntimeError::Setup {
@@ -138,7 +136,7 @@ impl OpenSkillRuntime {
             skill_id: subject.skill_id.clone(),
             bundle: subject.bundle,
             grant: grant.clone(),
-            powers: powers.clone(),
+            capabilities: capabilities.clone(),
             approved_at: now,
             expires_at,
             session: subject.asks_each_session.then(|| self.session.id.clone()),
@@ -208,9 +206,9 @@ impl OpenSkillRuntime {
         if *policy == OrgPolicy::default() {
             return Ok(());
         }
-        let (tier, _) = tier(skill, frontmatter);
+        let (source, _) = trust_level(skill, frontmatter);
         let (names, origin, claimed) = (names(skill), origin(skill), claimed(skill));
-        let used = Used { names: &names, origin: &origin, claimed: &claimed, tier };
+        let used = Used { names: &names, origin: &origin, claimed: &claimed, source };
         let reason = policy.refuses_use(&used).or_else(|| self.refuses_content(skill));
         reason.map_or(Ok(()), |reason| Err(denied(skill, &reason)))
     }
@@ -272,7 +270,7 @@ pub(crate) fn subject(skill: &Skill, loaded: &Loaded) -> Result<Subject, Runtime
     // are known stands for itself alone.
     let installed = from.filter(|from| !is_drifted && from.context.is_some());
     let bundle = installed.and_then(|from| from.bundle_sha256.as_deref()?.parse().ok());
-    let (source, asks_each_session) = tier(skill, frontmatter);
+    let (source, asks_each_session) = trust_level(skill, frontmatter);
     Ok(Subject {
         skill_id: skill.id.clone(),
         name: skill.name.to_string(),
@@ -315,35 +313,35 @@ pub(crate) fn claimed(skill: &Skill) -> Vec<String> {
 }
 
 /// Returns how far a skill is trusted, in the words of corteza: by where it is, and lower where it says so itself.
-pub(crate) fn trust(skill: &Skill, frontmatter: &Frontmatter) -> Trust {
+pub(crate) fn corteza_trust(skill: &Skill, frontmatter: &Frontmatter) -> CortezaTrust {
     let computed = match skill.scope {
-        Scope::System => Trust::Managed,
-        Scope::Builtin | Scope::Package => Trust::Package,
-        Scope::Personal => Trust::User,
+        Scope::System => CortezaTrust::Managed,
+        Scope::Builtin | Scope::Package => CortezaTrust::Package,
+        Scope::Personal => CortezaTrust::User,
         // A folder that was named is whose the user says it is.
         Scope::Custom => match skill.source {
-            SkillSource::Builtin | SkillSource::Org => Trust::Managed,
-            SkillSource::User => Trust::User,
-            SkillSource::ThirdParty => Trust::Project,
+            SkillSource::Builtin | SkillSource::Org => CortezaTrust::Managed,
+            SkillSource::User => CortezaTrust::User,
+            SkillSource::ThirdParty => CortezaTrust::Project,
         },
-        Scope::Project | Scope::Nested => Trust::Project,
-        Scope::Mcp => Trust::Local,
+        Scope::Project | Scope::Nested => CortezaTrust::Project,
+        Scope::Mcp => CortezaTrust::Local,
     };
     frontmatter.corteza.trust.map_or(computed, |declared| computed.min(declared))
 }
 
-/// Returns the tier of a skill, which its own word can only lower, and whether every session asks anew.
-pub(crate) fn tier(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
-    let at_most = |tier: SkillSource| skill.source.max(tier);
+/// Returns the trust level of a skill, which its own word can only lower, and whether every session asks anew.
+pub(crate) fn trust_level(skill: &Skill, frontmatter: &Frontmatter) -> (SkillSource, bool) {
+    let at_most = |lowest: SkillSource| skill.source.max(lowest);
     match frontmatter.corteza.trust {
-        None | Some(Trust::Managed) => (skill.source, false),
-        Some(Trust::Package | Trust::User) => (at_most(SkillSource::User), false),
-        Some(Trust::Project) => {
+        None | Some(CortezaTrust::Managed) => (skill.source, false),
+        Some(CortezaTrust::Package | CortezaTrust::User) => (at_most(SkillSource::User), false),
+        Some(CortezaTrust::Project) => {
             let is_of_project = matches!(skill.scope, Scope::Project | Scope::Nested);
-            let tier = if is_of_project { SkillSource::User } else { SkillSource::ThirdParty };
-            (at_most(tier), false)
+            let lowest = if is_of_project { SkillSource::User } else { SkillSource::ThirdParty };
+            (at_most(lowest), false)
         }
-        Some(Trust::Local) => (at_most(SkillSource::User), true),
+        Some(CortezaTrust::Local) => (at_most(SkillSource::User), true),
     }
 }
 
@@ -422,8 +420,8 @@ pub(crate) fn read_manifest(
     Manifest::read(read, show, &tree)
 }
 
-/// Returns a change of powers in words.
-pub fn change_lines(changes: &[PowerChange]) -> Vec<String> {
+/// Returns a change of capabilities in words.
+pub fn change_lines(changes: &[CapabilityChange]) -> Vec<String> {
     let line = |sign: &str, kind: &str, item: &String| format!("{sign} {kind}: {item}");
     changes
         .iter()

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use skill::Digest;
-use skill_audit::show::ReportJson;
+use skill_audit::BundleReport;
 use skill_fs::{FsError, Root, WalkLimits, digests, walk};
 use skill_state::audit::{
     AuditMode, AuditPolicy, Bundle, Clearance, Decision, Known, Subject as Found, Verdicts, clear,
@@ -25,7 +25,7 @@ use crate::{RuntimeError, Skill};
 #[derive(Debug, Clone)]
 pub struct Audited {
     /// What was found.
-    pub report: ReportJson,
+    pub found: BundleReport,
     /// What follows for an approval.
     pub decision: Decision,
 }
@@ -40,14 +40,18 @@ struct Auditor {
 
 impl Auditor {
     /// Audits a folder, unless exactly this content was audited before by the same rules.
-    fn report(&self, name: &str, root: &Root, digest: Digest) -> Result<ReportJson, RuntimeError> {
-        let key = digest.to_string();
+    fn report(
+        &self,
+        name: &str,
+        root: &Root,
+        digest: Digest,
+    ) -> Result<BundleReport, RuntimeError> {
         let verdicts = match Bundle::has_forged_marker(root) {
             true => None,
             false => self.verdicts.as_ref(),
         };
-        let known = verdicts.and_then(|verdicts| verdicts.get(&key));
-        if let Some(known) = known.filter(|known| known.name == name) {
+        let known = verdicts.and_then(|verdicts| verdicts.get(&digest));
+        if let Some(known) = known.filter(|known| known.report.name == name) {
             return Ok(known);
         }
         let bundle = Bundle::read(name, root)?;
@@ -64,8 +68,8 @@ impl Auditor {
     }
 
     /// Audits files that nobody audited before.
-    fn fresh(&self, bundle: &Bundle) -> ReportJson {
-        ReportJson::new(&bundle.audit(&self.policy, self.now), &bundle.digest.to_string())
+    fn fresh(&self, bundle: &Bundle) -> BundleReport {
+        bundle.audit(&self.policy, self.now)
     }
 }
 
@@ -101,7 +105,7 @@ impl OpenSkillRuntime {
         let bundles: Vec<String> = bundles
             .iter()
             .map(Digest::to_string)
-            .chain(reports.iter().map(|report| report.bundle_sha256.clone()))
+            .chain(reports.iter().map(|found| found.bundle.to_string()))
             .collect();
         let sources = self.sources(skill);
         let known = Known { reports: &reports, bundles: &bundles, sources: &sources };
@@ -183,10 +187,10 @@ impl OpenSkillRuntime {
     ) -> Result<Audited, RuntimeError> {
         let auditor = self.auditor()?;
         let bundle = Bundle::read(name, root)?;
-        let report = auditor.fresh(&bundle);
-        let subject = Found { report: &report, sources, before: None };
+        let found = auditor.fresh(&bundle);
+        let subject = Found { found: &found, sources, before: None };
         let decision = decide(auditor.mode, &auditor.policy, &subject);
-        Ok(Audited { report, decision })
+        Ok(Audited { found, decision })
     }
 }
 

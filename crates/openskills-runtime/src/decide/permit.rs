@@ -10,18 +10,18 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use skill::Digest;
 use skill::capabilities::{
-    Anchor, Capabilities, Declared, Host, Place, PowerChange, Powers, Reach,
+    Anchor, Capabilities, CapabilityChange, CapabilityExtents, Declared, Host, Place, Reach,
 };
-use skill_audit::show::ReportJson;
+use skill_audit::BundleReport;
 use skill_state::audit::Clearance;
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
+use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
 
 use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
+use crate::RuntimeError;
 use crate::decide::policy::Decision;
 use crate::disclose::schema_arguments::ArgumentSchema;
 use crate::quote::shell_word;
 use crate::run::OutsidePlaces;
-use crate::{RuntimeError, SkillSource};
 
 /// What scripts read because their interpreter finds it, whatever else is granted.
 const PACKAGES: &str =
@@ -112,7 +112,7 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     /// One report for each folder that something of would run; none of a skill that is part of the program or not here yet.
-    pub reports: Vec<ReportJson>,
+    pub reports: Vec<BundleReport>,
     /// What follows.
     pub clearance: Clearance,
 }
@@ -139,11 +139,11 @@ pub enum Authorization {
     Refusal(Refusal),
 }
 
-/// Leave to carry out one plan, with these powers and no others. Nothing but [`authorize`] makes one.
+/// Leave to carry out one plan, with these capabilities and no others. Nothing but [`authorize`] makes one.
 #[derive(Debug)]
 pub struct Permit {
     plan: Plan,
-    powers: Capabilities,
+    capabilities: Capabilities,
     grant: Grant,
     because: String,
     left_out: Vec<String>,
@@ -164,8 +164,8 @@ impl Permit {
     }
 
     /// Returns how far it may go: declared, granted, and allowed by the organisation.
-    pub fn powers(&self) -> &Capabilities {
-        &self.powers
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
     /// Returns whether files of the workspace may be written directly.
@@ -212,7 +212,7 @@ pub struct Request {
     /// What the audit found.
     pub inspected: Inspected,
     /// What the skill declares.
-    pub powers: Powers,
+    pub capabilities: CapabilityExtents,
     /// What it says that it changes; nothing where it says nothing.
     pub side_effects: Option<Vec<&'static str>>,
     /// Why the user is asked.
@@ -220,7 +220,7 @@ pub struct Request {
     /// The version that was approved last.
     pub before: Option<Approval>,
     /// What is different from it in what the skill declares.
-    pub changes: Vec<PowerChange>,
+    pub changes: Vec<CapabilityChange>,
     /// The grant, with what was approved before and may still be: what the command of [`command`](Self::command) names.
     suggested: Grant,
     /// All that the skill declares.
@@ -265,9 +265,9 @@ impl Request {
         Self { grant: self.named.clone(), ..self }
     }
 
-    /// Returns what its scripts get if the user agrees, one line for each kind of power.
+    /// Returns what its scripts get if the user agrees, one line for each kind of capability.
     pub fn gets(&self) -> Vec<(&'static str, String)> {
-        let powers = powers(&self.ceiling, &self.grant, self.grant.network.clone());
+        let capabilities = capabilities(&self.ceiling, &self.grant, self.grant.network.clone());
         let listed = |reach: &Reach<Place>| match reach {
             Reach::Everything => vec!["everything".to_owned()],
             Reach::Only(places) => {
@@ -284,7 +284,7 @@ impl Request {
         let line = |items: Vec<String>| {
             if items.is_empty() { "none".to_owned() } else { items.join(", ") }
         };
-        let may_write = powers.write.has(&Place::at(Anchor::Workspace));
+        let may_write = capabilities.write.has(&Place::at(Anchor::Workspace));
         let writing = match (may_write, self.grant.direct_writes, self.grant.deletions) {
             (false, _, _) => "nothing",
             (true, false, false) => "the workspace, after they end well; they delete nothing",
@@ -294,15 +294,15 @@ impl Request {
                 "the workspace, while they run, deletions included; `openskills undo` cannot take it back"
             }
         };
-        let network = match &powers.network {
+        let network = match &capabilities.network {
             Reach::Everything => vec!["any host".to_owned()],
             Reach::Only(hosts) => hosts.iter().map(ToString::to_string).collect(),
         };
-        let env = match &powers.env {
+        let env = match &capabilities.env {
             Reach::Everything => Vec::new(),
             Reach::Only(names) => names.iter().cloned().collect(),
         };
-        let mut read = listed(&powers.read);
+        let mut read = listed(&capabilities.read);
         read.push("the programs of the system".to_owned());
         vec![
             ("read", line(read)),
@@ -401,7 +401,8 @@ pub fn authorize(
         );
     }
     if request.reasons.is_empty() {
-        let because = format!("skills of the tier `{}` run in the sandbox", plan.subject.source);
+        let because =
+            format!("skills of the trust level `{}` run in the sandbox", plan.subject.source);
         let granted = Granted { by: &request.grant, because, is_reviewed: Reviewed::Now };
         return permit(plan, &request, &granted, policy);
     }
@@ -419,8 +420,8 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
         return Err(refusal);
     }
     let before = approvals.last_of(&subject.origin, &subject.name).cloned();
-    let powers = plan.declared.powers();
-    let changes = before.as_ref().map(|before| powers.changes_since(&before.powers));
+    let capabilities = plan.declared.extents();
+    let changes = before.as_ref().map(|before| capabilities.changes_since(&before.capabilities));
     let suggested = match &before {
         Some(before) => with_earlier(plan, &grant, &before.grant),
         None => grant.clone(),
@@ -441,7 +442,7 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
             Some(_) | None => Reach::nothing(),
         },
         inspected: plan.inspected.clone(),
-        powers,
+        capabilities,
         changes: changes.unwrap_or_else(Vec::new),
         before,
     })
@@ -479,7 +480,7 @@ fn refusal(plan: &Plan, policy: &OrgPolicy) -> Option<Refusal> {
         refusal.reasons.push(format!("`{}` says that nobody may start it", subject.skill_id));
     }
     let Subject { names, origin, claimed, source, .. } = subject;
-    refusal.reasons.extend(policy.refuses_use(&Used { names, origin, claimed, tier: *source }));
+    refusal.reasons.extend(policy.refuses_use(&Used { names, origin, claimed, source: *source }));
     refusal.reasons.extend(policy.refuses_digests(&[subject.content, subject.bundle]));
     refusal.reasons.extend(policy.refuses_run(subject.source));
     (!refusal.reasons.is_empty()).then_some(refusal)
@@ -557,7 +558,7 @@ fn permit(
         Clearance::Review(_) | Clearance::Clear | Clearance::Refused { .. } => None,
     };
     let left_out = request.left_out(&grant);
-    let powers = powers(&plan.declared, &grant, network);
+    let capabilities = capabilities(&plan.declared, &grant, network);
     let because = granted.because.clone();
     // A command that is shown afterwards keeps what was approved before, also where this run was approved for once.
     let approved = match &request.before {
@@ -566,7 +567,7 @@ fn permit(
     };
     Authorization::Permit(Box::new(Permit {
         plan,
-        powers,
+        capabilities,
         grant,
         because,
         left_out,
@@ -577,7 +578,7 @@ fn permit(
 
 /// Returns how far a run may go: in the skill's folder and the workspace as far as is declared, beyond them as far as was granted.
 /// Services hold no secrets that could be handed out, so none are.
-fn powers(declared: &Declared, grant: &Grant, network: Reach<Host>) -> Capabilities {
+fn capabilities(declared: &Declared, grant: &Grant, network: Reach<Host>) -> Capabilities {
     let ceiling = declared.ceiling();
     let inside = |reach: Reach<Place>| {
         let own = [Anchor::Skill, Anchor::Workspace];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use skill::capabilities::{Declared, Extent, Kind, ToolLimits};
+use skill::capabilities::{CapabilityKind, Declared, Extent, ToolLimits};
 use skill_fs::AbsPath;
 use skill_state::Approvals;
 use skill_state::audit::Clearance;
@@ -112,10 +112,8 @@ impl OpenSkillRuntime {
         let (now, session) = (Timestamp::now(), self.session.id.clone());
         let context = AuthorizeContext { now, session, once: None };
         let found = approval(&subject, &self.found.policy, &approvals, &context);
-        let is_shown = found.is_some_and(|found| {
-            let mut kinds = found.powers.iter();
-            kinds.any(|(kind, extent)| kind == Kind::Exec && *extent == Extent::Anything)
-        });
+        let is_shown = found
+            .is_some_and(|found| *found.capabilities.of(CapabilityKind::Exec) == Extent::Anything);
         // No approval stands for what the audit blocks or what is revoked.
         Ok(is_shown
             && match self.inspect(skill, &subject)?.clearance {

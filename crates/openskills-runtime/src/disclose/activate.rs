@@ -11,7 +11,7 @@ use skill::{
 };
 use skill_fs::{Root, SkillFile, WalkLimits, list_files};
 
-use crate::decide::approvals::trust;
+use crate::decide::approvals::corteza_trust;
 use crate::disclose::arguments::{Values, substitute};
 use crate::disclose::load::Loaded;
 use crate::disclose::prompt::xml_escaped;
@@ -159,7 +159,7 @@ impl Requests {
                 Shell::Bash => "bash",
                 Shell::PowerShell => "powershell",
             }),
-            trust: Some(trust(skill, frontmatter).as_str()),
+            trust: Some(corteza_trust(skill, frontmatter).as_str()),
             interaction: frontmatter.corteza.interaction.map(|interaction| match interaction {
                 Interaction::Returning => "returning",
                 Interaction::Conversational => "conversational",

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use skill_state::SkillSource;
 
-use crate::{Provenance, Scope, Skill, SkillSource, Word, rfc3339};
+use crate::{Provenance, Scope, Skill, Word, rfc3339};
 
 /// One entry of the index as hosts exchange it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

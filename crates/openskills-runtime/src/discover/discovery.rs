@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use skill::{Code, Diagnostic, Strictness};
 use skill_fs::{AbsPath, Digests, FsError, Root};
-use skill_state::{Approvals, OrgPolicy, Pattern, StateError, Used};
+use skill_state::{Approvals, OrgPolicy, Pattern, SkillSource, StateError, Used};
 
 use crate::decide::approvals::{claimed, names, origin};
 use crate::decide::org::is_administered_all_the_way;
@@ -22,7 +22,7 @@ use crate::discover::scan::{Scan, scan};
 use crate::problem::problem_of;
 use crate::{
     DisabledSkills, KeptSkills, Places, RuntimeConfig, RuntimeError, Scope, Skill, SkillServers,
-    SkillSource, TrustedFolders,
+    TrustedFolders,
 };
 
 /// What is kept of the skills of a root, by how strictly they were read.
@@ -180,7 +180,7 @@ fn deny(index: &mut Index, policy: &OrgPolicy, path: &AbsPath) {
     for skill in &mut index.skills {
         let (names, origin) = (names(skill), origin(skill));
         let claimed = if policy.denied_origins.is_empty() { Vec::new() } else { claimed(skill) };
-        let used = Used { names: &names, origin: &origin, claimed: &claimed, tier: skill.source };
+        let used = Used { names: &names, origin: &origin, claimed: &claimed, source: skill.source };
         let Some(reason) = policy.refuses_use(&used) else { continue };
         let skill = Arc::make_mut(skill);
         let shown = skill.location().unwrap_or_else(|| skill.path().to_owned());

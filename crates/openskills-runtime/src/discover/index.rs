@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use rayon::prelude::*;
 use skill::{Code, Diagnostic, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, SkillFile, Stamp};
+use skill_state::SkillSource;
 
 use crate::discover::builtin::Builtin;
 use crate::discover::naming::{id_part, key, key_of, make_unique};
@@ -19,7 +20,7 @@ use crate::discover::scan::Scanned;
 use crate::problem::problem_of;
 use crate::quote::shell_word;
 use crate::served::ServedSkill;
-use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope, SkillSource};
+use crate::{Change, DisabledSkills, Provenance, RuntimeError, Scope};
 
 /// Fewer skills than this are not worth handing out to another core.
 const FEW: usize = 256;
@@ -182,7 +183,7 @@ pub(crate) struct ServedBy {
 }
 
 impl Index {
-    /// Orders what was found in `roots`, which are in the order of precedence inside a tier.
+    /// Orders what was found in `roots`, which are in the order of precedence inside a trust level.
     pub(crate) fn build(
         roots: &[FoundIn<'_>],
         builtins: &'static [Builtin],
@@ -344,7 +345,7 @@ impl Index {
     }
 }
 
-/// Returns where a skill stands among those of its tier with the same key: the less, the earlier. One whose name the user approved, in that very
+/// Returns where a skill stands among those of its trust level with the same key: the less, the earlier. One whose name the user approved, in that very
 /// writing, comes first, and one whose name is written plainly before those that only look like it. So nobody takes the name of `pdf` by calling
 /// a skill `PDF`.
 fn standing(skill: &Skill, approved: &HashSet<String>) -> u8 {
@@ -379,7 +380,7 @@ fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
 }
 
 /// Marks every skill whose name means another one. `skills` are in the order of precedence. One that cannot be loaded
-/// still stands before those of lower tiers: a slip in your own skill must not hand its name to a stranger.
+/// still stands before those of lower trust levels: a slip in your own skill must not hand its name to a stranger.
 fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
     let mut broken: HashMap<&str, &RefusedSkill> = HashMap::new();
     for (key, refused) in

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use skill::{Diagnostic, is_unsafe_to_show};
 use skill_fs::{AbsPath, EntryType, FsError, Root, real_path};
+use skill_state::SkillSource;
 
 use crate::decide::org::is_administered;
 use crate::discover::nested::{Nested, find_nested};
 use crate::discover::project::{Project, find_project};
 use crate::problem::file_problem;
 use crate::state::settings::Settings;
-use crate::{Directory, Places, RuntimeConfig, RuntimeError, Scope, SkillSource, TrustedFolders};
+use crate::{Directory, Places, RuntimeConfig, RuntimeError, Scope, TrustedFolders};
 
 /// A folder of skills. It may also be one skill itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +42,7 @@ const PROJECT_FOLDERS: [(&str, &str); 4] = [
 /// Where to look.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
-    /// In the order of precedence inside a tier: a later one overrides an earlier one.
+    /// In the order of precedence inside a trust level: a later one overrides an earlier one.
     pub(crate) roots: Vec<SkillRoot>,
     /// The project, if the standard places are used.
     pub(crate) project: Option<AbsPath>,

@@ -5,9 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use skill_state::SkillSource;
-
-/// Where a skill was found. Inside one tier, a later scope overrides an earlier one.
+/// Where a skill was found. Inside one trust level, a later scope overrides an earlier one.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use skill::capabilities::{Declared, PowerChange, Powers};
+use skill::capabilities::{CapabilityChange, CapabilityExtents, Declared};
 use skill::{
     Diagnostic, Digest, Frontmatter, Input, SKILL_FILE, Severity, Strictness,
     check_argument_schema, parse,
@@ -68,9 +68,9 @@ pub struct InstallPlan {
     /// The version that it declares.
     pub version: String,
     /// What it declares.
-    pub powers: Powers,
+    pub capabilities: CapabilityExtents,
     /// What is different in what it declares from what was installed before; nothing where that is not known.
-    pub changes: Option<Vec<PowerChange>>,
+    pub changes: Option<Vec<CapabilityChange>>,
     /// What it says that it changes.
     pub side_effects: Option<Vec<&'static str>>,
     /// What an audit found.
@@ -185,7 +185,7 @@ impl OpenSkillRuntime {
         let was = before.as_ref().map(Installed::declared);
         let changes = match was {
             None => Some(Vec::new()),
-            Some(was) => was.map(|was| declared.powers().changes_since(&was)),
+            Some(was) => was.map(|was| declared.extents().changes_since(&was)),
         };
         let (is_edited, is_same) = match (&there, &before) {
             (None, _) => (false, false),
@@ -198,7 +198,7 @@ impl OpenSkillRuntime {
             }
             (Some(now), Some(before)) => (now.to_string() != before.digest, *now == digest),
         };
-        let powers = declared.powers();
+        let capabilities = declared.extents();
         Ok(InstallPlan {
             package,
             target,
@@ -206,7 +206,7 @@ impl OpenSkillRuntime {
             is_edited,
             is_same,
             version,
-            powers,
+            capabilities,
             changes,
             side_effects,
             audited,
@@ -271,7 +271,7 @@ impl OpenSkillRuntime {
             digest: plan.digest.to_string(),
             archive_sha256: archive.map(|digest| digest.to_string()),
             signature,
-            powers: Some(written(&plan.powers)),
+            capabilities: Some(written(&plan.capabilities)),
             installed_at: now,
         };
         let (path, told) = (plan.target.to_string(), installed.clone());

@@ -2,13 +2,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: what stands where")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skill::capabilities::{Extent, Kind, Powers};
+use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
+use skill_audit::show::ExtentJson;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, write_file};
 
 use super::place::digest_at;
@@ -45,43 +46,24 @@ pub struct Installed {
     pub signature: Option<SignatureRecord>,
     /// What it declared then, by kind: a list, or `any`; what it did not declare is not here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub powers: Option<BTreeMap<String, DeclaredPower>>,
+    pub capabilities: Option<BTreeMap<String, ExtentJson>>,
     /// When it was installed, RFC 3339.
     pub installed_at: String,
 }
 
-/// How far a power reaches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum DeclaredPower {
-    /// To all of these.
-    Only(BTreeSet<String>),
-    /// Anywhere: `any`.
-    Anywhere(String),
-}
-
-/// Returns powers as they are written down.
-pub(crate) fn written(powers: &Powers) -> BTreeMap<String, DeclaredPower> {
-    let one = |(kind, extent): (Kind, &Extent)| {
-        let power = match extent {
-            Extent::Undeclared => return None,
-            Extent::Anything => DeclaredPower::Anywhere("any".to_owned()),
-            Extent::Only(items) => DeclaredPower::Only(items.clone()),
-        };
-        Some((kind.as_str().to_owned(), power))
+/// Returns capabilities as they are written down.
+pub(crate) fn written(capabilities: &CapabilityExtents) -> BTreeMap<String, ExtentJson> {
+    let one = |(kind, extent): (CapabilityKind, &Extent)| {
+        Some((kind.as_str().to_owned(), ExtentJson::new(extent)?))
     };
-    powers.iter().filter_map(one).collect()
+    capabilities.iter().filter_map(one).collect()
 }
 
 impl Installed {
     /// Returns what it declared when it was installed, as far as that is known.
-    pub(crate) fn declared(&self) -> Option<Powers> {
-        let powers = self.powers.as_ref()?;
-        Some(Powers::new(|kind| match powers.get(kind.as_str()) {
-            None => Extent::Undeclared,
-            Some(DeclaredPower::Anywhere(_)) => Extent::Anything,
-            Some(DeclaredPower::Only(items)) => Extent::Only(items.clone()),
-        }))
+    pub(crate) fn declared(&self) -> Option<CapabilityExtents> {
+        let capabilities = self.capabilities.as_ref()?;
+        Some(CapabilityExtents::new(|kind| ExtentJson::extent(capabilities.get(kind.as_str()))))
     }
 }
 

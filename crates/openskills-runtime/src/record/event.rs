@@ -5,9 +5,10 @@ mod script;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use skill_state::SkillSource;
 
 use crate::decide::policy::Decision;
-use crate::{Installed, Skill, SkillSource};
+use crate::{Installed, Skill};
 
 pub use script::{
     Again, CommitFailure, CommitInterruption, Committed, ExecutionEnd, ExecutionRecord, ExitStatus,

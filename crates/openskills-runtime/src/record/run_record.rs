@@ -58,7 +58,7 @@ impl<'a> Run<'a> {
             message: format!("no random number can be had: {error}"),
             hint: None,
         })?;
-        let names = match &permit.powers().env {
+        let names = match &permit.capabilities().env {
             Reach::Only(names) => names.clone(),
             // To declare all of them grants none in particular.
             Reach::Everything => BTreeSet::new(),
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
 
     /// Returns what it was granted, by what the sandbox is told and not by what was asked for.
     fn granted(&self) -> Vec<String> {
-        let (spec, powers) = (&self.prepared.spec, self.permit.powers());
+        let (spec, capabilities) = (&self.prepared.spec, self.permit.capabilities());
         let mut granted = vec!["read: the skill's folder".to_owned()];
         // WASI has no way to give a file.
         let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
@@ -311,14 +311,14 @@ impl<'a> Run<'a> {
             granted.push("delete: files of the workspace".to_owned());
         }
         // A dry run reaches no host, and a variable that is not set is not given.
-        match &powers.network {
+        match &capabilities.network {
             _ if spec.network == Network::None || !self.can_connect() => {}
             Reach::Everything => granted.push("network: any host".to_owned()),
             Reach::Only(hosts) => {
                 granted.extend(hosts.iter().map(|host| format!("network: {host}")));
             }
         }
-        if let Reach::Only(names) = &powers.env {
+        if let Reach::Only(names) = &capabilities.env {
             let is_set = |name: &&String| spec.env.iter().any(|(set, _)| set == name.as_str());
             granted.extend(names.iter().filter(is_set).map(|name| format!("env: {name}")));
         }

@@ -46,7 +46,7 @@ fn again(
     ended: Ended,
 ) -> Result<Again, String> {
     let because = |why: &str| Err(why.to_owned());
-    let Capabilities { network, env, .. } = permit.powers();
+    let Capabilities { network, env, .. } = permit.capabilities();
     if options.workspace.is_some() {
         return because("it had a workspace");
     }

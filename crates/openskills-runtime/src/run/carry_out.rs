@@ -287,7 +287,7 @@ pub(crate) fn program(
     options.cancel.watch(running.canceller());
     let set_up = ("start the sandbox", start.elapsed());
     let layer = running.take_layer();
-    let network = permit.powers().network.clone();
+    let network = permit.capabilities().network.clone();
     let reachings = running.take_proxy().map(|listener| {
         let allow = move |host: &str, port: u16| granted(&network, host, port);
         sandbox::proxy::serve(listener, Arc::new(allow))
@@ -405,7 +405,7 @@ fn commit(
     Ok(Commit::All)
 }
 
-/// Deletions need the user's word, in every tier.
+/// Deletions need the user's word, in every trust level.
 fn may_commit(run: &Run<'_>, changes: &[Change]) -> Result<(), String> {
     let gone = changes.iter().find(|change| change.kind == ChangeKind::Deleted);
     match gone.filter(|_| !run.permit.may_delete()) {

@@ -8,13 +8,14 @@ use std::time::Instant;
 use sandbox::{Ended, Guarantee, Network, Outcome, Spec, Workspace, Writes};
 use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, Report, Stop, WasmError, staged};
 use skill::Digest;
+use skill_state::SkillSource;
 
+use crate::RuntimeError;
 use crate::decide::permit::Permit;
 use crate::run::carry_out::{Ran, Timings, program};
 use crate::run::prepare::{Prepared, wasm_error};
 use crate::run::{ExecutionOptions, ModuleCache, Stage, WasmRun};
 use crate::runtime::OpenSkillRuntime;
-use crate::{RuntimeError, SkillSource};
 
 /// Where a module runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Everything that a run needs, before it starts: a copy of what was permitted, what of it runs, and with which powers.
+//! Everything that a run needs, before it starts: a copy of what was permitted, what of it runs, and with which capabilities.
 
 #![expect(clippy::disallowed_methods, reason = "the edge: the environment and files")]
 
@@ -45,7 +45,7 @@ pub(crate) struct Prepared {
 }
 
 impl OpenSkillRuntime {
-    /// Copies what was permitted, chooses what of it runs, and says with which powers.
+    /// Copies what was permitted, chooses what of it runs, and says with which capabilities.
     pub(crate) fn prepare(
         &mut self,
         permit: &Permit,

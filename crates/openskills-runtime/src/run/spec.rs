@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sandbox::proxy::Granted;
 use sandbox::{Guarantee, Limits, Network, PROXY, Spec, Stdin, Workspace, Writes};
 use skill::capabilities::{Anchor, Cover, Host, Place, Reach};
+use skill_state::SkillSource;
 
 use super::choose::{Module, Runs};
 use super::interpreter::Interpreter;
@@ -14,7 +15,6 @@ use super::outside::path_of;
 use super::packages::ProjectPackages;
 use super::variables::never_given;
 use super::{ExecutionOptions, Input};
-use crate::SkillSource;
 use crate::decide::permit::Permit;
 
 /// What is around a run.
@@ -61,13 +61,13 @@ const LOCALE: [&str; 14] = [
     "LC_TIME",
 ];
 
-/// Returns what the sandbox is to run, and with which powers.
+/// Returns what the sandbox is to run, and with which capabilities.
 pub(crate) fn spec(
     permit: &Permit,
     options: &ExecutionOptions,
     around: &Around<'_>,
 ) -> Result<Spec, String> {
-    let powers = permit.powers();
+    let capabilities = permit.capabilities();
     let (program, mut args) = match (around.runs, around.interpreter) {
         (Runs::Itself | Runs::Wasm, _) | (Runs::By { .. }, None) => {
             (around.script.to_owned(), Vec::new())
@@ -86,7 +86,7 @@ pub(crate) fn spec(
         }
     };
     args.extend(options.args.iter().cloned());
-    let may_write = powers.write.has(&Place::at(Anchor::Workspace));
+    let may_write = capabilities.write.has(&Place::at(Anchor::Workspace));
     let writes = match (may_write, permit.may_write_directly()) {
         (false, _) => Writes::Never,
         (true, true) if permit.may_delete() => Writes::Direct,
@@ -102,9 +102,9 @@ pub(crate) fn spec(
             read.push(place.clone());
         }
     }
-    read.extend(granted_places(&powers.read, around)?);
+    read.extend(granted_places(&capabilities.read, around)?);
     // What is sent cannot be taken back, so a dry run sends nothing.
-    let is_cut = powers.network.is_nothing() || options.dry_run;
+    let is_cut = capabilities.network.is_nothing() || options.dry_run;
     let network = if is_cut { Network::None } else { Network::Proxy };
     let usual = Limits::default();
     let is_wasm = *around.runs == Runs::Wasm;
@@ -115,7 +115,8 @@ pub(crate) fn spec(
         ..usual
     };
     // A program of this machine starts in its workspace; one in WebAssembly sees it only if it may read or write it.
-    let has_workspace = !is_wasm || may_write || powers.read.has(&Place::at(Anchor::Workspace));
+    let has_workspace =
+        !is_wasm || may_write || capabilities.read.has(&Place::at(Anchor::Workspace));
     let source = permit.plan().subject.source;
     Ok(Spec {
         program,
@@ -230,7 +231,7 @@ fn environment(
             env.push((name.into(), PROXY.into()));
         }
     }
-    let Reach::Only(names) = &permit.powers().env else { return Ok(env) };
+    let Reach::Only(names) = &permit.capabilities().env else { return Ok(env) };
     for name in names {
         if let Some(why) = never_given(name) {
             return Err(why);

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use skill::Strictness;
+use skill_state::SkillSource;
 
-use crate::{Approver, Fetcher, Places, SkillSource};
+use crate::{Approver, Fetcher, Places};
 
 /// What the runtime writes to its log, in the state folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct RuntimeConfig {
     /// Whether to offer the skills that are part of the program.
     pub use_builtin_skills: bool,
     /// More folders of skills. A later one overrides an earlier one, and all of them the standard places of their
-    /// tier.
+    /// trust level.
     pub custom_directories: Vec<Directory>,
     /// Folders of installed packages: the `skills` folder of every package in them is looked at.
     pub package_libraries: Vec<PathBuf>,

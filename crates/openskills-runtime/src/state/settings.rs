@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use skill::json::{self, Object, Unknown};
 use skill::{Code, Diagnostic};
 use skill_fs::{AbsPath, read_text};
+use skill_state::SkillSource;
 use skill_state::audit::AuditMode;
 
 use crate::decide::policy::ToolLists;
 use crate::record::log::{CheckpointOptions, CheckpointPlace, Sync};
-use crate::{Directory, Places, RuntimeError, SkillSource};
+use crate::{Directory, Places, RuntimeError};
 
 /// The name of the file.
 const FILE: &str = "config.json";

@@ -4,10 +4,9 @@ use std::fs;
 
 use openskills_runtime::permit::{Asked, AskedNetwork, Authorization};
 use openskills_runtime::policy::{Decision, ToolLists};
-use openskills_runtime::{
-    Grant, OpenSkillRuntime, ReadOptions, RuntimeConfig, SkillSource, ToolContext,
-};
+use openskills_runtime::{OpenSkillRuntime, ReadOptions, RuntimeConfig, ToolContext};
 use skill::capabilities::Host;
+use skill_state::{Grant, SkillSource};
 
 use crate::provenance::installed;
 use crate::{World, discover, skill};
@@ -124,7 +123,7 @@ fn a_skills_own_word_lowers_its_trust_and_never_raises_it() {
 }
 
 #[test]
-fn a_manifest_in_the_folder_declares_powers_and_a_broken_one_stops() {
+fn a_manifest_in_the_folder_declares_capabilities_and_a_broken_one_stops() {
     let world = world();
     let manifest = |text: &str| {
         world.add(&format!("//- /home/.claude/skills/pdf/csk-skill.json\n{text}\n"));
@@ -191,7 +190,7 @@ fn what_is_malformed_or_unreadable_stops_the_run() {
         "{",
         r#"{"schema_version": 1, "denny": {}}"#,
         r#"{"schema_version": 1, "deny": {"hosts": ["a b"]}}"#,
-        r#"{"schema_version": 1, "required_tier": {"run": "root"}}"#,
+        r#"{"schema_version": 1, "required_trust": {"run": "root"}}"#,
     ] {
         fs::write(world.path("org-policy.json"), text).unwrap();
         let mut runtime = OpenSkillRuntime::with_config(world.config());
@@ -214,7 +213,7 @@ fn the_organisation_denies_skills_tools_and_tiers() {
     };
     let mut runtime = with(
         r#"{"schema_version": 1, "deny": {"skills": ["ev*"], "tools": ["Bash(curl:*)"]},
-            "required_tier": {"activate": "user"}, "allowed_tools": "allowlist", "allow_approve_once": false}"#,
+            "required_trust": {"activate": "user"}, "allowed_tools": "allowlist", "allow_approve_once": false}"#,
     );
     let names: Vec<String> =
         runtime.list_skills().iter().map(|skill| skill.name.to_string()).collect();
@@ -225,7 +224,7 @@ fn the_organisation_denies_skills_tools_and_tiers() {
         told,
         [
             "the organisation denies the skill `ev*`",
-            "the organisation asks for skills of the tier `user` at least; this is `third_party`"
+            "the organisation asks for skills of the trust level `user` at least; this is `third_party`"
         ]
     );
     for name in ["evil", "personal/evil", "theirs"] {
@@ -251,11 +250,11 @@ fn the_organisation_denies_skills_tools_and_tiers() {
     let mut runtime =
         with(r#"{"schema_version": 1, "allowed_origins": ["https://git.acme.test/*"]}"#);
     assert_eq!(runtime.activate_skill("pdf").unwrap_err().code(), "permission-denied");
-    // A skill that lowers its own tier falls below what is asked for.
+    // A skill that lowers its own trust level falls below what is asked for.
     world.add("//- /home/.claude/skills/low/SKILL.md\n---\nname: low\ndescription: d\ntrust: project\n---\nB.\n");
-    let mut runtime = with(r#"{"schema_version": 1, "required_tier": {"activate": "user"}}"#);
+    let mut runtime = with(r#"{"schema_version": 1, "required_trust": {"activate": "user"}}"#);
     assert_eq!(runtime.activate_skill("low").unwrap_err().code(), "permission-denied");
-    let mut runtime = with(r#"{"schema_version": 1, "required_tier": {"run": "org"}}"#);
+    let mut runtime = with(r#"{"schema_version": 1, "required_trust": {"run": "org"}}"#);
     runtime.activate_skill("low").unwrap();
     assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "refusal");
 }
@@ -306,7 +305,7 @@ fn a_users_word_loosens_nothing_that_the_organisation_says() {
         SkillSource::Org,
         "without a policy it is"
     );
-    let runtime = with(r#"{"schema_version": 1, "required_tier": {"activate": "org"}}"#);
+    let runtime = with(r#"{"schema_version": 1, "required_trust": {"activate": "org"}}"#);
     assert_eq!(refused(runtime, "x/own"), "permission-denied");
     // What a skill claims of its origin is enough to deny it, changed, copied or without a receipt.
     let evil = r#"{"schema_version": 1, "deny": {"origins": ["https://EXAMPLE.com/*"]}}"#;

@@ -9,10 +9,9 @@ use jiff::Timestamp;
 use openskills_runtime::log::{
     Key, Log, LogError, LogOptions, Source, Sync, archive, stats, verify,
 };
-use openskills_runtime::{
-    ActivationFailure, Event, ExecutionRecord, ExitStatus, ScriptExecution, SkillSource,
-};
+use openskills_runtime::{ActivationFailure, Event, ExecutionRecord, ExitStatus, ScriptExecution};
 use skill_fs::AbsPath;
+use skill_state::SkillSource;
 
 use crate::{World, skill};
 

@@ -7,9 +7,10 @@ use openskills_runtime::log::{Log, LogOptions, Source};
 use openskills_runtime::permit::Asked;
 use openskills_runtime::{
     Again, Event, ExecutionOptions, ExecutionRecord, ExitStatus, OpenSkillRuntime, Repetition,
-    ScriptExecution, SkillSource, WasmExecution, Writing,
+    ScriptExecution, WasmExecution, Writing,
 };
 use skill::Digest;
+use skill_state::SkillSource;
 
 use crate::{World, skill};
 

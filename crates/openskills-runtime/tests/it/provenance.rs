@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use openskills_runtime::Provenance;
 use openskills_runtime::permit::{Asked, Authorization};
-use openskills_runtime::{Grant, Provenance};
 use skill::{Digest, Identifier, LEDGER_FILE, MARKER_FILE, Marker, RefKind};
 use skill_fs::{Root, WalkLimits, digests, walk};
-use skill_state::Receipts;
+use skill_state::{Grant, Receipts};
 
 use crate::{World, problems, skill};
 

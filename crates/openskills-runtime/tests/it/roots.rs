@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
-use openskills_runtime::{Directory, RuntimeConfig, SkillSource};
+use openskills_runtime::{Directory, RuntimeConfig};
 use skill_fs::AbsPath;
+use skill_state::SkillSource;
 
 use crate::{World, discover, ids, problems, skill};
 
@@ -125,7 +126,7 @@ fn a_link_to_a_folder_of_skills_is_entered_once() {
 }
 
 #[test]
-fn tier_comes_first_and_then_the_later_place() {
+fn trust_level_comes_first_and_then_the_later_place() {
     let places = [
         "home/.agents/skills/x",
         "home/.claude/skills/x",
@@ -205,7 +206,7 @@ fn a_skill_of_yours_that_cannot_be_loaded_keeps_its_name() {
             .contains("is shadowed by `personal/pdf`, which cannot be loaded")
     );
     assert!(runtime.activate_skill("project/pdf").is_ok(), "an id is an id");
-    // In one tier the later place still overrides.
+    // In one trust level the later place still overrides.
     world.discover().trust_folder(&AbsPath::new(world.path("work")).unwrap()).unwrap();
     assert_eq!(ids(&world.discover()), "project/pdf user\n");
 }

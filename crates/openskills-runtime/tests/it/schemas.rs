@@ -61,7 +61,7 @@ fn what_is_written_fits_its_schema_and_what_is_read_must() {
     }
     let policy = r#"{"schema_version": 1, "deny": {"skills": ["a*"], "origins": ["https://evil.test/*"], "digests": [],
         "hosts": ["*.evil.test"], "tools": ["Bash(rm:*)"]}, "allowed_origins": ["https://git.test/*"],
-        "allowed_hosts": ["a.test"], "required_tier": {"activate": "third_party", "run": "org"},
+        "allowed_hosts": ["a.test"], "required_trust": {"activate": "third_party", "run": "org"},
         "allow_approve_once": false, "max_approval_days": 30, "allowed_tools": "allowlist"}"#;
     let policy: Value = serde_json::from_str(policy).unwrap();
     assert!(valid("openskills-policy", &policy));

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use openskills_runtime::{Approval, OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use skill_state::Approval;
 use term::{counted, safe_line, table};
 
 use crate::context::Context;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use jiff::{SignedDuration, Timestamp};
-use openskills_runtime::audit_state::Clearance;
 use openskills_runtime::permit::{AskedNetwork, Request};
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
+use skill_state::audit::Clearance;
 use term::{counted, safe_line};
 
 use crate::ask::{Consent, shown};

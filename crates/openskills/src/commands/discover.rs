@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
-use openskills_runtime::{
-    Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, SkillSource, Watching,
-};
+use openskills_runtime::{Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, Watching};
 use skill::Severity;
+use skill_state::SkillSource;
 use term::{DiagnosticJson, counted, safe_line, table};
 
 use crate::cli::INVALID;

@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use openskills_runtime::skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
 use openskills_runtime::{
     InstallOrigin, InstallPlace, InstallPlan, OriginUrl, Places, RuntimeError, change_lines,
     shell_word,
 };
 use skill::Digest;
 use skill_fs::{AbsPath, real_path};
+use skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
 use term::{safe_line, table};
 
 use crate::ask::{Consent, effects, tell_found};
@@ -364,7 +364,7 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
     let mut text = format!("{}\n{}", safe_line(&plan.package.name), table(&rows, None));
     text += "It declares:\n";
     let rows: Vec<Vec<String>> = plan
-        .powers
+        .capabilities
         .iter()
         .map(|(kind, extent)| vec![format!("  {}", kind.as_str()), extent.to_string()])
         .collect();
@@ -376,12 +376,14 @@ fn shown(plan: &InstallPlan, origin: &InstallOrigin, signature: &Signature) -> S
         let changes = plan.changes.as_ref().map(|changes| change_lines(changes));
         text += &match &changes {
             None => format!(
-                "What was installed ({version}) did not say its powers: all of them are new.\n"
+                "What was installed ({version}) did not say its capabilities: all of them are new.\n"
             ),
             Some(lines) if lines.is_empty() => {
-                format!("Its powers are those of what was installed ({version}).\n")
+                format!("Its capabilities are those of what was installed ({version}).\n")
             }
-            Some(_) => format!("Its powers are not those of what was installed ({version}):\n"),
+            Some(_) => {
+                format!("Its capabilities are not those of what was installed ({version}):\n")
+            }
         };
         for line in changes.into_iter().flatten() {
             text += &format!("  {}\n", safe_line(&line));
@@ -412,7 +414,7 @@ fn tell(
             path: plan.target.to_string(),
             result: what.to_owned(),
             changes: plan.changes.as_ref().map(|changes| change_lines(changes)),
-            verdict: plan.audited.report.verdict.clone(),
+            verdict: plan.audited.found.report.verdict.to_string(),
             backup: backup.map(ToString::to_string),
         });
     }

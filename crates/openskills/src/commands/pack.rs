@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openskills_runtime::audit_state::Decision;
-use openskills_runtime::skill_pack::{Package, PackedFile, sign, zip};
 use openskills_runtime::{Audited, RuntimeError, shell_word};
 use skill::Digest;
 use skill_fs::{AbsPath, real_path, write_file};
+use skill_pack::{Package, PackedFile, sign, zip};
+use skill_state::audit::Decision;
 use term::safe_line;
 
 use crate::context::Context;

@@ -12,7 +12,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use openskills_runtime::sandbox::{Ended, Guarantee};
 use openskills_runtime::{
     Answer, Approver, Cancel, Execution, ExecutionOptions, Input, RuntimeConfig, RuntimeError,
     Stage, shell_word,
@@ -28,6 +27,7 @@ use crate::output::RunJson;
 use crate::signals::{self, AfterRuns};
 use crate::when::span;
 
+use sandbox::{Ended, Guarantee};
 use told::tell;
 
 const AFTER: &str = "\

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use openskills_runtime::sandbox::{Guarantee, SandboxError, Tier, probe};
+use sandbox::{Guarantee, SandboxError, Tier, probe};
 use term::{safe_line, table};
 
 use crate::context::Context;
@@ -18,7 +18,7 @@ Reads:  nothing
 Writes: nothing
 
 Exit codes:
-  0   skills of every tier can run here
+  0   skills of every trust level can run here
   78  some cannot; it says which, why, and what would help
 
 Examples:
@@ -93,7 +93,7 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
             }
         }
         let verdict = match (for_all, best.is_some()) {
-            (true, _) => "skills of every tier can run here",
+            (true, _) => "skills of every trust level can run here",
             (false, true) => {
                 "your own skills and the organisation's can run here, a stranger's cannot"
             }

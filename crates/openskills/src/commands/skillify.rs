@@ -9,11 +9,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use openskills_runtime::skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
 use openskills_runtime::{Places, RuntimeError, clean_up, put_aside, put_package, shell_word};
 use similar::TextDiff;
 use skill::{SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder};
+use skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
 use skillify::{Files, Library, derive};
 use term::{counted, safe_line};
 

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use openskills_runtime::{
-    Cancel, ExecutionOptions, FileKind, ResourceEntry, RuntimeConfig, RuntimeError,
-};
+use openskills_runtime::{Cancel, ExecutionOptions, ResourceEntry, RuntimeConfig, RuntimeError};
+use skill_fs::Kind as FileKind;
 use term::safe_line;
 
 use crate::commands::run::code_of;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openskills_runtime::sandbox::undo::{Replaced, State};
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig};
+use sandbox::undo::{Replaced, State};
 use term::safe_line;
 
 use crate::context::Context;

@@ -11,9 +11,9 @@ use crate::look::Look;
 use crate::output::{VERSION, WhereJson};
 
 const AFTER: &str = "\
-Of several skills of one name, the one of the higher tier is meant: builtin, org, user,
-third_party. Inside a tier a later place overrides an earlier one: personal, project, nested,
-custom. A folder that is seen through several links is one skill.
+Of several skills of one name, the one of the higher trust level is meant: builtin, org, user,
+third_party. Inside a trust level a later place overrides an earlier one: personal, project,
+nested, custom. A folder that is seen through several links is one skill.
 
 Reads:  the folders of skills (see `openskills discover --help`)
 Writes: the index, to be faster the next time

@@ -34,7 +34,7 @@ const DECISION: &str = "decision";
 
 /// Whether what a client says that its user said counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum ClientProof {
     /// The client proved who it is: it started the server, or it knows the token.
     Proven,
     /// It may be anybody on this machine.
@@ -82,7 +82,7 @@ impl Said {
     }
 }
 
-/// Returns what is granted for as long as the server runs: this content with these powers, whatever of it is called how.
+/// Returns what is granted for as long as the server runs: this content with these capabilities, whatever of it is called how.
 fn granted(request: &Request) -> Digest {
     let Request { subject, grant, .. } = request;
     let said = format!("{}\n{}\n{}\n{grant:?}", subject.skill_id, subject.origin, subject.bundle);
@@ -158,7 +158,7 @@ impl Questions {
         context: &RequestContext<RoleServer>,
         client: &str,
         call: &CallToolRequestParams,
-        trust: Trust,
+        proof: ClientProof,
     ) -> Asking {
         let capabilities = context.client_capabilities();
         let form = capabilities.and_then(|all| all.elicitation).is_some_and(|asks| {
@@ -172,7 +172,7 @@ impl Questions {
         let parts = context.extensions.get::<Parts>();
         let listens = parts
             .is_none_or(|parts| parts.extensions.get::<Listens>().is_some_and(|listens| listens.0));
-        let can_be_asked = form && trust == Trust::Proven && (is_new || listens);
+        let can_be_asked = form && proof == ClientProof::Proven && (is_new || listens);
         let way = match (can_be_asked, is_new) {
             (false, _) => Way::Nobody,
             (true, false) => {

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use openskills_runtime::uri::{parse, uri};
 use openskills_runtime::{
-    Contents, Depth, FileDigest, FileKind, Invoker, OpenSkillRuntime, ReadOptions, RuntimeError,
-    Skill, Word, beyond_standard, one_line,
+    Contents, Depth, FileDigest, Invoker, OpenSkillRuntime, ReadOptions, RuntimeError, Skill, Word,
+    beyond_standard, one_line,
 };
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Map, Value, json};
 use skill::SKILL_FILE;
+use skill_fs::Kind as FileKind;
 
 use super::told::told;
 use super::{Listed, Served};

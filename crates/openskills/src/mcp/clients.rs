@@ -15,7 +15,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
 use super::Served;
-use super::ask::Trust;
+use super::ask::ClientProof;
 
 /// How many clients are kept in mind. The one that was quiet for longest is forgotten, and starts anew if it comes again.
 const MOST: usize = 64;
@@ -47,7 +47,7 @@ enum Key {
 
 impl Client {
     /// Returns who makes a request.
-    pub(super) fn of(context: &RequestContext<RoleServer>, trust: Trust) -> Self {
+    pub(super) fn of(context: &RequestContext<RoleServer>, proof: ClientProof) -> Self {
         let name = context.client_info().map(|info| info.name).unwrap_or_default();
         let plain =
             |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
@@ -58,10 +58,10 @@ impl Client {
             .and_then(|parts| parts.headers.get("mcp-session-id")?.to_str().ok())
             .map(str::to_owned);
         let connection = parts.and_then(|parts| parts.extensions.get::<Connection>());
-        let key = match (session, connection, trust) {
+        let key = match (session, connection, proof) {
             (Some(session), _, _) => Key::Session(session),
-            (None, None, _) | (None, _, Trust::Proven) => Key::User,
-            (None, Some(Connection(number)), Trust::Anybody) => Key::Connection(*number),
+            (None, None, _) | (None, _, ClientProof::Proven) => Key::User,
+            (None, Some(Connection(number)), ClientProof::Anybody) => Key::Connection(*number),
         };
         Self { key, name }
     }

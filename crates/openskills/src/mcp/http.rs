@@ -38,7 +38,7 @@ use self::events::{AnyBody, Events};
 use self::origins::Origins;
 use self::sessions::{InUse, Kind, Sessions};
 use super::Served;
-use super::ask::Trust;
+use super::ask::ClientProof;
 use super::clients::Connection;
 use super::incoming::{self, Incoming, Message};
 use super::server::Server;
@@ -110,8 +110,8 @@ pub(crate) async fn serve_http(
     let listener =
         listen(http.address).with_context(|| format!("cannot listen on {}", http.address))?;
     let address = listener.local_addr().context("cannot tell where it listens")?;
-    let trust = if http.token.is_some() { Trust::Proven } else { Trust::Anybody };
-    let server = Server::new(served, trust);
+    let proof = if http.token.is_some() { ClientProof::Proven } else { ClientProof::Anybody };
+    let server = Server::new(served, proof);
     let running = server.running().clone();
     signals::watch(&running, AfterRuns::Exit)?;
     let (names, origins) = names(&http, address);

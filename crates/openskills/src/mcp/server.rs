@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use skill::SKILL_FILE;
 use tokio::sync::{Notify, Semaphore};
 
-use super::ask::{Questions, Trust};
+use super::ask::{ClientProof, Questions};
 use super::changes::Changes;
 use super::clients::{Client, Clients};
 use super::hangup::when_gone;
@@ -88,7 +88,7 @@ pub(super) struct Server {
     clients: Clients,
     changes: Changes,
     questions: Questions,
-    trust: Trust,
+    proof: ClientProof,
     /// Every script that runs: they end when the server does.
     running: Cancel,
     /// How many more may run.
@@ -99,7 +99,7 @@ pub(super) struct Server {
 
 /// Serves one client on standard input and output, until it goes.
 pub(crate) async fn serve_stdio(served: Served) -> anyhow::Result<()> {
-    let server = Server::new(served, Trust::Proven);
+    let server = Server::new(served, ClientProof::Proven);
     signals::watch(&server.running, AfterRuns::Exit)?;
     let runs = server.running.clone();
     let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
@@ -144,13 +144,13 @@ fn leave() -> ! {
 }
 
 impl Server {
-    pub(super) fn new(served: Served, trust: Trust) -> Self {
+    pub(super) fn new(served: Served, proof: ClientProof) -> Self {
         let changes = Changes::new(served.config.clone());
         let questions = Questions::new(&served.look);
         let clients = Clients::new(Arc::new(served));
         let (running, room) = (Cancel::default(), Arc::new(Semaphore::new(MOST_RUNS)));
         let readers = Arc::new(Semaphore::new(MOST_READERS));
-        Self { clients, changes, questions, trust, running, room, readers }
+        Self { clients, changes, questions, proof, running, room, readers }
     }
 
     /// Returns what ends every script.
@@ -159,7 +159,7 @@ impl Server {
     }
 
     fn client(&self, context: &RequestContext<RoleServer>) -> Client {
-        Client::of(context, self.trust)
+        Client::of(context, self.proof)
     }
 
     /// Does work with the runtime of the client that asks, on a thread where waiting is allowed.
@@ -218,7 +218,7 @@ impl Server {
         });
         let telling = progress(context);
         let client = self.client(context);
-        let asking = self.questions.of_call(context, &client.key(), &call, self.trust);
+        let asking = self.questions.of_call(context, &client.key(), &call, self.proof);
         let (clients, approver) = (self.clients.clone(), asking.approver());
         let arguments = call.arguments.take().unwrap_or_default();
         // Whoever reads does not wait for those who run.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use openskills_runtime::{Approval, rfc3339};
+use openskills_runtime::rfc3339;
 use schemars::JsonSchema;
 use serde::Serialize;
 use skill::capabilities::Extent;
+use skill_state::Approval;
 
 /// `openskills approve --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -56,7 +57,7 @@ pub struct ApprovalJson {
 impl ApprovalJson {
     /// Returns an approval as it is written.
     pub fn new(approval: &Approval) -> Self {
-        let declared = approval.powers.iter().filter_map(|(kind, extent)| {
+        let declared = approval.capabilities.iter().filter_map(|(kind, extent)| {
             let items = match extent {
                 Extent::Undeclared => return None,
                 Extent::Anything => None,

@@ -56,7 +56,7 @@ fn a_terminal_is_asked_and_shown_what_is_new() {
         b"---\nname: pdf\ndescription: d\nallowed-tools: WebFetch(domain:b.test)\n---\nBody.\n",
     );
     let (shown, _) = on_a_terminal(&env, "approve pdf --dir s", "").unwrap();
-    assert!(shown.contains("Its powers changed since you approved it on "), "{shown}");
+    assert!(shown.contains("Its capabilities changed since you approved it on "), "{shown}");
     assert!(
         shown.contains("+ network: b.test") && shown.contains("- network: <unknown"),
         "{shown}"

@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use openskills_runtime::skill_pack::Package;
 use openskills_runtime::{InstallOrigin, InstallPlace, OpenSkillRuntime, RuntimeConfig};
 use serde_json::{Value, json};
+use skill_pack::Package;
 use testkit::{Run, TestEnv, skip};
 
 use crate::openskills;
@@ -323,7 +323,7 @@ fn a_newer_one_is_compared_with_what_was_installed() {
     env.write("src/pdf/SKILL.md", b"---\nname: pdf\ndescription: d\nside_effects: [network, external]\nallowed-tools: Bash(*)\n---\nBody.\n");
     let gains = |env: &TestEnv| {
         let shown = openskills(env, "install src/pdf --dry-run").stderr;
-        assert!(shown.contains("Its powers are not those of what was installed"), "{shown}");
+        assert!(shown.contains("Its capabilities are not those of what was installed"), "{shown}");
         assert!(shown.contains("It says that it changes: network, external."), "{shown}");
     };
     gains(&env);

@@ -1,12 +1,12 @@
 //! All rules, with what the documentation says of them.
 
-use super::Rule;
+use super::{Rule, RuleId};
 use crate::finding::Severity;
 
 /// All rules, by name.
 pub const RULES: &[Rule] = &[
     Rule {
-        id: "DEL-01",
+        id: RuleId("DEL-01"),
         name: "fetched-and-run",
         severity: Severity::High,
         what: "Something is fetched from a host and run without being looked at.",
@@ -16,7 +16,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-02",
+        id: RuleId("DEL-02"),
         name: "decoded-and-run",
         severity: Severity::Critical,
         what: "Text is decoded and run.",
@@ -26,7 +26,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-03",
+        id: RuleId("DEL-03"),
         name: "password-archive",
         severity: Severity::Critical,
         what: "An archive with a password is to be fetched, unpacked and run.",
@@ -36,7 +36,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-04",
+        id: RuleId("DEL-04"),
         name: "paste-to-terminal",
         severity: Severity::Critical,
         what: "The reader is sent to a page of anybody's for a command to run.",
@@ -46,7 +46,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-05",
+        id: RuleId("DEL-05"),
         name: "required-helper",
         severity: Severity::High,
         what: "A tool that \"must be installed first\" comes from a place where anybody can put one.",
@@ -56,7 +56,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-06",
+        id: RuleId("DEL-06"),
         name: "told-to-run-download",
         severity: Severity::Medium,
         what: "The reader is told to fetch a program and run it.",
@@ -66,7 +66,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-07",
+        id: RuleId("DEL-07"),
         name: "install-in-metadata",
         severity: Severity::High,
         what: "Commands in the frontmatter fetch something and run it.",
@@ -76,7 +76,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEL-08",
+        id: RuleId("DEL-08"),
         name: "keys-to-paste",
         severity: Severity::Critical,
         what: "The reader is to press keys that paste and run what a page has put on the clipboard.",
@@ -86,7 +86,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "OBF-01",
+        id: RuleId("OBF-01"),
         name: "text-run-as-code",
         severity: Severity::Medium,
         what: "A script runs text that is made while it runs.",
@@ -96,7 +96,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "OBF-02",
+        id: RuleId("OBF-02"),
         name: "put-together-name",
         severity: Severity::High,
         what: "A function that runs something is reached under a name that is put together.",
@@ -106,7 +106,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "OBF-04",
+        id: RuleId("OBF-04"),
         name: "packed-code",
         severity: Severity::High,
         what: "Code was packed so that it cannot be read.",
@@ -116,7 +116,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: true,
     },
     Rule {
-        id: "EXF-01",
+        id: RuleId("EXF-01"),
         name: "secret-file-sent",
         severity: Severity::Critical,
         what: "A file with credentials, or what a browser, wallet or keychain keeps, is sent somewhere.",
@@ -126,7 +126,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "EXF-02",
+        id: RuleId("EXF-02"),
         name: "environment-sent",
         severity: Severity::Critical,
         what: "All variables of the environment are sent somewhere.",
@@ -136,7 +136,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "EXF-03",
+        id: RuleId("EXF-03"),
         name: "token-to-stranger",
         severity: Severity::High,
         what: "A token of one service goes to another host.",
@@ -146,7 +146,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "EXF-04",
+        id: RuleId("EXF-04"),
         name: "told-to-send-secrets",
         severity: Severity::High,
         what: "The agent is told to send secrets to a host that is no known service.",
@@ -156,7 +156,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "EXF-05",
+        id: RuleId("EXF-05"),
         name: "data-in-picture",
         severity: Severity::High,
         what: "The address of a picture carries data to a host that is no known service.",
@@ -166,7 +166,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "EXF-06",
+        id: RuleId("EXF-06"),
         name: "secret-in-lookup",
         severity: Severity::Critical,
         what: "A secret is part of a name that is looked up.",
@@ -176,7 +176,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "EXF-07",
+        id: RuleId("EXF-07"),
         name: "model-traffic-redirected",
         severity: Severity::High,
         what: "What is said to the model is sent through a host that is no known service.",
@@ -186,7 +186,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "CRED-01",
+        id: RuleId("CRED-01"),
         name: "reads-credentials",
         severity: Severity::Medium,
         what: "A file with credentials is read.",
@@ -196,7 +196,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "CRED-02",
+        id: RuleId("CRED-02"),
         name: "reads-vault",
         severity: Severity::High,
         what: "What a browser, a wallet or a keychain keeps is read.",
@@ -206,7 +206,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "CRED-03",
+        id: RuleId("CRED-03"),
         name: "asks-for-secret-phrase",
         severity: Severity::High,
         what: "The user is asked for a seed phrase, a wallet's key or the password of the machine.",
@@ -216,7 +216,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "RSH-01",
+        id: RuleId("RSH-01"),
         name: "remote-shell",
         severity: Severity::Critical,
         what: "Somebody elsewhere gets a shell on this machine.",
@@ -226,7 +226,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "PER-01",
+        id: RuleId("PER-01"),
         name: "start-up",
         severity: Severity::Medium,
         what: "Something is made to run at every start of a shell, a session or the machine.",
@@ -236,7 +236,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "PER-02",
+        id: RuleId("PER-02"),
         name: "git-hook",
         severity: Severity::Medium,
         what: "A hook of git is written.",
@@ -246,7 +246,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "PER-03",
+        id: RuleId("PER-03"),
         name: "agent-settings",
         severity: Severity::Medium,
         what: "What the agent may do, or what runs beside it, is changed.",
@@ -256,7 +256,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "MEM-01",
+        id: RuleId("MEM-01"),
         name: "agent-memory",
         severity: Severity::Medium,
         what: "A file is written that the agent is told in every session.",
@@ -266,7 +266,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "MEM-02",
+        id: RuleId("MEM-02"),
         name: "told-to-remember",
         severity: Severity::Medium,
         what: "The agent is told to keep something in its memory for good.",
@@ -276,7 +276,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-01",
+        id: RuleId("INJ-01"),
         name: "overrides-instructions",
         severity: Severity::High,
         what: "The agent is told to set its instructions aside.",
@@ -286,7 +286,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-02",
+        id: RuleId("INJ-02"),
         name: "kept-from-the-user",
         severity: Severity::High,
         what: "Something is to be kept from the user.",
@@ -296,7 +296,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-03",
+        id: RuleId("INJ-03"),
         name: "hidden-instructions",
         severity: Severity::Critical,
         what: "Instructions stand where people do not see them.",
@@ -306,7 +306,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-04",
+        id: RuleId("INJ-04"),
         name: "approvals-off",
         severity: Severity::Medium,
         what: "Approvals or the sandbox of the agent are to be switched off.",
@@ -316,7 +316,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-05",
+        id: RuleId("INJ-05"),
         name: "run-without-asking",
         severity: Severity::Medium,
         what: "Something that was fetched is to be run without a question.",
@@ -326,7 +326,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-06",
+        id: RuleId("INJ-06"),
         name: "instructions-in-data",
         severity: Severity::High,
         what: "A file of data holds instructions for the agent.",
@@ -336,7 +336,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "INJ-07",
+        id: RuleId("INJ-07"),
         name: "instructions-from-elsewhere",
         severity: Severity::Medium,
         what: "The agent is told to do what a page says.",
@@ -346,7 +346,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "UNI-01",
+        id: RuleId("UNI-01"),
         name: "invisible-text",
         severity: Severity::Critical,
         what: "Text is written in characters that cannot be seen.",
@@ -356,7 +356,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "UNI-02",
+        id: RuleId("UNI-02"),
         name: "reordered-text",
         severity: Severity::Medium,
         what: "A mark makes text look other than it is.",
@@ -366,7 +366,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "UNI-03",
+        id: RuleId("UNI-03"),
         name: "invisible-in-words",
         severity: Severity::Medium,
         what: "Words have something invisible in them.",
@@ -376,7 +376,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "UNI-04",
+        id: RuleId("UNI-04"),
         name: "look-alike-letters",
         severity: Severity::Medium,
         what: "A word mixes letters of alphabets that look alike.",
@@ -386,7 +386,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "BIN-01",
+        id: RuleId("BIN-01"),
         name: "native-program",
         severity: Severity::Medium,
         what: "The skill holds a program for a machine.",
@@ -396,7 +396,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: true,
     },
     Rule {
-        id: "BIN-02",
+        id: RuleId("BIN-02"),
         name: "compiled-code",
         severity: Severity::Medium,
         what: "The skill holds compiled code.",
@@ -406,7 +406,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: true,
     },
     Rule {
-        id: "BIN-03",
+        id: RuleId("BIN-03"),
         name: "active-picture",
         severity: Severity::High,
         what: "A picture runs code when it is opened.",
@@ -416,7 +416,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "BIN-04",
+        id: RuleId("BIN-04"),
         name: "archive",
         severity: Severity::Medium,
         what: "The skill holds an archive.",
@@ -426,7 +426,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: true,
     },
     Rule {
-        id: "BIN-05",
+        id: RuleId("BIN-05"),
         name: "wasm-module",
         severity: Severity::Low,
         what: "The skill holds a WebAssembly module.",
@@ -436,7 +436,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "OPQ-01",
+        id: RuleId("OPQ-01"),
         name: "not-read",
         severity: Severity::Medium,
         what: "A file could not be read whole.",
@@ -446,7 +446,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: true,
     },
     Rule {
-        id: "OPQ-02",
+        id: RuleId("OPQ-02"),
         name: "unknown-bytes",
         severity: Severity::Low,
         what: "A file is none of the kinds that are known.",
@@ -456,7 +456,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: true,
     },
     Rule {
-        id: "DEP-01",
+        id: RuleId("DEP-01"),
         name: "name-like-another",
         severity: Severity::Medium,
         what: "A package is installed whose name is close to a popular one.",
@@ -466,7 +466,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEP-02",
+        id: RuleId("DEP-02"),
         name: "package-from-address",
         severity: Severity::Medium,
         what: "A package is installed from an address instead of a registry.",
@@ -476,7 +476,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DEP-03",
+        id: RuleId("DEP-03"),
         name: "skill-like-another",
         severity: Severity::Low,
         what: "The skill's name is close to that of a popular one.",
@@ -486,7 +486,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DES-01",
+        id: RuleId("DES-01"),
         name: "wipes",
         severity: Severity::High,
         what: "Files are destroyed that the skill did not make.",
@@ -496,7 +496,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DES-02",
+        id: RuleId("DES-02"),
         name: "protection-off",
         severity: Severity::Medium,
         what: "A protection of the system is switched off.",
@@ -506,7 +506,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "DES-03",
+        id: RuleId("DES-03"),
         name: "mines-coins",
         severity: Severity::Critical,
         what: "The machine is made to work for somebody else's coins.",
@@ -516,8 +516,8 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "CAP-01",
-        name: "undeclared-power",
+        id: RuleId::UNDECLARED,
+        name: "undeclared-capability",
         severity: Severity::Low,
         what: "The skill does something that it does not declare.",
         why: "What is declared is what is approved and enforced: the rest will be refused when it runs.",
@@ -526,7 +526,7 @@ pub const RULES: &[Rule] = &[
         is_opaque: false,
     },
     Rule {
-        id: "CAP-02",
+        id: RuleId::NOTHING_DECLARED,
         name: "nothing-declared",
         severity: Severity::Info,
         what: "The skill has code and declares nothing.",

@@ -81,8 +81,10 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
     let from = source(skill, op, secrets);
     for carry in secrets {
         let message = format!("{} goes to {place}{way}", carry.describe());
-        let make =
-            |id: &str| Hit { from: from.clone(), ..Hit::new(id, op.at.clone(), message.clone()) };
+        let make = |id: &'static str| Hit {
+            from: from.clone(),
+            ..Hit::new(id, op.at.clone(), message.clone())
+        };
         let is_local = to.class == HostClass::Local;
         match carry {
             Carry::File(class, _) => {

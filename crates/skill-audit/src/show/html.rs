@@ -1,10 +1,12 @@
 //! Reports as one page that needs nothing else: no script, no font, no picture, no network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::json::{AuditedJson, FindingJson, ReportJson};
-use crate::Rule;
+use skill::capabilities::Extent;
+
+use super::{AuditedSkill, REVOKED};
+use crate::{Finding, FlowStep, Location, ObservedKind, Report};
 
 /// The text of a file of a skill, to show lines of.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +41,7 @@ pre span{display:block;padding:0 .75rem;white-space:pre}pre .hit{background:var(
 ";
 
 /// Returns reports as a page. `sources` are the files of each skill.
-pub fn html(reports: &[AuditedJson], sources: &[Vec<Source<'_>>]) -> String {
+pub fn html(reports: &[AuditedSkill], sources: &[Vec<Source<'_>>]) -> String {
     let mut page = String::new();
     page.push_str("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
     // Even if something were to slip through, nothing runs and nothing is fetched.
@@ -54,45 +56,45 @@ pub fn html(reports: &[AuditedJson], sources: &[Vec<Source<'_>>]) -> String {
     page
 }
 
-fn overview(page: &mut String, reports: &[AuditedJson]) {
+fn overview(page: &mut String, reports: &[AuditedSkill]) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for AuditedJson { report, revoked, .. } in reports {
+    for AuditedSkill { found, revoked, .. } in reports {
         if revoked.is_some() {
-            *counts.entry("REVOKED").or_default() += 1;
+            *counts.entry(REVOKED).or_default() += 1;
         }
-        *counts.entry(&report.verdict).or_default() += 1;
+        *counts.entry(found.report.verdict.as_str()).or_default() += 1;
     }
     let words: Vec<String> =
         counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
     let _ = writeln!(page, "<p class=\"soft\">{}</p>", escaped(&words.join(", ")));
     if reports.len() > 1 {
         page.push_str("<table><thead><tr><th>Skill</th><th>Verdict</th><th>Findings</th></tr></thead><tbody>\n");
-        for (at, AuditedJson { report, .. }) in reports.iter().enumerate() {
+        for (at, AuditedSkill { found, .. }) in reports.iter().enumerate() {
+            let report = &found.report;
             let _ = writeln!(
                 page,
                 "<tr><td><a href=\"#s{at}\">{}</a></td><td class=\"{v}\">{v}</td><td>{}</td></tr>",
                 escaped(&report.name),
                 report.findings.len(),
-                v = escaped(&report.verdict)
+                v = report.verdict
             );
         }
         page.push_str("</tbody></table>\n");
     }
 }
 
-fn skill(page: &mut String, (at, audited): (usize, &AuditedJson), sources: &[Source<'_>]) {
-    let report = &audited.report;
+fn skill(page: &mut String, (at, audited): (usize, &AuditedSkill), sources: &[Source<'_>]) {
+    let report = &audited.found.report;
     let _ = writeln!(
         page,
         "<section class=\"skill\" id=\"s{at}\"><h2>{} <span class=\"verdict {v}\">{v}</span></h2>",
         escaped(&report.name),
-        v = escaped(&report.verdict)
+        v = report.verdict
     );
     let _ = writeln!(
         page,
         "<p class=\"soft\">{} files, bundle <code>{}</code></p>",
-        report.files,
-        escaped(&report.bundle_sha256)
+        report.files, audited.found.bundle
     );
     if let Some(reason) = &audited.revoked {
         let _ = writeln!(page, "<p class=\"BLOCK\"><b>Revoked:</b> {}</p>", escaped(reason));
@@ -101,113 +103,117 @@ fn skill(page: &mut String, (at, audited): (usize, &AuditedJson), sources: &[Sou
         let _ = writeln!(page, "<p class=\"REVIEW\"><b>Differs:</b> {}</p>", escaped(difference));
     }
     changes(page, audited);
-    powers(page, report);
+    capabilities(page, report);
     if report.findings.is_empty() {
         page.push_str("<p>Nothing was found.</p>\n");
     } else {
         page.push_str("<h3>Findings</h3>\n");
     }
     for finding in &report.findings {
-        show(page, finding, sources);
+        show(page, finding, finding.lowered.as_deref(), sources);
     }
     if !report.suppressed.is_empty() {
         let _ =
             writeln!(page, "<details><summary>{} suppressed</summary>", report.suppressed.len());
-        report.suppressed.iter().for_each(|finding| show(page, finding, sources));
+        for one in &report.suppressed {
+            show(page, &one.finding, Some(&one.reason), sources);
+        }
         page.push_str("</details>\n");
     }
     page.push_str("</section>\n");
 }
 
 /// What an update adds and takes away.
-fn changes(page: &mut String, audited: &AuditedJson) {
+fn changes(page: &mut String, audited: &AuditedSkill) {
     let Some(before) = &audited.before else { return };
-    let mut powers: BTreeMap<&str, [Vec<&str>; 2]> = BTreeMap::new();
-    for (at, all) in [&audited.gained, &audited.lost].into_iter().enumerate() {
-        for used in all.iter().flatten() {
-            let items = used.items.iter().map(String::as_str);
-            powers.entry(&used.power).or_default()[at].extend(items);
-        }
-    }
     let mut rows = String::new();
-    for (power, [gained, lost]) in &powers {
+    for change in audited.changes() {
         let _ = writeln!(
             rows,
             "<tr><th>{}</th><td class=\"gained\">{}</td><td class=\"lost\">{}</td></tr>",
-            escaped(power),
-            list(gained),
-            list(lost)
+            change.kind,
+            list(change.gained.iter().map(String::as_str)),
+            list(change.lost.iter().map(String::as_str))
         );
     }
     page.push_str("<h3>What is different</h3>\n");
     let _ = writeln!(
         page,
         "<p class=\"soft\">Before: <span class=\"{v}\">{v}</span>, bundle <code>{}</code></p>",
-        escaped(&before.bundle_sha256),
-        v = escaped(&before.verdict)
+        before.bundle,
+        v = before.report.verdict
     );
     if rows.is_empty() {
-        page.push_str("<p>No power was gained or lost.</p>\n");
+        page.push_str("<p>No capability was gained or lost.</p>\n");
     } else {
         let _ = writeln!(
             page,
-            "<table><thead><tr><th>Power</th><th>Gained</th><th>Lost</th></tr></thead><tbody>{rows}</tbody></table>"
+            "<table><thead><tr><th>Capability</th><th>Gained</th><th>Lost</th></tr></thead><tbody>{rows}</tbody></table>"
         );
     }
 }
 
-fn powers(page: &mut String, report: &ReportJson) {
-    if report.powers.is_empty() {
-        return;
-    }
-    page.push_str("<h3>Powers</h3>\n<table><thead><tr><th>Power</th><th>Declared</th><th>Used by scripts</th><th>Told to the agent</th></tr></thead><tbody>\n");
-    for power in &report.powers {
-        let items = |items: &[String]| list(&items.iter().map(String::as_str).collect::<Vec<_>>());
-        let declared = power.declared.as_deref().unwrap_or("not declared");
+fn capabilities(page: &mut String, report: &Report) {
+    let mut rows = String::new();
+    for kind in ObservedKind::all() {
+        let declared = report.declared_of(kind).filter(|extent| **extent != Extent::Undeclared);
+        let [code, told] = [&report.observed.code, &report.observed.told].map(|map| map.get(&kind));
+        if declared.is_none() && code.is_none() && told.is_none() {
+            continue;
+        }
+        let items = |items: Option<&BTreeSet<String>>| {
+            items.map_or_else(|| NONE.to_owned(), |items| list(items.iter().map(String::as_str)))
+        };
+        let declared = declared.map_or_else(|| "not declared".to_owned(), ToString::to_string);
         let _ = writeln!(
-            page,
-            "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
-            escaped(&power.power),
-            escaped(declared),
-            items(&power.code),
-            items(&power.told)
+            rows,
+            "<tr><th>{kind}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&declared),
+            items(code),
+            items(told)
         );
     }
-    page.push_str("</tbody></table>\n");
-}
-
-fn list(items: &[&str]) -> String {
-    const MOST: usize = 12;
-    let mut shown: Vec<String> = items.iter().take(MOST).map(|item| escaped(item)).collect();
-    if items.len() > MOST {
-        shown.push(format!("and {} more", items.len() - MOST));
+    if !rows.is_empty() {
+        page.push_str("<h3>Capabilities</h3>\n<table><thead><tr><th>Capability</th><th>Declared</th><th>Used by scripts</th><th>Told to the agent</th></tr></thead><tbody>\n");
+        page.push_str(&rows);
+        page.push_str("</tbody></table>\n");
     }
-    if shown.is_empty() { "–".to_owned() } else { shown.join("<br>") }
 }
 
-fn show(page: &mut String, finding: &FindingJson, sources: &[Source<'_>]) {
-    let severity = escaped(&finding.severity);
+/// What stands where there is nothing.
+const NONE: &str = "–";
+
+fn list<'a>(items: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const MOST: usize = 12;
+    let more = items.len().saturating_sub(MOST);
+    let mut shown: Vec<String> = items.take(MOST).map(escaped).collect();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    if shown.is_empty() { NONE.to_owned() } else { shown.join("<br>") }
+}
+
+/// Shows a finding; `because` is why it counts less.
+fn show(page: &mut String, finding: &Finding, because: Option<&str>, sources: &[Source<'_>]) {
+    let (severity, rule) = (finding.severity, finding.rule);
     let _ = writeln!(
         page,
         "<article class=\"finding {severity}\"><h3><span class=\"tag {severity}\">{}{severity}</span> {} {}</h3>",
         if finding.blocks { "blocks, " } else { "" },
-        escaped(&finding.rule),
-        escaped(&finding.name)
+        rule.id,
+        escaped(rule.name)
     );
     let _ = writeln!(page, "<p>{}</p>", escaped(&finding.message));
     let _ = writeln!(
         page,
         "<p class=\"soft\">{}:{}, {}</p>",
         escaped(&finding.file),
-        finding.line,
-        escaped(&finding.role)
+        finding.location.line,
+        finding.role.as_str()
     );
     if !finding.chain.is_empty() {
-        let _ = writeln!(
-            page,
-            "<p class=\"chain\">Decoded: {}</p>",
-            escaped(&finding.chain.join(" → "))
-        );
+        let chain: Vec<&str> = finding.chain.iter().map(|step| step.as_str()).collect();
+        let _ = writeln!(page, "<p class=\"chain\">Decoded: {}</p>", chain.join(" → "));
     }
     match sources.iter().find(|source| source.path == finding.file) {
         Some(source) => lines(page, source.text, finding),
@@ -221,33 +227,32 @@ fn show(page: &mut String, finding: &FindingJson, sources: &[Source<'_>]) {
     }
     if !finding.flow.is_empty() {
         page.push_str("<ul>\n");
-        for (file, line, what) in &finding.flow {
+        for FlowStep { file, line, what } in &finding.flow {
             let _ = writeln!(page, "<li>{}:{line}: {}</li>", escaped(file), escaped(what));
         }
         page.push_str("</ul>\n");
     }
-    if let Some(because) = &finding.because {
+    if let Some(because) = because {
         let _ = writeln!(page, "<p class=\"soft\">It counts less: {}</p>", escaped(because));
     }
-    if let Some(rule) = Rule::find(&finding.rule) {
-        let _ = writeln!(
-            page,
-            "<details><summary>Why, and what to do</summary><p>{}</p><p>{}</p></details>",
-            escaped(rule.why),
-            escaped(rule.fix)
-        );
-    }
+    let _ = writeln!(
+        page,
+        "<details><summary>Why, and what to do</summary><p>{}</p><p>{}</p></details>",
+        escaped(rule.why),
+        escaped(rule.fix)
+    );
     page.push_str("</article>\n");
 }
 
 /// Shows the lines of a finding and those around it.
-fn lines(page: &mut String, text: &str, finding: &FindingJson) {
-    let first = finding.line.saturating_sub(AROUND).max(1);
-    let last = finding.end_line.min(finding.line + 12) + AROUND;
+fn lines(page: &mut String, text: &str, finding: &Finding) {
+    let Location { line: start, end_line: end, .. } = finding.location;
+    let first = start.saturating_sub(AROUND).max(1);
+    let last = end.min(start + 12) + AROUND;
     page.push_str("<pre>");
     for (at, line) in text.lines().enumerate().skip(first - 1).take(last + 1 - first) {
         let number = at + 1;
-        let is_hit = (finding.line..=finding.end_line).contains(&number);
+        let is_hit = (start..=end).contains(&number);
         let clean = crate::report::redacted(line);
         let shown: String = clean.chars().take(LONGEST).collect();
         let more = if clean.chars().count() > LONGEST { "…" } else { "" };

@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skill::capabilities::Extent;
 
-use crate::{Finding, Observed, Power, RULESET, Report, Rule, Suppressed};
+use super::AuditedSkill;
+use crate::{
+    BundleReport, Finding, ObservedChange, ObservedKind, RULESET, Report, Rule, Suppressed,
+};
 
 /// `csk audit --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -70,7 +74,16 @@ impl RuleJson {
     /// Returns a rule.
     pub fn new(rule: &Rule) -> Self {
         let Rule { id, name, severity, what, why, example, fix, .. } = *rule;
-        Self { version: 1, id, name, severity: severity.as_str(), what, why, example, fix }
+        Self {
+            version: 1,
+            id: id.as_str(),
+            name,
+            severity: severity.as_str(),
+            what,
+            why,
+            example,
+            fix,
+        }
     }
 }
 
@@ -84,37 +97,39 @@ pub struct BeforeJson {
     pub verdict: String,
 }
 
-/// What is used of one kind of power.
+/// What is used of one kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsedJson {
     /// The kind.
-    pub power: String,
+    pub capability: String,
     /// What of it.
     pub items: Vec<String>,
 }
 
 impl AuditedJson {
-    /// Returns a report with nothing else.
-    pub fn new(report: ReportJson) -> Self {
-        Self { report, revoked: None, before: None, gained: None, lost: None, differs: None }
-    }
-
-    /// Says what changed since an earlier version.
-    #[must_use]
-    pub fn since(self, before: &ReportJson) -> Self {
-        let (mut gained, mut lost) = (Vec::new(), Vec::new());
-        for diff in self.report.changes_since(before) {
-            for (items, into) in [(diff.gained, &mut gained), (diff.lost, &mut lost)] {
-                if !items.is_empty() {
-                    let items = items.into_iter().map(str::to_owned).collect();
-                    into.push(UsedJson { power: diff.power.to_owned(), items });
-                }
-            }
+    /// Returns all that is known of a skill.
+    pub fn new(audited: &AuditedSkill) -> Self {
+        let before = audited.before.as_ref();
+        let changes = before.map(|_| audited.changes());
+        let used = |of: fn(&ObservedChange) -> &Vec<String>| {
+            let one = |change: &ObservedChange| {
+                let (capability, items) = (change.kind.as_str().to_owned(), of(change).clone());
+                (!items.is_empty()).then_some(UsedJson { capability, items })
+            };
+            changes.as_ref().map(|all| all.iter().filter_map(one).collect())
+        };
+        Self {
+            report: ReportJson::new(&audited.found),
+            revoked: audited.revoked.clone(),
+            before: before.map(|before| BeforeJson {
+                bundle_sha256: before.bundle.to_string(),
+                verdict: before.report.verdict.to_string(),
+            }),
+            gained: used(|change| &change.gained),
+            lost: used(|change| &change.lost),
+            differs: audited.differs.clone(),
         }
-        let (gained, lost) = (Some(gained), Some(lost));
-        let (bundle_sha256, verdict) = (before.bundle_sha256.clone(), before.verdict.clone());
-        Self { gained, lost, before: Some(BeforeJson { bundle_sha256, verdict }), ..self }
     }
 }
 
@@ -129,7 +144,7 @@ pub struct ReportJson {
     /// `PASS`, `NOTE`, `REVIEW`, `UNANALYZABLE` or `BLOCK`.
     pub verdict: String,
     /// What it declares and what it is seen to use, kind by kind.
-    pub powers: Vec<PowerJson>,
+    pub capabilities: Vec<CapabilityJson>,
     /// What was found, the worst first.
     pub findings: Vec<FindingJson>,
     /// What was found and somebody said is fine.
@@ -138,19 +153,57 @@ pub struct ReportJson {
     pub files: usize,
 }
 
-/// One kind of power.
+/// One kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PowerJson {
+pub struct CapabilityJson {
     /// The kind.
-    pub power: String,
-    /// What the skill declares; absent where it does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub declared: Option<String>,
+    pub capability: String,
+    /// What the skill declares: a list, or `any`; absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<ExtentJson>,
     /// What its scripts are seen to use.
     pub code: Vec<String>,
     /// What its text has the agent use.
     pub told: Vec<String>,
+}
+
+/// How far a declared capability reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ExtentJson {
+    /// To all of these.
+    Only(BTreeSet<String>),
+    /// Anywhere.
+    Anything(AnyJson),
+}
+
+/// The word for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AnyJson {
+    /// Whatever there is.
+    Any,
+}
+
+impl ExtentJson {
+    /// Returns an extent; nothing for what is not declared.
+    pub fn new(extent: &Extent) -> Option<Self> {
+        match extent {
+            Extent::Undeclared => None,
+            Extent::Anything => Some(Self::Anything(AnyJson::Any)),
+            Extent::Only(items) => Some(Self::Only(items.clone())),
+        }
+    }
+
+    /// Returns the extent that was written down, or was not.
+    pub fn extent(declared: Option<&Self>) -> Extent {
+        match declared {
+            None => Extent::Undeclared,
+            Some(Self::Anything(AnyJson::Any)) => Extent::Anything,
+            Some(Self::Only(items)) => Extent::Only(items.clone()),
+        }
+    }
 }
 
 /// One finding.
@@ -186,7 +239,7 @@ pub struct FindingJson {
     /// The way that something takes: file, line, what happens there.
     pub flow: Vec<(String, usize, String)>,
     /// Why it counts less than usual, or why somebody said that it is fine.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
@@ -198,104 +251,49 @@ impl ReportsJson {
 }
 
 impl ReportJson {
-    /// Returns a report, for a bundle of this digest.
-    pub fn new(report: &Report, bundle: &str) -> Self {
+    /// Returns what was found about a bundle.
+    pub fn new(found: &BundleReport) -> Self {
+        let report = &found.report;
+        let suppressed = |one: &Suppressed| FindingJson::new(&one.finding, Some(&one.reason));
         Self {
             name: report.name.clone(),
-            bundle_sha256: bundle.to_owned(),
-            verdict: report.verdict.as_str().to_owned(),
-            powers: powers(report),
-            findings: report
-                .findings
-                .iter()
-                .map(|finding| FindingJson::new(finding, None))
-                .collect(),
-            suppressed: report
-                .suppressed
-                .iter()
-                .map(|Suppressed { finding, reason }| FindingJson::new(finding, Some(reason)))
-                .collect(),
-            files: report.files.len(),
+            bundle_sha256: found.bundle.to_string(),
+            verdict: report.verdict.to_string(),
+            capabilities: capabilities(report),
+            findings: report.findings.iter().map(|one| FindingJson::new(one, None)).collect(),
+            suppressed: report.suppressed.iter().map(suppressed).collect(),
+            files: report.files,
         }
     }
-
-    /// Returns what of each kind of power is used, for comparing with another version.
-    pub fn used(&self) -> BTreeMap<&str, Vec<&str>> {
-        self.powers
-            .iter()
-            .map(|power| {
-                let mut all: Vec<&str> =
-                    power.code.iter().chain(&power.told).map(String::as_str).collect();
-                all.sort_unstable();
-                all.dedup();
-                (power.power.as_str(), all)
-            })
-            .filter(|(_, all)| !all.is_empty())
-            .collect()
-    }
 }
 
-/// What is different about one kind of power between two versions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PowerDiff<'a> {
-    /// The kind.
-    pub power: &'a str,
-    /// What is new.
-    pub gained: Vec<&'a str>,
-    /// What is gone.
-    pub lost: Vec<&'a str>,
-}
-
-impl ReportJson {
-    /// Returns what this version uses that `before` did not, and the other way around, by kind.
-    pub fn changes_since<'a>(&'a self, before: &'a Self) -> Vec<PowerDiff<'a>> {
-        let (old, new) = (before.used(), self.used());
-        let kinds: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
-        let only = |these: Option<&Vec<&'a str>>, those: Option<&Vec<&'a str>>| -> Vec<&'a str> {
-            let is_new = |item: &&&str| !those.is_some_and(|those| those.contains(item));
-            these.into_iter().flatten().filter(is_new).copied().collect()
-        };
-        let all = kinds.into_iter().map(|power| {
-            let (old, new) = (old.get(power), new.get(power));
-            PowerDiff { power, gained: only(new, old), lost: only(old, new) }
-        });
-        all.filter(|diff| !diff.gained.is_empty() || !diff.lost.is_empty()).collect()
-    }
-}
-
-fn powers(report: &Report) -> Vec<PowerJson> {
-    let declared: BTreeMap<&str, String> = report
-        .declared
-        .powers()
-        .iter()
-        .filter(|(_, extent)| !matches!(extent, skill::capabilities::Extent::Undeclared))
-        .map(|(kind, extent)| (kind.as_str(), extent.to_string()))
-        .collect();
-    let Observed { code, told } = &report.observed;
-    let list = |map: &BTreeMap<Power, BTreeSet<String>>, power: Power| {
-        map.get(&power).into_iter().flatten().cloned().collect()
+fn capabilities(report: &Report) -> Vec<CapabilityJson> {
+    let list = |map: &BTreeMap<ObservedKind, BTreeSet<String>>, kind: ObservedKind| {
+        map.get(&kind).into_iter().flatten().cloned().collect()
     };
-    let all = Power::ALL.into_iter().map(|power| PowerJson {
-        power: power.as_str().to_owned(),
-        declared: declared.get(power.as_str()).cloned(),
-        code: list(code, power),
-        told: list(told, power),
+    let all = ObservedKind::all().map(|kind| CapabilityJson {
+        capability: kind.as_str().to_owned(),
+        declared: report.declared_of(kind).and_then(ExtentJson::new),
+        code: list(&report.observed.code, kind),
+        told: list(&report.observed.told, kind),
     });
-    all.filter(|power| power.declared.is_some() || !power.code.is_empty() || !power.told.is_empty())
-        .collect()
+    let is_shown = |row: &CapabilityJson| {
+        row.declared.is_some() || !row.code.is_empty() || !row.told.is_empty()
+    };
+    all.filter(is_shown).collect()
 }
 
 impl FindingJson {
     fn new(finding: &Finding, reason: Option<&str>) -> Self {
         Self {
-            rule: finding.rule.id.to_owned(),
+            rule: finding.rule.id.to_string(),
             name: finding.rule.name.to_owned(),
             severity: finding.severity.as_str().to_owned(),
             blocks: finding.blocks,
             file: finding.file.clone(),
-            line: finding.span.start.line,
-            column: finding.span.start.column,
-            end_line: finding.span.end.line,
+            line: finding.location.line,
+            column: finding.location.column,
+            end_line: finding.location.end_line,
             role: finding.role.as_str().to_owned(),
             chain: finding.chain.iter().map(|step| step.as_str().to_owned()).collect(),
             message: finding.message.clone(),
@@ -304,9 +302,9 @@ impl FindingJson {
             flow: finding
                 .flow
                 .iter()
-                .map(|step| (step.file.clone(), step.span.start.line, step.what.clone()))
+                .map(|step| (step.file.clone(), step.line, step.what.clone()))
                 .collect(),
-            because: reason.or(finding.lowered).map(str::to_owned),
+            because: reason.or(finding.lowered.as_deref()).map(str::to_owned),
         }
     }
 }

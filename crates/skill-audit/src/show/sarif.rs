@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::json::{AuditedJson, FindingJson};
-use crate::{RULES, Rule, Severity};
+use super::json::AuditedJson;
+use super::{AuditedSkill, REVOKED};
+use crate::{Finding, FlowStep, Location, RULES, Rule, Severity, Suppressed};
 
 /// Returns reports as one SARIF log. `base` is what paths are relative to, for each skill.
 ///
 /// What is known of a skill as a whole stands in `properties` of the run; that it is revoked is a result as well.
-pub fn sarif(reports: &[(String, AuditedJson)], version: &str) -> Value {
+pub fn sarif(reports: &[(String, AuditedSkill)], version: &str) -> Value {
     let results: Vec<Value> = reports
         .iter()
-        .flat_map(|(base, AuditedJson { report, revoked: why, .. })| {
-            let found = report.findings.iter().map(|finding| result(base, finding));
-            let why = why.iter().map(|reason| revoked(base, &report.bundle_sha256, reason));
-            why.chain(found).chain(
-                report.suppressed.iter().map(|finding| suppressed(result(base, finding), finding)),
-            )
+        .flat_map(|(base, AuditedSkill { found, revoked: why, .. })| {
+            let all = found.report.findings.iter().map(|finding| result(base, finding));
+            let why = why.iter().map(|reason| revoked(base, &found.bundle.to_string(), reason));
+            why.chain(all)
+                .chain(found.report.suppressed.iter().map(|finding| suppressed(base, finding)))
         })
         .collect();
     json!({
@@ -37,7 +37,8 @@ pub fn sarif(reports: &[(String, AuditedJson)], version: &str) -> Value {
 }
 
 /// What is known of a skill as a whole.
-fn whole(audited: &AuditedJson) -> Value {
+fn whole(audited: &AuditedSkill) -> Value {
+    let audited = AuditedJson::new(audited);
     let report = &audited.report;
     let mut value = json!({
         "name": report.name,
@@ -60,7 +61,7 @@ fn whole(audited: &AuditedJson) -> Value {
 fn revoked(base: &str, bundle: &str, reason: &str) -> Value {
     let path = if base.is_empty() { "SKILL.md".to_owned() } else { format!("{base}/SKILL.md") };
     json!({
-        "ruleId": "REVOKED",
+        "ruleId": REVOKED,
         "level": "error",
         "message": { "text": format!("it is revoked: {reason}") },
         "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&path) } } }],
@@ -70,7 +71,7 @@ fn revoked(base: &str, bundle: &str, reason: &str) -> Value {
 
 fn descriptor(rule: &Rule) -> Value {
     json!({
-        "id": rule.id,
+        "id": rule.id.as_str(),
         "name": rule.name,
         "shortDescription": { "text": rule.what },
         "fullDescription": { "text": rule.why },
@@ -87,13 +88,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn result(base: &str, finding: &FindingJson) -> Value {
-    let word = finding.severity.as_str();
-    let severity =
-        [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info]
-            .into_iter()
-            .find(|known| known.as_str() == word)
-            .unwrap_or(Severity::Critical);
+fn result(base: &str, finding: &Finding) -> Value {
     let place = |file: &str, line: usize, column: usize, end: usize| {
         let path = if base.is_empty() { file.to_owned() } else { format!("{base}/{file}") };
         json!({ "physicalLocation": {
@@ -101,20 +96,22 @@ fn result(base: &str, finding: &FindingJson) -> Value {
             "region": { "startLine": line, "startColumn": column, "endLine": end },
         } })
     };
+    let Location { line, column, end_line } = finding.location;
+    let chain: Vec<&str> = finding.chain.iter().map(|step| step.as_str()).collect();
     let mut result = json!({
-        "ruleId": finding.rule,
-        "ruleIndex": RULES.iter().position(|rule| rule.id == finding.rule),
-        "level": level(severity),
+        "ruleId": finding.rule.id.as_str(),
+        "ruleIndex": RULES.iter().position(|rule| rule == finding.rule),
+        "level": level(finding.severity),
         "message": { "text": finding.message },
-        "locations": [place(&finding.file, finding.line, finding.column, finding.end_line)],
-        "partialFingerprints": { "evidence/v1": finding.fingerprint },
-        "properties": { "severity": word, "blocks": finding.blocks, "role": finding.role, "chain": finding.chain },
+        "locations": [place(&finding.file, line, column, end_line)],
+        "partialFingerprints": { "evidence/v1": finding.fingerprint() },
+        "properties": { "severity": finding.severity.as_str(), "blocks": finding.blocks, "role": finding.role.as_str(), "chain": chain },
     });
     if !finding.flow.is_empty() {
         let steps: Vec<Value> = finding
             .flow
             .iter()
-            .map(|(file, line, what)| {
+            .map(|FlowStep { file, line, what }| {
                 let mut location = place(file, *line, 1, *line);
                 location["message"] = json!({ "text": what });
                 json!({ "location": location })
@@ -125,9 +122,9 @@ fn result(base: &str, finding: &FindingJson) -> Value {
     result
 }
 
-fn suppressed(mut result: Value, finding: &FindingJson) -> Value {
-    let why = finding.because.clone().unwrap_or_default();
-    result["suppressions"] = json!([{ "kind": "external", "justification": why }]);
+fn suppressed(base: &str, one: &Suppressed) -> Value {
+    let mut result = result(base, &one.finding);
+    result["suppressions"] = json!([{ "kind": "external", "justification": one.reason }]);
     result
 }
 

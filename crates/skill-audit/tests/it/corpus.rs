@@ -56,7 +56,7 @@ fn real_skills_that_mean_well_are_not_refused() {
             let why = report.findings.iter().find(|finding| finding.blocks).unwrap();
             refused.push(format!(
                 "{name}: {} {}:{} {}",
-                why.rule.id, why.file, why.span.start.line, why.message
+                why.rule.id, why.file, why.location.line, why.message
             ));
         }
     }

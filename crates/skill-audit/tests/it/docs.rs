@@ -25,7 +25,9 @@ fn page() -> String {
             |at: &usize| reports[*at].findings.iter().any(|finding| finding.rule.id == rule.id);
         let own = |is_good: bool| {
             (0..cases.len())
-                .filter(|at| cases[*at].rule == rule.id && (cases[*at].kind == "pass") == is_good)
+                .filter(|at| {
+                    cases[*at].rule == rule.id.as_str() && (cases[*at].kind == "pass") == is_good
+                })
                 .collect::<Vec<_>>()
         };
         let (bad, good) = (own(false), own(true));

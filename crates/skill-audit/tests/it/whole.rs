@@ -1,7 +1,8 @@
 //! The report as a whole: the same for the same bytes, never a crash, and about what is declared.
 
-use skill_audit::show::ReportJson;
-use skill_audit::{File, Power, Verdict, audit};
+use skill::capabilities::CapabilityKind::{Env, Exec, Network, Secrets, Write};
+use skill_audit::ObservedKind::{self, Capability};
+use skill_audit::{File, Verdict, audit};
 
 use crate::fixtures::{cases, report};
 
@@ -74,26 +75,27 @@ fn nothing_that_is_handed_over_makes_it_crash() {
 }
 
 #[test]
-fn powers_are_seen_in_code_and_in_text() {
+fn capabilities_are_seen_in_code_and_in_text() {
     let files = [
         ("SKILL.md".to_owned(), b"---\nname: x\ndescription: d\n---\nRun `npx prettier` and `curl https://api.github.com/zen`.\n".to_vec()),
         ("scripts/go.sh".to_owned(), b"git push\necho x >> ~/.bashrc\ncat ~/.ssh/id_rsa\necho $HOME > out.txt\n".to_vec()),
         ("scripts/go.py".to_owned(), b"import os, requests\nrequests.get('https://api.tavily.com')\nos.getenv('TAVILY_API_KEY')\n".to_vec()),
     ];
     let observed = report(&files).observed;
-    let has = |power: Power, item: &str| observed.of(power).contains(item);
-    assert!(has(Power::Network, "api.github.com") && has(Power::Network, "api.tavily.com"));
-    assert!(has(Power::Exec, "git") && has(Power::Install, "npx: prettier"));
-    assert!(has(Power::Secrets, "~/.ssh/id_rsa") && has(Power::Persistence, "~/.bashrc"));
-    assert!(has(Power::Env, "TAVILY_API_KEY") && has(Power::Write, "the workspace"));
-    assert!(observed.told.get(&Power::Exec).is_none_or(|told| !told.contains("git")));
-    let json = |files: &[(String, Vec<u8>)]| ReportJson::new(&report(files), "sha256:0");
-    let (before, now) = (json(&files[..1]), json(&files));
+    let has = |kind: ObservedKind, item: &str| observed.of(kind).contains(item);
+    assert!(has(Capability(Network), "api.github.com"));
+    assert!(has(Capability(Network), "api.tavily.com"));
+    assert!(has(Capability(Exec), "git") && has(ObservedKind::Install, "npx: prettier"));
+    assert!(has(Capability(Secrets), "~/.ssh/id_rsa"));
+    assert!(has(ObservedKind::Persistence, "~/.bashrc"));
+    assert!(has(Capability(Env), "TAVILY_API_KEY") && has(Capability(Write), "the workspace"));
+    assert!(observed.told.get(&Capability(Exec)).is_none_or(|told| !told.contains("git")));
+    let (before, now) = (report(&files[..1]).observed, observed);
     let changes = now.changes_since(&before);
-    let network = changes.iter().find(|diff| diff.power == "network").unwrap();
+    let network = changes.iter().find(|change| change.kind == Capability(Network)).unwrap();
     assert_eq!(
         (network.gained.as_slice(), network.lost.as_slice()),
-        (&["api.tavily.com"][..], &[][..])
+        (&["api.tavily.com".to_owned()][..], &[][..])
     );
     assert!(now.changes_since(&now).is_empty());
 }
@@ -178,7 +180,7 @@ fn no_small_file_is_much_work() {
 fn a_frontmatter_is_no_script() {
     let exec = |text: &str| -> Vec<String> {
         let report = report(&[("SKILL.md".to_owned(), text.as_bytes().to_vec())]);
-        let told = report.observed.told.get(&Power::Exec).into_iter().flatten();
+        let told = report.observed.told.get(&Capability(Exec)).into_iter().flatten();
         told.cloned().collect()
     };
     for fields in [

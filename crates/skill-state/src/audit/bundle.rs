@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use skill::{Digest, Marker, RelPath};
-use skill_audit::{File, Report, audit};
+use skill_audit::{BundleReport, File, audit};
 use skill_fs::{Entry, FsError, Kind, Root, WalkLimits, digests, walk};
 
 use super::AuditPolicy;
@@ -57,7 +57,7 @@ impl Bundle {
     }
 
     /// Looks at it; what somebody said is fine is put aside.
-    pub fn audit(&self, policy: &AuditPolicy, now: Timestamp) -> Report {
+    pub fn audit(&self, policy: &AuditPolicy, now: Timestamp) -> BundleReport {
         let files: Vec<File<'_>> = self
             .files
             .iter()
@@ -65,7 +65,7 @@ impl Bundle {
             .collect();
         let mut report = audit(&self.name, &files);
         report.suppress(|finding| policy.suppression(finding, now));
-        report
+        BundleReport { bundle: self.digest, report }
     }
 }
 

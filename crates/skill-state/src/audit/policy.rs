@@ -169,7 +169,7 @@ impl AuditPolicy {
     /// Returns why a finding is fine, if somebody said so and that holds.
     pub fn suppression(&self, finding: &Finding, now: Timestamp) -> Option<String> {
         let fits = |one: &&Suppression| {
-            one.rule == finding.rule.id
+            one.rule == finding.rule.id.as_str()
                 && one.path == finding.file
                 && one.evidence == finding.fingerprint()
                 && one.holds(now)

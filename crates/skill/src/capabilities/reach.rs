@@ -1,4 +1,4 @@
-//! How far one kind of power reaches.
+//! How far one kind of capability reaches.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ impl Cover for String {
     }
 }
 
-/// Everything, or these and no others. No item covers another one, so that equal powers are equal values.
+/// Everything, or these and no others. No item covers another one, so that equal capabilities are equal values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach<T> {
     /// Whatever there is.
@@ -24,7 +24,7 @@ pub enum Reach<T> {
 }
 
 impl<T: Cover> Reach<T> {
-    /// Returns a power that reaches nothing.
+    /// Returns a capability that reaches nothing.
     pub fn nothing() -> Self {
         Self::Only(BTreeSet::new())
     }
@@ -35,7 +35,7 @@ impl<T: Cover> Reach<T> {
         if may { Self::Everything } else { Self::nothing() }
     }
 
-    /// Returns a power that reaches `items`; those that another one covers are left out.
+    /// Returns a capability that reaches `items`; those that another one covers are left out.
     pub fn only(items: impl IntoIterator<Item = T>) -> Self {
         let all: BTreeSet<T> = items.into_iter().collect();
         let is_part = |item: &T| all.iter().any(|other| other != item && other.covers(item));

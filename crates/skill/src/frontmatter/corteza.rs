@@ -1,7 +1,9 @@
 //! Reads the fields of corteza.skill/v1. Whatever cannot be read narrows.
 
 use super::fields::Fields;
-use super::{CortezaFields, GeneratedFrom, ModelInvocation, SideEffect, Tools, Trust, words};
+use super::{
+    CortezaFields, CortezaTrust, GeneratedFrom, ModelInvocation, SideEffect, Tools, words,
+};
 use crate::yaml::{Data, Entry};
 use crate::{AllowedTools, Code, Digest, NeededLibrary, Value};
 
@@ -13,7 +15,7 @@ pub(super) fn read(fields: &mut Fields<'_, '_>) -> CortezaFields {
             .map(|read| read.unwrap_or(ModelInvocation::Disabled)),
         side_effects: side_effects(fields),
         tools: tools(fields, skill_format.as_deref()),
-        trust: fields.choice("trust", words::TRUST).map(|read| read.unwrap_or(Trust::Local)),
+        trust: fields.choice("trust", words::TRUST).map(|read| read.unwrap_or(CortezaTrust::Local)),
         library_depends: library_depends(fields),
         attach: fields.boolean("attach").and_then(Result::ok),
         generated_from: generated_from(fields),

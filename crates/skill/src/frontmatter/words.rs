@@ -1,6 +1,6 @@
 //! The words that fields with a few values take. The parser reads them, the schema publishes them.
 
-use super::{Context, Interaction, ModelInvocation, Shell, SideEffect, Trust};
+use super::{Context, CortezaTrust, Interaction, ModelInvocation, Shell, SideEffect};
 
 pub(crate) const CONTEXT: &[(&str, Context)] = &[("fork", Context::Fork)];
 
@@ -21,12 +21,12 @@ pub(crate) const SIDE_EFFECTS: &[(&str, SideEffect)] = &[
     ("external", SideEffect::External),
 ];
 
-pub(crate) const TRUST: &[(&str, Trust)] = &[
-    ("local", Trust::Local),
-    ("project", Trust::Project),
-    ("user", Trust::User),
-    ("package", Trust::Package),
-    ("managed", Trust::Managed),
+pub(crate) const TRUST: &[(&str, CortezaTrust)] = &[
+    ("local", CortezaTrust::Local),
+    ("project", CortezaTrust::Project),
+    ("user", CortezaTrust::User),
+    ("package", CortezaTrust::Package),
+    ("managed", CortezaTrust::Managed),
 ];
 
 pub(crate) const INTERACTION: &[(&str, Interaction)] = &[

@@ -3,7 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::Code;
+use crate::capabilities::CapabilityKind;
 use crate::json::{Object, OneOrMany, Text, Unknown};
+
+/// The key of what a skill is for, which is no capability.
+const PROMPT_SCOPE: &str = "prompt_scope";
 
 /// The `capabilities` of a manifest. What is not said is unknown, which is not the same as none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,12 +59,12 @@ impl DeclaredCapabilities {
             DeclaredFilesystem::Paths(paths) => json!(paths),
         };
         let fields = [
-            ("env_read", self.env_read.as_ref().map(|names| json!(names))),
-            ("exec", self.exec.as_ref().map(list)),
-            ("filesystem", self.filesystem.as_ref().map(filesystem)),
-            ("network", self.network.as_ref().map(list)),
-            ("prompt_scope", self.prompt_scope.as_ref().map(|scope| json!(scope))),
-            ("secrets", self.secrets.as_ref().map(list)),
+            (CapabilityKind::Env.declared_as(), self.env_read.as_ref().map(|names| json!(names))),
+            (CapabilityKind::Exec.declared_as(), self.exec.as_ref().map(list)),
+            (CapabilityKind::Read.declared_as(), self.filesystem.as_ref().map(filesystem)),
+            (CapabilityKind::Network.declared_as(), self.network.as_ref().map(list)),
+            (PROMPT_SCOPE, self.prompt_scope.as_ref().map(|scope| json!(scope))),
+            (CapabilityKind::Secrets.declared_as(), self.secrets.as_ref().map(list)),
         ];
         let present = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
         Value::Object(present.collect::<Map<_, _>>())
@@ -71,10 +75,10 @@ impl DeclaredCapabilities {
 pub(crate) fn read(object: &mut Object<'_, '_, '_>) -> DeclaredCapabilities {
     object.unknown_keys(Unknown::Refused);
     DeclaredCapabilities {
-        network: list(object, "network", "a host or `*.suffix`", is_host),
+        network: list(object, CapabilityKind::Network, "a host or `*.suffix`", is_host),
         filesystem: filesystem(object),
-        exec: list(object, "exec", "the name of a program", is_program),
-        secrets: list(object, "secrets", "the name of a service", is_line),
+        exec: list(object, CapabilityKind::Exec, "the name of a program", is_program),
+        secrets: list(object, CapabilityKind::Secrets, "the name of a service", is_line),
         env_read: names(object),
         prompt_scope: scope(object),
     }
@@ -82,10 +86,11 @@ pub(crate) fn read(object: &mut Object<'_, '_, '_>) -> DeclaredCapabilities {
 
 fn list(
     object: &mut Object<'_, '_, '_>,
-    key: &'static str,
+    kind: CapabilityKind,
     expected: &str,
     is_good: fn(&str) -> bool,
 ) -> Option<DeclaredList> {
+    let key = kind.declared_as();
     match object.one_or_many(key)? {
         OneOrMany::One(text) if text.value == "none" => Some(DeclaredList::None),
         OneOrMany::One(text) => {
@@ -99,7 +104,8 @@ fn list(
 }
 
 fn filesystem(object: &mut Object<'_, '_, '_>) -> Option<DeclaredFilesystem> {
-    let key = "filesystem";
+    // One key declares both reading and writing.
+    let key = CapabilityKind::Read.declared_as();
     match object.one_or_many(key)? {
         OneOrMany::One(text) => match text.value.as_str() {
             "repo" => Some(DeclaredFilesystem::Repo),
@@ -117,7 +123,7 @@ fn filesystem(object: &mut Object<'_, '_, '_>) -> Option<DeclaredFilesystem> {
 }
 
 fn names(object: &mut Object<'_, '_, '_>) -> Option<Vec<String>> {
-    let key = "env_read";
+    let key = CapabilityKind::Env.declared_as();
     match object.one_or_many(key)? {
         OneOrMany::One(text) => {
             wrong(object, key, &text, "a list of names");
@@ -130,11 +136,11 @@ fn names(object: &mut Object<'_, '_, '_>) -> Option<Vec<String>> {
 }
 
 fn scope(object: &mut Object<'_, '_, '_>) -> Option<String> {
-    let text = object.text("prompt_scope")?;
+    let text = object.text(PROMPT_SCOPE)?;
     if is_line(&text.value) {
         return Some(text.value);
     }
-    wrong(object, "prompt_scope", &text, "one line of text");
+    wrong(object, PROMPT_SCOPE, &text, "one line of text");
     None
 }
 

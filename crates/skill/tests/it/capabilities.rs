@@ -1,4 +1,4 @@
-//! The lattice of powers: meeting narrows, in any order, and every declaration has its place in it.
+//! The lattice of capabilities: meeting narrows, in any order, and every declaration has its place in it.
 
 use proptest::prelude::*;
 use skill::capabilities::{Anchor, Capabilities, Cover, Declared, Host, Place, Reach, ToolLimits};

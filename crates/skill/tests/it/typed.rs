@@ -1,8 +1,8 @@
 //! What comes out of the parser: values, not only verdicts.
 
 use skill::{
-    Arguments, Body, Context, Document, Frontmatter, Input, Interaction, MAX_SKILL_FILE_BYTES,
-    ModelInvocation, Shell, SideEffect, Strictness, ToolRule, Trust, Value, parse,
+    Arguments, Body, Context, CortezaTrust, Document, Frontmatter, Input, Interaction,
+    MAX_SKILL_FILE_BYTES, ModelInvocation, Shell, SideEffect, Strictness, ToolRule, Value, parse,
 };
 
 use crate::corpus::{content_cases, parse_case};
@@ -110,7 +110,7 @@ fn the_fields_of_corteza_are_typed() {
     assert_eq!(corteza.side_effects, Some(vec![SideEffect::Filesystem, SideEffect::Network]));
     assert_eq!(
         (corteza.trust, corteza.interaction, corteza.attach),
-        (Some(Trust::Package), Some(Interaction::Returning), Some(false))
+        (Some(CortezaTrust::Package), Some(Interaction::Returning), Some(false))
     );
     assert_eq!(corteza.library_depends, ["pensar", "llm.api"]);
     let tools = corteza.tools.unwrap();
@@ -135,7 +135,7 @@ fn what_cannot_be_read_narrows_and_never_widens() {
         read("model_invocation: [x]\n").corteza.model_invocation,
         Some(ModelInvocation::Disabled)
     );
-    assert_eq!(read("trust: manged\n").corteza.trust, Some(Trust::Local));
+    assert_eq!(read("trust: manged\n").corteza.trust, Some(CortezaTrust::Local));
     assert_eq!(read("side_effects: [none, nework]\n").corteza.side_effects, None);
     assert_eq!(read("user-invocable: perhaps\n").claude.user_invocable, Some(false));
     assert_eq!(

@@ -4,7 +4,9 @@ use std::process::Command;
 use std::{env, fs};
 
 use serde_json::{Value, json};
-use testkit::tidy::{Crate, crates, edge_offences, licence_offences, size_offences};
+use testkit::tidy::{
+    Crate, EDGES, crates, edge_offences, licence_offences, re_export_offences, size_offences,
+};
 
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
@@ -48,6 +50,28 @@ fn crates_depend_only_on_whom_they_may() {
     let crates = crates(&metadata, &manifests);
     assert!(crates.len() >= 5, "the workspace was not read");
     assert_eq!(edge_offences(&crates), Vec::<String>::new());
+}
+
+#[test]
+fn the_list_of_edges_has_no_cycle_and_keeps_the_two_sides_apart() {
+    let place = |name: &str| EDGES.iter().position(|(known, _)| *known == name).unwrap();
+    for (from, all) in EDGES {
+        for to in *all {
+            assert!(place(to) < place(from), "`{to}` stands after `{from}`, which may use it");
+            let sides = [from.starts_with("csk"), to.starts_with("openskills")];
+            assert_ne!(sides, [true, true], "{from} -> {to}");
+            let sides = [from.starts_with("openskills"), to.starts_with("csk")];
+            assert_ne!(sides, [true, true], "{from} -> {to}");
+        }
+    }
+}
+
+#[test]
+fn no_crate_passes_on_names_of_another() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    assert!(files.len() > 20, "the sources were not read");
+    assert_eq!(re_export_offences(&files), Vec::<String>::new());
 }
 
 #[test]
@@ -105,6 +129,26 @@ fn the_checks_fail_where_they_should() {
         [
             "crates/a/src/d.rs has 803 lines without its tests; at most 800 are allowed",
             "crates/a/src/a.rs has 801 lines without its tests; at most 800 are allowed",
+        ]
+    );
+
+    let files = [
+        (
+            "crates/csk/src/lib.rs",
+            "pub use skill_fs::AbsPath;\n    pub use ::skill;\nuse term::Ui;\n",
+        ),
+        (
+            "crates/csk/src/a.rs",
+            "mod shell;\npub use shell::read;\npub(crate) use skill::Digest;\n",
+        ),
+        ("crates/csk/tests/it/main.rs", "pub use skill_fs::AbsPath;\n"),
+    ];
+    let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    assert_eq!(
+        re_export_offences(&files),
+        [
+            "crates/csk/src/lib.rs:1 passes on names of `skill_fs`",
+            "crates/csk/src/lib.rs:2 passes on names of `skill`",
         ]
     );
 

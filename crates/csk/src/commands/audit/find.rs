@@ -4,12 +4,12 @@
 
 use std::fs;
 
-use csk_core::audit::{Bundle, of_folder, of_snapshot};
+use csk_core::audit::{of_folder, of_snapshot};
 use csk_core::install::check_origin;
-use csk_core::{
-    AbsPath, Config, Declaration, Reference, Repository, SKILLFILE, SourceError, read_text,
-};
+use csk_core::{Config, Declaration, Reference, Repository, SKILLFILE, SourceError};
 use skill::{MARKER_FILE, Marker, RefKind, RelPath, SKILL_FILE, nearest};
+use skill_fs::{AbsPath, read_text};
+use skill_state::audit::Bundle;
 
 use crate::context::Context;
 use crate::failure::Failure;

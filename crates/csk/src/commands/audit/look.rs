@@ -1,11 +1,11 @@
 //! What is found about a skill, and what else is known of it: whether it is revoked, and what it was before.
 
-use csk_core::audit::rules::Verdict;
-use csk_core::audit::rules::show::{AuditedJson, ReportJson};
-use csk_core::audit::state::{AuditPolicy, Verdicts};
-use csk_core::audit::{Bundle, keep, look_all};
+use csk_core::audit::{keep, look_all};
 use csk_core::origin;
-use skill::Marker;
+use skill::{Digest, Marker};
+use skill_audit::show::AuditedSkill;
+use skill_audit::{Report, Verdict};
+use skill_state::audit::{AuditPolicy, Bundle, Verdicts};
 
 use super::AuditArgs;
 use super::find::Found;
@@ -18,17 +18,17 @@ pub(super) struct Looked {
     /// What paths of it are relative to, for those who open files.
     pub(super) base: String,
     pub(super) marker: Option<Marker>,
-    pub(super) audited: AuditedJson,
+    pub(super) audited: AuditedSkill,
 }
 
 impl Looked {
-    pub(super) fn report(&self) -> &ReportJson {
-        &self.audited.report
+    pub(super) fn report(&self) -> &Report {
+        &self.audited.found.report
     }
 
-    /// Returns the word for it: what is revoked is that before anything else.
-    pub(super) fn word(&self) -> &str {
-        if self.audited.revoked.is_some() { "REVOKED" } else { &self.report().verdict }
+    /// Returns the digest of everything that it is.
+    pub(super) fn digest(&self) -> Digest {
+        self.audited.found.bundle
     }
 }
 
@@ -47,17 +47,17 @@ pub(super) fn look(
         known.push((sources, found.marker, found.is_commit));
     }
     let looked = look_all(bundles, policy, now).into_iter().zip(known);
-    let looked = looked.map(|((bundle, base, report), (sources, marker, is_commit))| {
+    let looked = looked.map(|((bundle, base, found), (sources, marker, is_commit))| {
         if is_commit {
-            keep(&verdicts, &report);
+            keep(&verdicts, &found);
         }
-        let revocation = policy.revocation(&report.bundle_sha256, &sources);
+        let revocation = policy.revocation(&found.bundle.to_string(), &sources);
         let revoked = revocation.map(|one| one.reason.clone());
         Looked {
             bundle,
             base,
             marker,
-            audited: AuditedJson { revoked, ..AuditedJson::new(report) },
+            audited: AuditedSkill { revoked, ..AuditedSkill::new(found) },
         }
     });
     Ok(looked.collect())
@@ -78,10 +78,11 @@ fn sources(found: &Found, policy: &AuditPolicy) -> Result<Vec<String>, Failure> 
 
 /// Returns true if a skill makes the command fail.
 pub(super) fn fails(args: &AuditArgs, policy: &AuditPolicy, looked: &Looked) -> bool {
-    let report = looked.report();
-    let is_odd = report.verdict == Verdict::Review.as_str()
-        || report.verdict == Verdict::Unanalyzable.as_str();
-    looked.audited.revoked.is_some()
-        || report.verdict == Verdict::Block.as_str()
-        || args.strict && is_odd && policy.pin(&report.bundle_sha256).is_none()
+    let is_pinned = || policy.pin(&looked.digest().to_string()).is_some();
+    let is_bad = match looked.report().verdict {
+        Verdict::Pass | Verdict::Note => false,
+        Verdict::Review | Verdict::Unanalyzable => args.strict && !is_pinned(),
+        Verdict::Block => true,
+    };
+    looked.audited.revoked.is_some() || is_bad
 }

@@ -1,9 +1,10 @@
 //! What the user says about audits: pins, revocations, suppressions; and what was found before.
 
-use csk_core::audit::state::{AuditPolicy, Revoked, Suppression, Verdicts};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde_json::json;
+use skill_audit::BundleReport;
+use skill_state::audit::{AuditPolicy, Revoked, Suppression, Verdicts};
 use term::{safe_line, table};
 
 use super::load;
@@ -84,7 +85,7 @@ pub(super) fn suppress(
 ) -> Result<u8, Failure> {
     with_reason(reason)?;
     let all = || looked.iter().flat_map(|looked| &looked.report().findings);
-    let Some(finding) = all().find(|finding| finding.fingerprint == fingerprint) else {
+    let Some(finding) = all().find(|finding| finding.fingerprint() == fingerprint) else {
         return Err(Failure::usage(format!(
             "the target has no finding with the fingerprint `{fingerprint}`"
         ))
@@ -95,14 +96,14 @@ pub(super) fn suppress(
     let mut policy = load(context)?;
     policy.suppressions.retain(|one| one.evidence != fingerprint);
     policy.suppressions.push(Suppression {
-        rule: finding.rule.clone(),
+        rule: finding.rule.id.to_string(),
         path: finding.file.clone(),
         evidence: fingerprint.to_owned(),
         reason: reason.to_owned(),
         author: context.user.clone().unwrap_or_else(|| "the user".to_owned()),
         expires_at,
     });
-    let (rule, file) = (finding.rule.clone(), finding.file.clone());
+    let (rule, file) = (finding.rule.id, finding.file.clone());
     policy.save(&context.home)?;
     context.ui.error(&format!("suppressed {rule} in {}\n", safe_line(&file)))?;
     Ok(0)
@@ -124,12 +125,12 @@ pub(super) fn list(context: &mut Context, policy: &AuditPolicy) -> Result<u8, Fa
     let now = context.timestamp();
     let verdicts = Verdicts::new(&context.home, policy, now).all()?;
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for report in &verdicts {
+    for found in &verdicts {
         rows.push(vec![
             "verdict".to_owned(),
-            short(&report.bundle_sha256).to_owned(),
-            report.verdict.clone(),
-            report.name.clone(),
+            short(&found.bundle.to_string()).to_owned(),
+            found.report.verdict.to_string(),
+            found.report.name.clone(),
         ]);
     }
     for pin in &policy.pins {
@@ -183,7 +184,11 @@ pub(super) fn list_json(context: &mut Context, policy: &AuditPolicy) -> Result<u
     let verdicts = Verdicts::new(&context.home, policy, now).all()?;
     let skills: Vec<_> = verdicts
         .iter()
-        .map(|report| json!({ "name": report.name, "bundleSha256": report.bundle_sha256, "verdict": report.verdict, "pinned": policy.pin(&report.bundle_sha256).is_some() }))
+        .map(|BundleReport { bundle, report }| {
+            let bundle = bundle.to_string();
+            let pinned = policy.pin(&bundle).is_some();
+            json!({ "name": report.name, "bundleSha256": bundle, "verdict": report.verdict.as_str(), "pinned": pinned })
+        })
         .collect();
     let pins: Vec<_> = policy
         .pins

@@ -1,10 +1,11 @@
 //! Reports as people read them on a terminal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use csk_core::audit::rules::Rule;
-use csk_core::audit::rules::show::{AuditedJson, FindingJson, ReportJson};
+use skill::capabilities::Extent;
+use skill_audit::show::{AuditedSkill, REVOKED};
+use skill_audit::{Finding, FlowStep, ObservedChange, ObservedKind, Report, Rule, RuleId, Verdict};
 use term::{counted, safe_line, table};
 
 use super::look::Looked;
@@ -17,14 +18,14 @@ pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
     let mut text = String::new();
     for one in looked {
         let report = one.report();
-        let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.word());
+        let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.audited.word());
         if let Some(reason) = &one.audited.revoked {
             let _ = writeln!(text, "  revoked: {}", safe_line(reason));
             let _ = writeln!(text, "  the audit says {}", report.verdict);
         }
-        let _ = writeln!(text, "  bundle {}", report.bundle_sha256);
+        let _ = writeln!(text, "  bundle {}", one.digest());
         text += &changes(&one.audited, width);
-        text += &powers(report, width);
+        text += &capabilities(report, width);
         for finding in shown(report) {
             text += &self::finding(finding);
         }
@@ -42,8 +43,9 @@ pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
         text.push('\n');
     }
     let mut counts: Vec<(&str, usize)> = Vec::new();
-    for verdict in ["REVOKED", "BLOCK", "UNANALYZABLE", "REVIEW", "NOTE", "PASS"] {
-        let count = looked.iter().filter(|looked| looked.word() == verdict).count();
+    let words = Verdict::ALL.into_iter().rev().map(Verdict::as_str);
+    for verdict in std::iter::once(REVOKED).chain(words) {
+        let count = looked.iter().filter(|looked| looked.audited.word() == verdict).count();
         if count > 0 {
             counts.push((verdict, count));
         }
@@ -55,11 +57,11 @@ pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
 }
 
 /// The worst of each rule.
-fn shown(report: &ReportJson) -> Vec<&FindingJson> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+fn shown(report: &Report) -> Vec<&Finding> {
+    let mut counts: BTreeMap<RuleId, usize> = BTreeMap::new();
     let mut shown = Vec::new();
     for finding in &report.findings {
-        let count = counts.entry(&finding.rule).or_default();
+        let count = counts.entry(finding.rule.id).or_default();
         *count += 1;
         if *count <= MOST_OF_A_RULE {
             shown.push(finding);
@@ -68,14 +70,14 @@ fn shown(report: &ReportJson) -> Vec<&FindingJson> {
     shown
 }
 
-fn finding(finding: &FindingJson) -> String {
+fn finding(finding: &Finding) -> String {
     let blocks = if finding.blocks { " (blocks)" } else { "" };
     let mut text = format!(
         "  {} {}{blocks} {}:{}\n      {}\n",
-        finding.rule,
+        finding.rule.id,
         finding.severity,
         safe_line(&finding.file),
-        finding.line,
+        finding.location.line,
         safe_line(&finding.message)
     );
     let evidence: String = finding.evidence.chars().take(160).collect();
@@ -83,52 +85,63 @@ fn finding(finding: &FindingJson) -> String {
         let _ = writeln!(text, "      | {}", safe_line(&evidence));
     }
     if !finding.chain.is_empty() {
-        let _ = writeln!(text, "      decoded: {}", finding.chain.join(" -> "));
+        let chain: Vec<&str> = finding.chain.iter().map(|step| step.as_str()).collect();
+        let _ = writeln!(text, "      decoded: {}", chain.join(" -> "));
     }
-    for (file, line, what) in &finding.flow {
+    for FlowStep { file, line, what } in &finding.flow {
         let _ = writeln!(text, "      {}:{line}: {}", safe_line(file), safe_line(what));
     }
-    if let Some(because) = &finding.because {
+    if let Some(because) = &finding.lowered {
         let _ = writeln!(text, "      it counts less: {}", safe_line(because));
     }
     if finding.blocks {
-        let _ = writeln!(text, "      fingerprint {}", finding.fingerprint);
+        let _ = writeln!(text, "      fingerprint {}", finding.fingerprint());
     }
     text
 }
 
-fn powers(report: &ReportJson, width: Option<usize>) -> String {
-    if report.powers.is_empty() {
+fn capabilities(report: &Report, width: Option<usize>) -> String {
+    const SHOWN: usize = 6;
+    let list = |map: &BTreeMap<ObservedKind, BTreeSet<String>>, kind: ObservedKind| {
+        let items = map.get(&kind).filter(|items| !items.is_empty())?;
+        let shown: Vec<&str> = items.iter().take(SHOWN).map(String::as_str).collect();
+        let more = items.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(shown.join(", ") + &more)
+    };
+    let row = |kind: ObservedKind| {
+        let declared = report.declared_of(kind).filter(|extent| **extent != Extent::Undeclared);
+        let code = list(&report.observed.code, kind);
+        let told = list(&report.observed.told, kind);
+        if declared.is_none() && code.is_none() && told.is_none() {
+            return None;
+        }
+        let declared = declared.map_or_else(|| "not declared".to_owned(), ToString::to_string);
+        let [code, told] = [code, told].map(|items| items.unwrap_or_else(|| "-".to_owned()));
+        Some(vec![format!("  {kind}"), declared, code, told])
+    };
+    let rows: Vec<Vec<String>> = ObservedKind::all().filter_map(row).collect();
+    if rows.is_empty() {
         return String::new();
     }
-    let list = |items: &[String]| match items {
-        [] => "-".to_owned(),
-        items if items.len() > 6 => {
-            format!("{} and {} more", items[..6].join(", "), items.len() - 6)
-        }
-        items => items.join(", "),
-    };
-    let head =
-        ["  power", "declared", "used by scripts", "told to the agent"].map(str::to_owned).to_vec();
-    let rows = report.powers.iter().map(|power| {
-        let declared = power.declared.clone().unwrap_or_else(|| "not declared".to_owned());
-        vec![format!("  {}", power.power), declared, list(&power.code), list(&power.told)]
-    });
+    let head = ["  capability", "declared", "used by scripts", "told to the agent"];
+    let head = head.map(str::to_owned).to_vec();
     table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), width)
 }
 
 /// What a version adds and takes away.
-fn changes(audited: &AuditedJson, width: Option<usize>) -> String {
+fn changes(audited: &AuditedSkill, width: Option<usize>) -> String {
     let Some(before) = &audited.before else { return String::new() };
-    let mut rows = Vec::new();
-    for (word, all) in [("gained", &audited.gained), ("lost", &audited.lost)] {
-        for used in all.iter().flatten() {
-            rows.push(vec![format!("  {word}"), used.power.clone(), used.items.join(", ")]);
-        }
-    }
-    let mut text = format!("  before: {} {}\n", before.verdict, before.bundle_sha256);
+    let changes = audited.changes();
+    let rows = |word: &str, of: fn(&ObservedChange) -> &Vec<String>| -> Vec<Vec<String>> {
+        let all = changes.iter().filter(|change| !of(change).is_empty());
+        all.map(|one| vec![format!("  {word}"), one.kind.to_string(), of(one).join(", ")]).collect()
+    };
+    let rows =
+        [rows("gained", |change| &change.gained), rows("lost", |change| &change.lost)].concat();
+    let mut text = format!("  before: {} {}\n", before.report.verdict, before.bundle);
     if rows.is_empty() {
-        text += "  no power was gained or lost\n";
+        text += "  no capability was gained or lost\n";
     }
     text + &table(&rows, width)
 }
@@ -170,7 +183,7 @@ fn wrapped(label: &str, words: &str, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use csk_core::audit::rules::RULES;
+    use skill_audit::RULES;
 
     #[test]
     fn a_rule_fits_the_terminal() {

@@ -1,8 +1,8 @@
 //! `csk audit verify`: what is installed is audited again, and compared with what was installed and with what was found then.
 
-use csk_core::audit::rules::show::ReportJson;
-use csk_core::audit::state::{AuditPolicy, Verdicts};
 use skill::Marker;
+use skill_audit::{BundleReport, Finding};
+use skill_state::audit::{AuditPolicy, Verdicts};
 use term::{counted, safe_line};
 
 use super::look::{Looked, fails, look};
@@ -12,9 +12,6 @@ use crate::failure::Failure;
 
 /// How many new findings are named.
 const MOST_NAMED: usize = 5;
-
-/// Verdicts, the best first.
-const ORDER: [&str; 5] = ["PASS", "NOTE", "REVIEW", "UNANALYZABLE", "BLOCK"];
 
 /// Audits what is installed again, and compares it with what was found before.
 pub(super) fn verify(
@@ -31,10 +28,9 @@ pub(super) fn verify(
         if kept.is_none() {
             unknown.push(one.report().name.clone());
         }
-        one.audited.differs = Some(differences(one.report(), one.marker.as_ref(), kept.as_ref()));
-        if let Some(kept) = kept {
-            one.audited = one.audited.clone().since(&kept);
-        }
+        let differs = differences(&one.audited.found, one.marker.as_ref(), kept.as_ref());
+        one.audited.differs = Some(differs);
+        one.audited.before = kept;
     }
     if args.json || args.sarif || args.html {
         write(context, args, &looked)?;
@@ -58,54 +54,50 @@ pub(super) fn verify(
 }
 
 /// Returns what was found about the commit that was installed, or else about these very files.
-fn kept(verdicts: &Verdicts, looked: &Looked) -> Option<ReportJson> {
+fn kept(verdicts: &Verdicts, looked: &Looked) -> Option<BundleReport> {
     let commit = looked.marker.as_ref().and_then(|marker| marker.bundle_sha256);
-    let commit = commit.and_then(|bundle| verdicts.before(&bundle.to_string()));
-    commit.or_else(|| verdicts.before(&looked.report().bundle_sha256))
+    let commit = commit.and_then(|bundle| verdicts.before(&bundle));
+    commit.or_else(|| verdicts.before(&looked.digest()))
 }
 
 /// Says how a skill is not what was installed, or not what was found. An install may leave files of its commit out, so
 /// that less is found than was kept says nothing, unless the files are the same.
 fn differences(
-    now: &ReportJson,
+    found: &BundleReport,
     marker: Option<&Marker>,
-    kept: Option<&ReportJson>,
+    kept: Option<&BundleReport>,
 ) -> Vec<String> {
     let mut all = Vec::new();
     match marker.map(|marker| marker.context_sha256.or(marker.bundle_sha256)) {
         None => all.push("it was not installed by csk, or its marker cannot be read".to_owned()),
-        Some(Some(digest)) if digest.to_string() != now.bundle_sha256 => {
+        Some(Some(digest)) if digest != found.bundle => {
             all.push("its files are not those that csk installed".to_owned());
         }
         Some(_) => {}
     }
     let Some(kept) = kept else { return all };
-    let is_same = kept.bundle_sha256 == now.bundle_sha256;
-    // A word that is not known is the worst.
-    let rank = |word: &str| ORDER.iter().position(|known| *known == word).unwrap_or(ORDER.len());
-    let (old, new) = (rank(&kept.verdict), rank(&now.verdict));
+    let is_same = kept.bundle == found.bundle;
+    let (kept, now) = (&kept.report, &found.report);
+    let (old, new) = (kept.verdict, now.verdict);
     if new > old || is_same && new != old {
-        all.push(format!("the verdict was {} and is {}", kept.verdict, now.verdict));
+        all.push(format!("the verdict was {old} and is {new}"));
     }
-    for diff in now.changes_since(kept) {
-        if !diff.gained.is_empty() {
-            all.push(format!("gained {} {}", diff.power, diff.gained.join(", ")));
+    for change in now.observed.changes_since(&kept.observed) {
+        if !change.gained.is_empty() {
+            all.push(format!("gained {} {}", change.kind, change.gained.join(", ")));
         }
-        if is_same && !diff.lost.is_empty() {
-            all.push(format!("lost {} {}", diff.power, diff.lost.join(", ")));
+        if is_same && !change.lost.is_empty() {
+            all.push(format!("lost {} {}", change.kind, change.lost.join(", ")));
         }
     }
-    let known: Vec<&str> = kept
-        .findings
-        .iter()
-        .chain(&kept.suppressed)
-        .map(|finding| finding.fingerprint.as_str())
-        .collect();
+    let suppressed = kept.suppressed.iter().map(|one| &one.finding);
+    let known: Vec<String> =
+        kept.findings.iter().chain(suppressed).map(Finding::fingerprint).collect();
     let new: Vec<String> = now
         .findings
         .iter()
-        .filter(|finding| !known.contains(&finding.fingerprint.as_str()))
-        .map(|finding| format!("{} {}:{}", finding.rule, finding.file, finding.line))
+        .filter(|finding| !known.contains(&finding.fingerprint()))
+        .map(|one| format!("{} {}:{}", one.rule.id, one.file, one.location.line))
         .collect();
     if !new.is_empty() {
         let more = new.len().saturating_sub(MOST_NAMED);
@@ -119,7 +111,7 @@ fn differences(
 fn text(looked: &[Looked]) -> String {
     let mut text = String::new();
     for one in looked {
-        text += &format!("{} {}\n", safe_line(&one.report().name), one.word());
+        text += &format!("{} {}\n", safe_line(&one.report().name), one.audited.word());
         if let Some(reason) = &one.audited.revoked {
             text += &format!("  revoked: {}\n", safe_line(reason));
         }
@@ -138,9 +130,9 @@ fn tell_suppressions(
 ) -> Result<(), Failure> {
     let now = context.timestamp();
     let suppressed = looked.iter().flat_map(|one| &one.report().suppressed);
-    let used: Vec<&str> = suppressed.map(|finding| finding.fingerprint.as_str()).collect();
+    let used: Vec<String> = suppressed.map(|one| one.finding.fingerprint()).collect();
     for one in &policy.suppressions {
-        let what = match (one.holds(now), used.contains(&one.evidence.as_str())) {
+        let what = match (one.holds(now), used.contains(&one.evidence)) {
             (false, _) => "has ended",
             (true, false) => "suppresses nothing here",
             (true, true) => continue,

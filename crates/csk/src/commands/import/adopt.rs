@@ -7,11 +7,9 @@ use std::path::Path;
 
 use csk_core::install::{Environment, Network, Target, stage_clone};
 use csk_core::operations::{Inspection, inspect};
-use csk_core::{
-    AbsPath, Declaration, LEDGER_FILE, Ledger, Repository, Silent, make_repository, origin,
-    read_text,
-};
-use skill::{Identifier, SKILL_FILE};
+use csk_core::{Declaration, Ledger, Repository, Silent, make_repository, origin};
+use skill::{Identifier, LEDGER_FILE, SKILL_FILE};
+use skill_fs::{AbsPath, read_text};
 
 /// Makes a repository of a plain folder, looks at it, and moves it to its place: it is there whole or not at all.
 pub(super) fn adopt(

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use csk_core::install::{Environment, SkillError};
 use csk_core::operations::{Inspection, inspect};
 use csk_core::{
-    AbsPath, Config, Declaration, ForeignOrigin, Reference, Repository, check_declared_url,
-    is_ref_name, is_same_place, long_source_name, origin,
+    Config, Declaration, ForeignOrigin, Reference, Repository, check_declared_url, is_ref_name,
+    is_same_place, long_source_name, origin,
 };
 use skill::{Identifier, RefKind, is_commit_id};
+use skill_fs::AbsPath;
 
 use super::ImportArgs;
 use super::adopt::{adopt, check_skill};

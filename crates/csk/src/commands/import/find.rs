@@ -8,10 +8,11 @@ use std::io::ErrorKind;
 
 use csk_core::output::LeftJson;
 use csk_core::{
-    AbsPath, ForeignOrigin, LEDGER_FILE, Ledger, Repository, origin, read_foreign_lock, read_text,
-    redacted, source_name, without_password,
+    ForeignOrigin, Ledger, Repository, origin, read_foreign_lock, redacted, source_name,
 };
-use skill::{RefKind, SKILL_FILE, SKILL_FILE_FALLBACK};
+use skill::{LEDGER_FILE, RefKind, SKILL_FILE, SKILL_FILE_FALLBACK};
+use skill_fs::{AbsPath, read_text};
+use skill_state::without_password;
 
 use super::ImportArgs;
 use crate::context::Context;

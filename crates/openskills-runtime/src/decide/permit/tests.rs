@@ -71,7 +71,7 @@ fn approved(plan: &Plan, grant: Grant) -> Approvals {
         skill_id: plan.subject.skill_id.clone(),
         bundle: plan.subject.bundle,
         grant,
-        powers: plan.declared.powers(),
+        capabilities: plan.declared.extents(),
         approved_at: now(),
         expires_at: None,
         session: None,
@@ -79,7 +79,7 @@ fn approved(plan: &Plan, grant: Grant) -> Approvals {
     approvals
 }
 
-/// Shows what becomes of a plan: the powers of a permit, the reasons of a question, those of a refusal.
+/// Shows what becomes of a plan: the capabilities of a permit, the reasons of a question, those of a refusal.
 fn check(
     plan: Plan,
     policy: &OrgPolicy,
@@ -88,7 +88,7 @@ fn check(
 ) -> String {
     match authorize(plan, policy, approvals, context) {
         Authorization::Permit(permit) => {
-            let network = match &permit.powers().network {
+            let network = match &permit.capabilities().network {
                 Reach::Everything => "any".to_owned(),
                 Reach::Only(hosts) => {
                     hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -113,7 +113,7 @@ fn tiers_decide_who_is_asked() {
         assert_eq!(
             plainly(wants),
             "ask: it wants network: a.test",
-            "the network needs a word in every tier"
+            "the network needs a word in every trust level"
         );
         for asked in [
             Asked { direct_writes: true, deletions: true, ..Asked::default() },
@@ -286,7 +286,7 @@ fn the_organisation_has_the_last_word() {
     let told = |policy: OrgPolicy| check(plan.clone(), &policy, &approvals, &context());
     let policy = OrgPolicy::default;
     let required = |run: SkillSource| OrgPolicy {
-        required: skill_state::RequiredTiers { run, ..policy().required },
+        required: skill_state::RequiredTrust { run, ..policy().required },
         ..policy()
     };
     assert_eq!(told(policy()), "permit [a.test b.test *.c.test]");
@@ -319,7 +319,7 @@ fn the_organisation_has_the_last_word() {
         ),
         (
             required(SkillSource::Org),
-            "refusal: the organisation runs scripts of the tier `org` at least; this is `user`",
+            "refusal: the organisation runs scripts of the trust level `org` at least; this is `user`",
         ),
         (required(SkillSource::User), "permit [a.test b.test *.c.test]"),
         (
@@ -399,7 +399,7 @@ fn greedy(source: SkillSource) -> Plan {
 /// Shows what a permit reaches beyond the skill and the workspace.
 fn reached(authorization: Authorization) -> String {
     let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
-    let Capabilities { read, network, env, secrets, .. } = permit.powers();
+    let Capabilities { read, network, env, secrets, .. } = permit.capabilities();
     let shown = |all: Vec<String>| all.join(" ");
     let places = match read {
         Reach::Everything => vec!["everything".to_owned()],

@@ -5,11 +5,10 @@
 use std::collections::BTreeSet;
 
 use sandbox::proxy::is_never_reached;
-use skill::capabilities::{Host, Place, Reach};
-use skill_state::{Grant, OrgPolicy};
+use skill::capabilities::{CapabilityKind, Host, Place, Reach};
+use skill_state::{Grant, OrgPolicy, SkillSource};
 
 use super::{AskedNetwork, Plan, Refusal};
-use crate::SkillSource;
 use crate::quote::shell_word;
 use crate::run::never_given;
 
@@ -39,9 +38,8 @@ pub(super) fn wanted(plan: &Plan, policy: &OrgPolicy) -> Result<Wanted, Refusal>
         refusal.how_to_allow.push("name each host: --net HOST".to_owned());
     }
     if declared.network.as_ref().is_some_and(|declared| !declared.covers(&said)) {
-        let powers = declared.powers();
-        let extent = powers.iter().find(|(kind, _)| kind.as_str() == "network");
-        let extent = extent.map_or_else(String::new, |(_, extent)| extent.to_string());
+        let extents = declared.extents();
+        let extent = extents.of(CapabilityKind::Network);
         refusal.reasons.push(format!(
             "`{}` declares its network as `{extent}`; a grant cannot go beyond that",
             subject.skill_id

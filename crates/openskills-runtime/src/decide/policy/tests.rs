@@ -223,7 +223,7 @@ fn denial_beats_everything_and_doubt_is_denial() {
         );
         assert_eq!(verdict.decision, Decision::Deny, "{url}");
     }
-    let power = |limits: ToolLimits| {
+    let capability = |limits: ToolLimits| {
         decide(
             &call("PowerShell", &json!({ "command": "git log" })),
             &limits,
@@ -234,8 +234,8 @@ fn denial_beats_everything_and_doubt_is_denial() {
         .decision
     };
     let rules = AllowedTools::from_text("PowerShell(git:*)");
-    assert_eq!(power(ToolLimits::allowing(&rules)), Decision::Deny, "not understood");
-    assert_eq!(power(ToolLimits::denying(&rules)), Decision::Deny, "not understood");
+    assert_eq!(capability(ToolLimits::allowing(&rules)), Decision::Deny, "not understood");
+    assert_eq!(capability(ToolLimits::denying(&rules)), Decision::Deny, "not understood");
     let both = ToolLimits::allowing(&AllowedTools::from_text("Bash"))
         .meet(&ToolLimits::allowing(&AllowedTools::from_text("Read")));
     let verdict = decide(

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skill_state::SkillSource;
 
-use crate::SkillSource;
 use crate::record::process::ProcessIdentity;
 
 /// A script that is about to start.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use openskills_runtime::sandbox::{Ended, Tier};
 use openskills_runtime::{Execution, shell_word};
+use sandbox::{Ended, Tier};
 use term::{safe_line, safe_text, table};
 
 use super::{RunArgs, code_of};

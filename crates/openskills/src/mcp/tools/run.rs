@@ -71,9 +71,8 @@ fn executed(done: &Execution) -> CallToolResult {
     // A model needs no secret that a script was given, and what it reads may be kept elsewhere.
     let clean = |text: &str| done.for_model(text).into_owned();
     let [stdout, stderr] = done.streams_for_model();
-    let change = |change: &openskills_runtime::sandbox::Change| {
-        clean(&format!("{} {}", change.kind.as_str(), change.shown()))
-    };
+    let change =
+        |change: &sandbox::Change| clean(&format!("{} {}", change.kind.as_str(), change.shown()));
     let output = if stdout == done.output {
         done.json.clone()
     } else {

@@ -1,49 +1,11 @@
-//! Powers as people are shown them, and what is different between two versions.
+//! Capabilities as people are shown them, and what is different between two versions.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Cover, Declared, Reach, ToolLimits};
+use super::{CapabilityKind, Cover, Declared, Reach, ToolLimits};
 
-/// A kind of power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Files that are read.
-    Read,
-    /// Files that are written.
-    Write,
-    /// Hosts that are reached.
-    Network,
-    /// Programs that are started.
-    Exec,
-    /// Variables of the environment.
-    Env,
-    /// Services whose secrets are used.
-    Secrets,
-    /// Tools of the agent.
-    Tools,
-}
-
-impl Kind {
-    /// Every kind, in the order in which they are shown.
-    pub const ALL: [Self; 7] =
-        [Self::Read, Self::Write, Self::Network, Self::Exec, Self::Env, Self::Secrets, Self::Tools];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Network => "network",
-            Self::Exec => "exec",
-            Self::Env => "env",
-            Self::Secrets => "secrets",
-            Self::Tools => "tools",
-        }
-    }
-}
-
-/// How far one kind of power reaches, by what the skill says.
+/// How far one kind of capability reaches, by what the skill says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
     /// It does not say.
@@ -67,40 +29,46 @@ impl fmt::Display for Extent {
     }
 }
 
-/// All powers that a skill declares, one extent for each of [`Kind::ALL`].
+/// All capabilities that a skill declares, one extent for each of [`CapabilityKind::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Powers([Extent; 7]);
+pub struct CapabilityExtents([Extent; CapabilityKind::ALL.len()]);
 
-/// What is different about one kind of power.
+/// What is different about one kind of capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PowerChange {
+pub struct CapabilityChange {
     /// The kind.
-    pub kind: Kind,
+    pub kind: CapabilityKind,
     /// What is new.
     pub gained: Vec<String>,
     /// What is gone.
     pub lost: Vec<String>,
 }
 
-impl Powers {
-    /// Returns powers of which `extent` says each.
-    pub fn new(extent: impl FnMut(Kind) -> Extent) -> Self {
-        Self(Kind::ALL.map(extent))
+impl CapabilityExtents {
+    /// Returns capabilities of which `extent` says each.
+    pub fn new(extent: impl FnMut(CapabilityKind) -> Extent) -> Self {
+        Self(CapabilityKind::ALL.map(extent))
+    }
+
+    /// Returns how far a kind reaches.
+    pub fn of(&self, kind: CapabilityKind) -> &Extent {
+        let place = CapabilityKind::ALL.iter().position(|known| *known == kind);
+        place.map_or(&Extent::Undeclared, |place| &self.0[place])
     }
 
     /// Returns every kind and how far it reaches.
-    pub fn iter(&self) -> impl Iterator<Item = (Kind, &Extent)> {
-        Kind::ALL.into_iter().zip(&self.0)
+    pub fn iter(&self) -> impl Iterator<Item = (CapabilityKind, &Extent)> {
+        CapabilityKind::ALL.into_iter().zip(&self.0)
     }
 
     /// Returns what is different from `before`.
-    pub fn changes_since(&self, before: &Self) -> Vec<PowerChange> {
+    pub fn changes_since(&self, before: &Self) -> Vec<CapabilityChange> {
         let all = self.iter().zip(&before.0).filter(|((_, now), before)| now != before);
         all.map(|((kind, now), before)| {
             let (now, before) = (items(now), items(before));
             let gained = now.difference(&before).cloned().collect();
             let lost = before.difference(&now).cloned().collect();
-            PowerChange { kind, gained, lost }
+            CapabilityChange { kind, gained, lost }
         })
         .collect()
     }
@@ -116,7 +84,7 @@ fn items(extent: &Extent) -> BTreeSet<String> {
 
 impl Declared {
     /// Returns what is declared, for people.
-    pub fn powers(&self) -> Powers {
+    pub fn extents(&self) -> CapabilityExtents {
         fn shown<T: Cover + fmt::Display>(reach: Option<&Reach<T>>) -> Extent {
             match reach {
                 None => Extent::Undeclared,
@@ -126,14 +94,14 @@ impl Declared {
                 }
             }
         }
-        Powers::new(|kind| match kind {
-            Kind::Read => shown(self.read.as_ref()),
-            Kind::Write => shown(self.write.as_ref()),
-            Kind::Network => shown(self.network.as_ref()),
-            Kind::Exec => shown(self.exec.as_ref()),
-            Kind::Env => shown(self.env.as_ref()),
-            Kind::Secrets => shown(self.secrets.as_ref()),
-            Kind::Tools => tools(&self.tools),
+        CapabilityExtents::new(|kind| match kind {
+            CapabilityKind::Read => shown(self.read.as_ref()),
+            CapabilityKind::Write => shown(self.write.as_ref()),
+            CapabilityKind::Network => shown(self.network.as_ref()),
+            CapabilityKind::Exec => shown(self.exec.as_ref()),
+            CapabilityKind::Env => shown(self.env.as_ref()),
+            CapabilityKind::Secrets => shown(self.secrets.as_ref()),
+            CapabilityKind::Tools => tools(&self.tools),
         })
     }
 }
