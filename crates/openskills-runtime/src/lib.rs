@@ -121,8 +121,8 @@ pub use record::process::ProcessIdentity;
 pub use record::replay::{Fate, Repeated, Repetition, Replayed};
 pub use run::undo::LastCommit;
 pub use run::{
-    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, Reader, Stage, WasmRun, init,
-    prepare,
+    Answer, Approver, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, Reader,
+    Stage, WasmRun, init, prepare,
 };
 pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use sandbox;

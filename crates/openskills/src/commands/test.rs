@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use openskills_runtime::{
-    Cancel, ExecutionOptions, FileKind, ResourceEntry, RuntimeConfig, RuntimeError,
+    Caller, Cancel, ExecutionOptions, FileKind, ResourceEntry, RuntimeConfig, RuntimeError,
 };
 use term::safe_line;
 
@@ -71,8 +71,7 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     for test in tests {
         let options = ExecutionOptions {
             script: Some(test.clone()),
-            cancel: cancel.clone(),
-            look: args.look.words(),
+            caller: Caller { cancel: cancel.clone(), look: args.look.words(), ..Caller::default() },
             ..ExecutionOptions::default()
         };
         let done = match runtime.execute_skill(&args.skill, options) {
