@@ -20,7 +20,7 @@ use crate::op::{At, Role};
 pub use catalogue::RULES;
 
 /// The version of all rules together: a verdict is as old as they are.
-pub const RULESET: u32 = 2;
+pub const RULESET: u32 = 3;
 
 /// One thing that is looked for.
 #[derive(Debug, PartialEq, Eq)]
