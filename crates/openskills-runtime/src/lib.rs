@@ -127,7 +127,7 @@ pub use run::{
 pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use sandbox;
 pub use schema::schemas;
-pub use served::approved::Word;
+pub use served::approved::ApprovalState;
 pub use served::{
     Dropped, Fetcher, KeptSkills, Listing, MAX_SERVED, ServerAddress, SkillServer, SkillServers,
     SyncChange, Wanted,

@@ -16,7 +16,7 @@ use skill::capabilities::{
 };
 use skill_audit::show::ReportJson;
 use skill_state::audit::Clearance;
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, Used};
+use skill_state::{Approval, ApprovalKey, Approvals, Grant, OrgPolicy, Used};
 
 use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
 use crate::decide::policy::Decision;
@@ -488,7 +488,8 @@ pub(crate) fn approval<'a>(
     approvals: &'a Approvals,
     context: &AuthorizeContext,
 ) -> Option<&'a Approval> {
-    let key = (subject.origin.as_str(), subject.name.as_str(), &subject.bundle);
+    let key =
+        ApprovalKey { origin: &subject.origin, skill: &subject.name, bundle: &subject.bundle };
     let found = approvals.find(key, context.now, &context.session)?;
     let is_young = policy.max_approval_days.is_none_or(|days| {
         let longest = SignedDuration::from_hours(24 * i64::from(days));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Provenance, Scope, Skill, SkillSource, Word, rfc3339};
+use crate::{ApprovalState, Provenance, Scope, Skill, SkillSource, rfc3339};
 
 /// One entry of the index as hosts exchange it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub struct ServedEntry {
     /// The URI of its SKILL.md there.
     pub uri: String,
     /// Whether the user approved it as it is.
-    pub approval: Word,
+    pub approval: ApprovalState,
 }
 
 impl SkillIndexEntry {

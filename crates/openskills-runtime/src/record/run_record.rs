@@ -26,6 +26,7 @@ use crate::run::module::{ModuleLocation, location};
 use crate::run::prepare::Prepared;
 use crate::run::ran::Ran;
 use crate::run::repeat::wasm_event;
+use crate::run::undo::RunIds;
 use crate::run::{Caller, Execution, Input, Invocation};
 
 /// How much of each stream is written to the log.
@@ -98,8 +99,8 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the skill and the run, by their ids.
-    pub(crate) fn ids(&self) -> (&str, &str) {
-        (&self.permit.plan().subject.skill_id, &self.id)
+    pub(crate) fn ids(&self) -> RunIds<'_> {
+        RunIds { skill_id: &self.permit.plan().subject.skill_id, execution_id: &self.id }
     }
 
     /// Returns the error of changes that were not applied.
