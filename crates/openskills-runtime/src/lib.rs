@@ -121,12 +121,12 @@ pub use record::process::ProcessIdentity;
 pub use record::replay::{Fate, Repeated, Repetition, Replayed};
 pub use run::undo::LastCommit;
 pub use run::{
-    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, Reader, Stage, WasmRun, init,
-    prepare,
+    Answer, Approver, Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, Reader,
+    Stage, WasmRun, init, prepare,
 };
 pub use runtime::{Disclosure, OpenSkillRuntime};
 pub use schema::schemas;
-pub use served::approved::Word;
+pub use served::approved::ApprovalState;
 pub use served::{
     Dropped, Fetcher, KeptSkills, Listing, MAX_SERVED, ServerAddress, SkillServer, SkillServers,
     SyncChange, Wanted,

@@ -1,15 +1,14 @@
 //! Runs scripts of skills: chosen purely, permitted by [`authorize`](crate::decide::permit::authorize), run from a copy of what was permitted, in
 //! the sandbox, and written to the log before the result is returned.
 
-pub(crate) mod again;
 mod cancel;
 pub(crate) mod carry_out;
 mod cause;
 mod choose;
 mod copy;
 mod diff;
+mod environment;
 mod execute;
-mod guarded;
 mod input;
 mod interpreter;
 mod interpreter_answers;
@@ -17,9 +16,14 @@ pub(crate) mod libraries;
 pub(crate) mod linked;
 pub(crate) mod module;
 pub(crate) mod module_cache;
+mod options;
 mod outside;
 pub(crate) mod packages;
+mod permitted;
 pub(crate) mod prepare;
+mod protected_names;
+pub(crate) mod ran;
+pub(crate) mod repeat;
 pub(crate) mod run_folder;
 mod spec;
 pub mod undo;
@@ -28,8 +32,6 @@ pub(crate) mod unpacked;
 mod variables;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,24 +42,26 @@ use serde_json::Value;
 use skill::Digest;
 use skill_state::Grant;
 
-use crate::decide::permit::{Asked, Request};
+use crate::decide::permit::Request;
 use crate::record::log::Redactor;
 use crate::{ExecutionRecord, RuntimeError};
 
 pub use cancel::Cancel;
 pub(crate) use cause::Failed;
 pub use cause::Reader;
-pub(crate) use choose::{Candidate, Runs, choose, with_types};
+pub(crate) use choose::{Candidate, Chosen, Runs, choose, with_types};
 pub(crate) use copy::{Expected, PrivateCopy};
 pub(crate) use diff::diff;
 pub use input::Input;
 pub(crate) use input::Otherwise;
 pub(crate) use interpreter::{Interpreter, Search, interpreter};
 pub(crate) use module_cache::ModuleCache;
+pub use options::{Caller, ExecutionOptions, Invocation, Stage};
 pub use outside::OutsidePlaces;
 pub(crate) use outside::{own_places, real_home, touches};
+pub(crate) use permitted::{Permitted, Provided};
 pub(crate) use run_folder::RunFolder;
-pub(crate) use spec::{Around, granted, spec};
+pub(crate) use spec::{RunInputs, spec};
 pub(crate) use variables::never_given;
 
 /// Becomes the hidden stage of a sandbox, or the runner of a module inside one, if this process was started as one. Call it first thing in
@@ -70,59 +74,6 @@ pub fn init() {
 /// Gets a sandbox ready for the run that follows, while the skill is looked for. It runs nothing, and is gone if no run follows.
 pub fn prepare() {
     sandbox::prepare();
-}
-
-/// How a script is to run. The default runs the only script of a skill with nothing but its own files.
-#[derive(Debug, Clone, Default)]
-pub struct ExecutionOptions {
-    /// The script, seen from the skill; the only one there is by default.
-    pub script: Option<String>,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// What it is given as JSON: in `SKILL_INPUT`, and on standard input.
-    pub input: Option<Input>,
-    /// Whether it reads this process's standard input, where it is given no JSON.
-    pub is_piped: bool,
-    /// The folder that it may work in; a new empty one by default, which is gone afterwards.
-    pub workspace: Option<PathBuf>,
-    /// How long it may take; 30 seconds by default.
-    pub timeout: Option<Duration>,
-    /// How much memory it may use, in bytes; 512 MiB by default, and 128 MiB for WebAssembly.
-    pub memory: Option<u64>,
-    /// What random numbers and clocks of a module follow from, so that the same input gives the same bytes.
-    pub seed: Option<u64>,
-    /// Whether a module runs inside the operating system's sandbox as well.
-    pub stage: Stage,
-    /// What it asks for beyond that.
-    pub asked: Asked,
-    /// What the user approves for this once.
-    pub once: bool,
-    /// Whether to show what it would change, and change nothing.
-    pub dry_run: bool,
-    /// Guarantees that the user does without.
-    pub allow_degraded: BTreeSet<Guarantee>,
-    /// The task, if the host names one.
-    pub task_id: Option<String>,
-    /// The event in the log that this repeats.
-    pub repeats: Option<u64>,
-    /// What ends it from elsewhere.
-    pub cancel: Cancel,
-    /// The flags with which the host's user finds the skill, for commands in hints.
-    pub look: String,
-    /// Who reads why it failed.
-    pub reader: Reader,
-}
-
-/// Whether a module runs inside the operating system's sandbox as well. A script always does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stage {
-    /// A stranger's does, and one that writes to a workspace or reaches the network.
-    #[default]
-    Auto,
-    /// It does.
-    Always,
-    /// It does not; what only the sandbox can hold is then not to be had.
-    Never,
 }
 
 /// What there is to know of a run of WebAssembly.

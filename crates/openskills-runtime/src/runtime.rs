@@ -315,7 +315,7 @@ impl OpenSkillRuntime {
         options: &ActivateOptions,
     ) -> Result<LoadedSkill, RuntimeError> {
         let skill = self.skill(name)?.clone();
-        self.check_word(&skill)?;
+        self.check_approved(&skill)?;
         let mut loaded = load(&skill, self.config.strictness())?;
         if let Place::Served(served) = &skill.place {
             loaded.document = self.served_document(&skill, served)?;
@@ -457,7 +457,7 @@ impl OpenSkillRuntime {
     ) -> Result<(Resource, ResourceRead), RuntimeError> {
         let skill = self.skill(name)?.clone();
         self.check_content(&skill)?;
-        self.check_word(&skill)?;
+        self.check_approved(&skill)?;
         self.check_reader(&skill, options.invoker)?;
         self.check_clearance(&skill, &load(&skill, self.config.strictness())?)?;
         let resource = match &skill.place {
@@ -498,8 +498,8 @@ impl OpenSkillRuntime {
         let visible = self.list_skills();
         let by_model: Vec<bool> = visible.par_iter().map(|skill| model_may_invoke(skill)).collect();
         let open = visible.into_iter().zip(by_model).filter(|(_, may)| *may);
-        let words = OnceCell::new();
-        open.map(|(skill, _)| skill).filter(|skill| self.is_told(skill, &words)).collect()
+        let approvals = OnceCell::new();
+        open.map(|(skill, _)| skill).filter(|skill| self.is_told(skill, &approvals)).collect()
     }
 
     /// Discovers the skills, and again whenever they change, until `on_change` breaks off. The first call is for the first

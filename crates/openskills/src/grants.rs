@@ -72,6 +72,7 @@ impl GrantArgs {
             env: self.env.clone(),
             direct_writes: self.direct_writes,
             deletions: self.deletions,
+            ..Asked::default()
         })
     }
 }

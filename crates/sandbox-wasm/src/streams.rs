@@ -1,11 +1,11 @@
-//! What a run writes: kept as far as it may be, counted to the end.
+//! What a module writes, taken by the same bound as what a process writes.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use sandbox::{Captured, Limits};
+use sandbox::{Captured, Limits, OutputBound};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -17,15 +17,8 @@ const PIECE: usize = 64 << 10;
 /// Both streams of a run.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    kept: usize,
-    most: u64,
-    written: Mutex<Written>,
-}
-
-#[derive(Debug, Default)]
-struct Written {
-    streams: [Captured; 2],
-    is_flooded: bool,
+    bound: OutputBound,
+    written: Mutex<[Captured; 2]>,
 }
 
 /// One of them.
@@ -37,8 +30,7 @@ pub(crate) struct Stream {
 
 impl Streams {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
-        let kept = usize::try_from(limits.output_kept).unwrap_or(usize::MAX);
-        Arc::new(Self { kept, most: limits.output_most, written: Mutex::default() })
+        Arc::new(Self { bound: OutputBound::new(limits), written: Mutex::default() })
     }
 
     pub(crate) fn stdout(self: &Arc<Self>) -> Stream {
@@ -52,7 +44,7 @@ impl Streams {
     /// Takes what was written, and whether it was too much.
     pub(crate) fn take(&self) -> ([Captured; 2], bool) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        (std::mem::take(&mut written.streams), written.is_flooded)
+        (std::mem::take(&mut *written), self.bound.is_exceeded())
     }
 }
 
@@ -60,15 +52,7 @@ impl Stream {
     /// Writes, unless it is too much.
     fn put(&self, bytes: &[u8]) -> Result<(), &'static str> {
         let mut written = self.of.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let stream = &mut written.streams[self.which];
-        let room = self.of.kept.saturating_sub(stream.bytes.len());
-        stream.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        stream.total += bytes.len() as u64;
-        if written.streams.iter().map(|stream| stream.total).sum::<u64>() > self.of.most {
-            written.is_flooded = true;
-            return Err("too much was written");
-        }
-        Ok(())
+        self.of.bound.add(&mut written[self.which], bytes).map_err(|_| "too much was written")
     }
 }
 

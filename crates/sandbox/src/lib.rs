@@ -7,7 +7,6 @@
 //! A program that uses it calls [`init`] first thing in `main`: it is started anew as a hidden stage, with one thread, that makes
 //! the sandbox and watches over it.
 
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod capture;
 mod error;
 mod guarantee;
@@ -34,6 +33,7 @@ mod unsupported;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use unsupported as sys;
 
+pub use capture::{OutputBound, TooMuchOutput};
 pub use error::SandboxError;
 pub use guarantee::Guarantee;
 pub use layer::{Change, ChangeKind, CommitError, Layer};

@@ -6,20 +6,20 @@
 #![expect(clippy::disallowed_methods, reason = "all of it is the edge to the system")]
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::capture::capture;
+use crate::capture::OutputBound;
 pub(crate) use crate::no_layer::{Layer, undo};
 use crate::seatbelt::profile;
 use crate::{Captured, Ended, Guarantee, Limits, Outcome, SandboxError, Spec, Stdin, Tier};
@@ -56,7 +56,7 @@ pub(crate) struct Running {
     started: Instant,
     limits: Limits,
     is_cancelled: Arc<AtomicBool>,
-    is_flooded: Arc<AtomicBool>,
+    output: Arc<OutputBound>,
     streams: Option<(JoinHandle<Captured>, JoinHandle<Captured>)>,
     temporary: PathBuf,
 }
@@ -97,28 +97,19 @@ pub(crate) fn start(spec: &Spec) -> Result<Running, SandboxError> {
             Stdin::Inherited => io::copy(&mut io::stdin().lock(), &mut stdin).map(drop),
         });
     }
-    let total = Arc::new(AtomicU64::new(0));
+    let output = Arc::new(OutputBound::new(&spec.limits));
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let is_flooded = Arc::new(AtomicBool::new(false));
-    let read = |stream: Box<dyn Read + Send>| {
-        let (limits, total, is_flooded) =
-            (spec.limits, Arc::clone(&total), Arc::clone(&is_flooded));
-        std::thread::spawn(move || {
-            let end = || {
-                is_flooded.store(true, Ordering::Relaxed);
-                let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-            };
-            capture(stream, &limits, &total, end)
-        })
+    let end = move || {
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     };
     let streams = child.stdout.take().zip(child.stderr.take());
-    let streams = streams.map(|(out, err)| (read(Box::new(out)), read(Box::new(err))));
+    let streams = streams.map(|(out, err)| (output.read(out, end), output.read(err, end)));
     Ok(Running {
         child: Mutex::new(child),
         started: Instant::now(),
         limits: spec.limits,
         is_cancelled: Arc::new(AtomicBool::new(false)),
-        is_flooded,
+        output,
         streams,
         temporary,
     })
@@ -161,7 +152,7 @@ impl Running {
             match status {
                 Ok(Ok(Some(status))) => {
                     break match (status.code(), status.signal()) {
-                        _ if self.is_flooded.load(Ordering::Relaxed) => Ended::Output,
+                        _ if self.output.is_exceeded() => Ended::Output,
                         _ if self.is_cancelled.load(Ordering::Relaxed) => Ended::Cancelled,
                         (Some(code), _) => Ended::Exited(code),
                         (None, signal) => Ended::Signalled(signal.unwrap_or(9)),

@@ -1,5 +1,7 @@
 //! Files of a skill, and what they are.
 
+use skill::interpreters::{self, Interpreter, InterpreterLanguage, without_version};
+
 /// One file of a skill.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
@@ -75,19 +77,15 @@ impl Kind {
         let end = name.rsplit_once('.').map(|(_, end)| end);
         let kind = match end.unwrap_or_default() {
             "md" | "markdown" | "mdx" | "mdc" => Self::Markdown,
-            "sh" | "bash" | "zsh" | "ksh" | "fish" | "command" => Self::Shell,
-            "py" | "pyw" | "pyi" => Self::Python,
-            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
             "ts" | "mts" | "cts" | "tsx" => Self::TypeScript,
-            "ps1" | "psm1" | "bat" | "cmd" | "vbs" | "rb" | "pl" | "php" | "lua" | "go" | "rs"
-            | "java" | "cs" | "swift" | "kt" | "applescript" | "scpt" | "r" | "jl" | "awk"
-            | "c" | "cpp" => Self::Code,
+            // Languages without an interpreter in the table.
+            "vbs" | "go" | "rs" | "java" | "cs" | "swift" | "kt" | "c" | "cpp" => Self::Code,
             "svg" | "html" | "htm" | "xhtml" => Self::Active,
             "zip" | "rar" | "7z" | "gz" | "tgz" | "xz" | "bz2" | "tar" | "jar" | "dmg" | "pkg"
             | "iso" | "deb" | "rpm" | "whl" => Self::Archive,
             "pyc" | "pyo" | "class" | "wasm" | "luac" => Self::Bytecode,
             "exe" | "dll" | "so" | "dylib" | "node" | "msi" | "scr" => Self::Native,
-            _ => Self::Data,
+            end => interpreters::by_source(end).map_or(Self::Data, Self::run_by),
         };
         if kind != Self::Data {
             return kind;
@@ -96,6 +94,19 @@ impl Kind {
             Some(kind) => kind,
             None if is_text(file.bytes) => Self::Data,
             None => Self::Binary,
+        }
+    }
+
+    /// Returns what an interpreter runs.
+    fn run_by(interpreter: &Interpreter) -> Self {
+        match interpreter.language {
+            InterpreterLanguage::Shell => Self::Shell,
+            InterpreterLanguage::Python => Self::Python,
+            InterpreterLanguage::JavaScript => Self::JavaScript,
+            InterpreterLanguage::PowerShell
+            | InterpreterLanguage::Batch
+            | InterpreterLanguage::Awk
+            | InterpreterLanguage::Other => Self::Code,
         }
     }
 }
@@ -140,13 +151,11 @@ fn by_first_line(bytes: &[u8]) -> Option<Kind> {
         .filter(|word| !word.starts_with('-'))
         .map(crate::programs::base)
         .find(|name| name != "env")?;
-    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match program {
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" => Kind::Shell,
-        "python" | "pypy" | "uv" => Kind::Python,
-        "node" | "deno" | "bun" => Kind::JavaScript,
-        _ => Kind::Code,
-    })
+    // uv runs a script of Python with the packages that it names.
+    if without_version(&program) == "uv" {
+        return Some(Kind::Python);
+    }
+    Some(interpreters::find_in_any_case(&program).map_or(Kind::Code, Kind::run_by))
 }
 
 /// Returns true for bytes that are text to people.
@@ -167,6 +176,10 @@ mod tests {
             ("SKILL.md", &b"---\n"[..], Kind::Markdown),
             ("scripts/run", b"#!/usr/bin/env python3\n", Kind::Python),
             ("scripts/run", b"#! /bin/bash -e\n", Kind::Shell),
+            ("scripts/run", b"#!/usr/bin/env -S uv run --script\n", Kind::Python),
+            ("scripts/run", b"#!/bin/mksh\n", Kind::Shell),
+            ("scripts/run", b"#!/usr/bin/lua5.4\n", Kind::Code),
+            ("a.lua", b"print()", Kind::Code),
             ("a.png", b"\x7fELF\x02", Kind::Native),
             ("a.py", b"print()", Kind::Python),
             ("x.pyc", b"\x42\x0d\x0d\x0a", Kind::Bytecode),

@@ -1,9 +1,11 @@
 //! What programs do that scripts start: what they read, send, run and print.
 
 mod dangers;
-mod interpreters;
+mod interpret;
 mod network;
 mod texts;
+
+use skill::interpreters::{self, InterpreterLanguage};
 
 use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Does, Scene};
@@ -11,7 +13,7 @@ use crate::paths::PathClass;
 use crate::shell_code::{Invocation, Shell};
 use crate::value::{Carry, Value};
 use dangers::{dangers, keychain, lasting};
-use interpreters::interpret;
+use interpret::interpret;
 use network::{connect, copy_away, look_up, transfer};
 use texts::{coded, environment, filter, print, reversed, translated};
 
@@ -72,10 +74,19 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         scene.add(range, Does::Run { program: String::new() });
     }
     dangers(call, scene);
+    match interpreters::find_in_any_case(program) {
+        Some(known) if known.language == InterpreterLanguage::Awk => {
+            return filter(shell, call, scene);
+        }
+        Some(known) if !known.code_flags.is_empty() => {
+            return interpret(shell, call, Some(known), scene);
+        }
+        Some(_) | None => {}
+    }
     match program {
         "echo" | "printf" => print(call),
         "cat" | "head" | "tail" | "tac" | "less" | "more" | "nl" | "strings" | "grep" | "egrep"
-        | "rg" | "awk" | "sed" | "sort" | "uniq" | "cut" | "jq" | "column" | "fold" | "type"
+        | "rg" | "sed" | "sort" | "uniq" | "cut" | "jq" | "column" | "fold" | "type"
         | "get-content" => filter(shell, call, scene),
         "rev" => reversed(&call.stdin),
         "tr" => translated(call),
@@ -87,10 +98,10 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
         }
         "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" | "lynx" | "w3m"
         | "links" | "fetch" | "get" => transfer(shell, call, scene),
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "eval" | "source" | "."
-        | "python" | "python2" | "python3" | "py" | "node" | "nodejs" | "deno" | "bun" | "perl"
-        | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua"
-        | "mshta" | "rundll32" | "regsvr32" | "tsx" | "ts-node" => interpret(shell, call, scene),
+        // Commands of shells and of Windows that run what they are given.
+        "eval" | "source" | "." | "iex" | "mshta" | "rundll32" | "regsvr32" => {
+            interpret(shell, call, None, scene)
+        }
         "nc" | "ncat" | "netcat" | "socat" | "telnet" => connect(call, scene),
         "dig" | "nslookup" | "host" | "ping" | "drill" => look_up(call, scene),
         "scp" | "rsync" | "sftp" | "rclone" | "aws" | "gsutil" | "s3cmd" => {

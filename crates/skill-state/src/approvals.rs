@@ -124,6 +124,17 @@ impl Approval {
     }
 }
 
+/// What an approval is of: one content from one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalKey<'a> {
+    /// Where the skill comes from.
+    pub origin: &'a str,
+    /// Its name.
+    pub skill: &'a str,
+    /// The digest of everything that it is.
+    pub bundle: &'a Digest,
+}
+
 /// Everything that the user approved, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvals {
@@ -167,16 +178,11 @@ impl Approvals {
     }
 
     /// Returns the one for exactly this content that holds.
-    pub fn find(
-        &self,
-        (origin, skill, bundle): (&str, &str, &Digest),
-        now: Timestamp,
-        session: &str,
-    ) -> Option<&Approval> {
+    pub fn find(&self, key: ApprovalKey<'_>, now: Timestamp, session: &str) -> Option<&Approval> {
         self.all.iter().rev().find(|approval| {
-            approval.origin == origin
-                && approval.skill == skill
-                && approval.bundle == *bundle
+            approval.origin == key.origin
+                && approval.skill == key.skill
+                && approval.bundle == *key.bundle
                 && approval.holds(now, session)
         })
     }

@@ -28,6 +28,7 @@ mod field;
 mod file_name;
 mod frontmatter;
 mod identifier;
+pub mod interpreters;
 pub mod json;
 mod library;
 mod manifest;

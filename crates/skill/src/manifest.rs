@@ -8,6 +8,7 @@ mod legacy;
 
 use std::ops::Range;
 
+use crate::interpreters::{self, InterpreterLocation};
 use crate::json::{self, Object, Text, Unknown};
 use crate::rel_path::RelPathError;
 use crate::{Code, Diagnostic, Identifier, RelPath, Strictness};
@@ -306,16 +307,13 @@ pub(crate) fn is_reserved(name: &Identifier) -> bool {
     let lower = name.as_str().to_ascii_lowercase();
     // `python3.12` is python, and git runs whatever is called `git-x`.
     let base = lower.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_'));
+    // The others are asked for by no script that the runner starts.
+    let is_interpreter = interpreters::named(base)
+        .is_some_and(|interpreter| interpreter.location == InterpreterLocation::Path);
     lower.starts_with("git-")
-        || INTERPRETERS.contains(&base)
+        || is_interpreter
         || RESERVED_COMMANDS.iter().any(|reserved| name.as_str().eq_ignore_ascii_case(reserved))
 }
-
-/// Programs that run scripts, with any version after their name.
-const INTERPRETERS: [&str; 20] = [
-    "awk", "bash", "bun", "dash", "deno", "fish", "gawk", "ksh", "lua", "luajit", "mawk", "node",
-    "perl", "php", "pwsh", "python", "ruby", "sh", "tclsh", "zsh",
-];
 
 /// Commands that no version of csk has installed: a marker that names one is forged.
 const BASIC_COMMANDS: [&str; 16] = [

@@ -134,7 +134,8 @@ const TABLE: &[&[Program]] = &[
 
 /// Returns every program of the table.
 pub fn all() -> impl Iterator<Item = &'static Program> {
-    TABLE.iter().flat_map(|family| family.iter())
+    let families = TABLE.iter().flat_map(|family| family.iter());
+    families.chain(crate::interpreters::all().map(|interpreter| &interpreter.program))
 }
 
 /// Returns the name of a program without the folder, where the folder is one of the system's own. A program of any other folder

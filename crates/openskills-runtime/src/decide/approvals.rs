@@ -18,7 +18,7 @@ use crate::disclose::schema_arguments::ArgumentSchema;
 use crate::discover::index::Place;
 use crate::discover::provenance::claimed_origin;
 use crate::record::log::redact;
-use crate::run::OutsidePlaces;
+use crate::run::{Invocation, OutsidePlaces};
 use crate::runtime::OpenSkillRuntime;
 use crate::served::{ChangedSkills, server_of};
 use crate::state::decided::{lock_state, nowhere};
@@ -56,6 +56,7 @@ impl OpenSkillRuntime {
             version,
             declared,
             asked,
+            invocation: Invocation::default(),
             outside,
             inspected,
             side_effects,

@@ -5,23 +5,25 @@
 
 mod wanted;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
+use sandbox::Guarantee;
 use skill::Digest;
 use skill::capabilities::{
     Anchor, Capabilities, CapabilityChange, CapabilityExtents, Declared, Host, Place, Reach,
 };
 use skill_audit::BundleReport;
 use skill_state::audit::Clearance;
-use skill_state::{Approval, Approvals, Grant, OrgPolicy, SkillSource, Used};
+use skill_state::{Approval, ApprovalKey, Approvals, Grant, OrgPolicy, SkillSource, Used};
 
 use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
 use crate::RuntimeError;
 use crate::decide::policy::Decision;
 use crate::disclose::schema_arguments::ArgumentSchema;
 use crate::quote::shell_word;
-use crate::run::OutsidePlaces;
+use crate::run::{Invocation, OutsidePlaces};
 
 /// What scripts read because their interpreter finds it, whatever else is granted.
 const PACKAGES: &str =
@@ -83,6 +85,8 @@ pub struct Asked {
     pub direct_writes: bool,
     /// To delete files of the workspace.
     pub deletions: bool,
+    /// To start although the sandbox cannot provide these guarantees.
+    pub allow_degraded: BTreeSet<Guarantee>,
 }
 
 /// What is to be done.
@@ -98,6 +102,8 @@ pub struct Plan {
     pub declared: Declared,
     /// What the user asks for by name.
     pub asked: Asked,
+    /// What the script is given and how it is bounded; the default where nothing in particular is to run.
+    pub invocation: Invocation,
     /// The places of this machine that both mean.
     pub outside: OutsidePlaces,
     /// What the audit found, and what follows.
@@ -139,7 +145,16 @@ pub enum Authorization {
     Refusal(Refusal),
 }
 
-/// Leave to carry out one plan, with these capabilities and no others. Nothing but [`authorize`] makes one.
+/// Permission to carry out one plan, with these capabilities and no others. Nothing but [`authorize`] makes one:
+///
+/// ```compile_fail
+/// # fn forged(plan: openskills_runtime::permit::Plan, real: openskills_runtime::permit::Permit) {
+/// let permit = openskills_runtime::permit::Permit { plan, ..real };
+/// # }
+/// ```
+///
+/// Whoever starts something takes the permit itself, with the plan that was authorised: its script, what that is given, its workspace and
+/// limits, and the guarantees that the sandbox may do without.
 #[derive(Debug)]
 pub struct Permit {
     plan: Plan,
@@ -176,6 +191,11 @@ impl Permit {
     /// Returns whether files of the workspace may be deleted.
     pub fn may_delete(&self) -> bool {
         self.grant.deletions
+    }
+
+    /// Returns the guarantees that the sandbox may do without.
+    pub fn allow_degraded(&self) -> &BTreeSet<Guarantee> {
+        &self.plan.asked.allow_degraded
     }
 
     /// Returns why it may be done.
@@ -215,6 +235,8 @@ pub struct Request {
     pub capabilities: CapabilityExtents,
     /// What it says that it changes; nothing where it says nothing.
     pub side_effects: Option<Vec<&'static str>>,
+    /// Guarantees that the sandbox may do without, which an approval for later does not include.
+    pub allow_degraded: BTreeSet<Guarantee>,
     /// Why the user is asked.
     pub reasons: Vec<String>,
     /// The version that was approved last.
@@ -250,7 +272,10 @@ impl Authorization {
         match self {
             Self::Permit(permit) => {
                 let review = permit.review.iter().map(|review| format!("; {review}"));
-                (Decision::Allow, [permit.because.clone()].into_iter().chain(review).collect())
+                let degraded = degraded(permit.allow_degraded());
+                let degraded = degraded.iter().map(|without| format!("; {without}"));
+                let because = [permit.because.clone()].into_iter();
+                (Decision::Allow, because.chain(degraded).chain(review).collect())
             }
             Self::Ask(request) => (Decision::Ask, request.reasons.join("; ")),
             Self::Refusal(refusal) => (Decision::Deny, refusal.reasons.join("; ")),
@@ -304,13 +329,15 @@ impl Request {
         };
         let mut read = listed(&capabilities.read);
         read.push("the programs of the system".to_owned());
-        vec![
+        let mut gets = vec![
             ("read", line(read)),
             ("packages", PACKAGES.to_owned()),
             ("write", writing.to_owned()),
             ("network", line(network)),
             ("variables", line(env)),
-        ]
+        ];
+        gets.extend(degraded(&self.allow_degraded).map(|without| ("sandbox", without)));
+        gets
     }
 
     /// Returns what the skill declares and `granted` does not have, one line each.
@@ -327,6 +354,12 @@ impl Request {
     pub fn command(&self, look: &str) -> String {
         approve_command(&self.subject, &self.suggested, look)
     }
+}
+
+/// Says which guarantees a run does without, if any.
+fn degraded(without: &BTreeSet<Guarantee>) -> Option<String> {
+    let names: Vec<&str> = without.iter().map(|guarantee| guarantee.as_str()).collect();
+    (!names.is_empty()).then(|| format!("without the guarantees {}", names.join(", ")))
 }
 
 /// Where a command names the session, as long as none is known.
@@ -433,6 +466,7 @@ pub fn request(plan: &Plan, policy: &OrgPolicy, approvals: &Approvals) -> Result
         ceiling: plan.declared.clone(),
         subject: subject.clone(),
         side_effects: plan.side_effects.clone(),
+        allow_degraded: plan.asked.allow_degraded.clone(),
         grant,
         named,
         declared,
@@ -455,7 +489,8 @@ pub(crate) fn approval<'a>(
     approvals: &'a Approvals,
     context: &AuthorizeContext,
 ) -> Option<&'a Approval> {
-    let key = (subject.origin.as_str(), subject.name.as_str(), &subject.bundle);
+    let key =
+        ApprovalKey { origin: &subject.origin, skill: &subject.name, bundle: &subject.bundle };
     let found = approvals.find(key, context.now, &context.session)?;
     let is_young = policy.max_approval_days.is_none_or(|days| {
         let longest = SignedDuration::from_hours(24 * i64::from(days));
@@ -600,4 +635,4 @@ fn capabilities(declared: &Declared, grant: &Grant, network: Reach<Host>) -> Cap
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

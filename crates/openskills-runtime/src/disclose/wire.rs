@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skill_state::SkillSource;
 
-use crate::{Provenance, Scope, Skill, Word, rfc3339};
+use crate::{ApprovalState, Provenance, Scope, Skill, rfc3339};
 
 /// One entry of the index as hosts exchange it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -75,7 +75,7 @@ pub struct ServedEntry {
     /// The URI of its SKILL.md there.
     pub uri: String,
     /// Whether the user approved it as it is.
-    pub approval: Word,
+    pub approval: ApprovalState,
 }
 
 impl SkillIndexEntry {

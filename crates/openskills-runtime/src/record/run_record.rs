@@ -22,11 +22,12 @@ use crate::record::event::{
 };
 use crate::record::log::{REDACTED, Redactor, is_secret_name, redact};
 use crate::record::process::ProcessIdentity;
-use crate::run::again::wasm_event;
-use crate::run::carry_out::Ran;
-use crate::run::module::{Place, place};
+use crate::run::module::{ModuleLocation, location};
 use crate::run::prepare::Prepared;
-use crate::run::{Execution, ExecutionOptions, Input};
+use crate::run::ran::Ran;
+use crate::run::repeat::wasm_event;
+use crate::run::undo::RunIds;
+use crate::run::{Caller, Execution, Input, Invocation};
 
 /// How much of each stream is written to the log.
 const LOGGED: usize = 4096;
@@ -38,8 +39,9 @@ pub(crate) struct Run<'a> {
     /// Its random id.
     pub(crate) id: String,
     pub(crate) permit: &'a Permit,
-    pub(crate) options: &'a ExecutionOptions,
+    pub(crate) options: &'a Invocation,
     pub(crate) prepared: &'a Prepared,
+    pub(crate) caller: &'a Caller,
     /// Secrets that it was given: variables, arguments and fields of its input that are so by their name or form.
     pub(crate) secrets: Redactor,
     /// The same and the values of all granted variables: the log needs none of them.
@@ -48,11 +50,9 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(
-        permit: &'a Permit,
-        options: &'a ExecutionOptions,
-        prepared: &'a Prepared,
-    ) -> Result<Self, RuntimeError> {
+    pub(crate) fn new(prepared: &'a Prepared, caller: &'a Caller) -> Result<Self, RuntimeError> {
+        let permit = prepared.run.permit();
+        let options = &permit.plan().invocation;
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| RuntimeError::Setup {
             message: format!("no random number can be had: {error}"),
@@ -64,7 +64,7 @@ impl<'a> Run<'a> {
             Reach::Everything => BTreeSet::new(),
         };
         let given: Vec<(&str, &str)> = prepared
-            .spec
+            .spec()
             .env
             .iter()
             .filter_map(|(name, value)| name.to_str().zip(value.to_str()))
@@ -83,6 +83,7 @@ impl<'a> Run<'a> {
             permit,
             options,
             prepared,
+            caller,
             secrets: Redactor::new(secrets.iter().map(String::as_str)),
             given_values: all,
             started: SystemTime::now(),
@@ -91,15 +92,15 @@ impl<'a> Run<'a> {
 
     /// Returns true if it writes files of the workspace while it runs.
     pub(crate) fn writes_directly(&self) -> bool {
-        match self.prepared.spec.workspace.as_ref().map(|workspace| workspace.writes) {
+        match self.prepared.spec().workspace.as_ref().map(|workspace| workspace.writes) {
             Some(Writes::Direct) => true,
             Some(Writes::Layer | Writes::Never) | None => false,
         }
     }
 
     /// Returns the skill and the run, by their ids.
-    pub(crate) fn ids(&self) -> (&str, &str) {
-        (&self.permit.plan().subject.skill_id, &self.id)
+    pub(crate) fn ids(&self) -> RunIds<'_> {
+        RunIds { skill_id: &self.permit.plan().subject.skill_id, execution_id: &self.id }
     }
 
     /// Returns the error of changes that were not applied.
@@ -115,7 +116,7 @@ impl<'a> Run<'a> {
             skill_id: subject.skill_id.clone(),
             source: subject.source,
             session_id: session.to_owned(),
-            task_id: self.options.task_id.clone(),
+            task_id: self.caller.task_id.clone(),
             script: self.clean(&self.prepared.script),
             arguments: self.arguments(),
             input_hash: self.input_hash(),
@@ -123,7 +124,7 @@ impl<'a> Run<'a> {
             bundle_sha256: subject.bundle.to_string(),
             granted: self.granted(),
             allow_degraded: self.allow_degraded(),
-            writes: match &self.prepared.spec.workspace {
+            writes: match &self.prepared.spec().workspace {
                 _ if self.writes_directly() => Writing::Direct,
                 Some(_) if self.options.dry_run => Writing::DryRun,
                 Some(_) if self.options.workspace.is_some() => Writing::Pending,
@@ -139,7 +140,7 @@ impl<'a> Run<'a> {
             execution_id: self.id.clone(),
             skill_id: self.permit.plan().subject.skill_id.clone(),
             session_id: session.to_owned(),
-            task_id: self.options.task_id.clone(),
+            task_id: self.caller.task_id.clone(),
             script: self.clean(&self.prepared.script),
             code: error.code().to_owned(),
             reason: self.cut(&error.to_string()),
@@ -206,7 +207,7 @@ impl<'a> Run<'a> {
             skill_id: subject.skill_id.clone(),
             source: subject.source,
             session_id: session.to_owned(),
-            task_id: self.options.task_id.clone(),
+            task_id: self.caller.task_id.clone(),
             script: self.clean(&self.prepared.script),
             hash: subject.content.to_string(),
             bundle_sha256: subject.bundle.to_string(),
@@ -218,9 +219,7 @@ impl<'a> Run<'a> {
             ended: end(done),
             writes,
             may_have_written: writes.may_have_written(),
-            wasm: wasm.map(|wasm| {
-                wasm_event(self.permit, self.options, &self.prepared.spec, done.ended, wasm)
-            }),
+            wasm: wasm.map(|wasm| wasm_event(&self.prepared.run, self.caller, done.ended, wasm)),
             record: done.record.clone(),
         }
     }
@@ -244,7 +243,7 @@ impl<'a> Run<'a> {
             permissions_denied: self.denied(ran, changes),
             allow_degraded: self.allow_degraded(),
             exit_status: match ended {
-                _ if self.options.cancel.signal().is_some() => ExitStatus::Failed,
+                _ if self.caller.cancel.signal().is_some() => ExitStatus::Failed,
                 Ended::Exited(0) => ExitStatus::Success,
                 Ended::Timeout => ExitStatus::Timeout,
                 Ended::Exited(_)
@@ -293,12 +292,12 @@ impl<'a> Run<'a> {
     }
 
     fn allow_degraded(&self) -> Vec<String> {
-        self.options.allow_degraded.iter().map(ToString::to_string).collect()
+        self.permit.allow_degraded().iter().map(ToString::to_string).collect()
     }
 
     /// Returns what it was granted, by what the sandbox is told and not by what was asked for.
     fn granted(&self) -> Vec<String> {
-        let (spec, capabilities) = (&self.prepared.spec, self.permit.capabilities());
+        let (spec, capabilities) = (self.prepared.spec(), self.permit.capabilities());
         let mut granted = vec!["read: the skill's folder".to_owned()];
         // WASI has no way to give a file.
         let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
@@ -328,7 +327,7 @@ impl<'a> Run<'a> {
     /// Returns what it was granted of files beside the skill's own: those of a workspace that somebody named, or an empty folder that is gone
     /// afterwards. In the latter there is nothing to read, and a module in this process is not given it.
     fn granted_files(&self) -> Option<&'static str> {
-        let writes = self.prepared.spec.workspace.as_ref()?.writes;
+        let writes = self.prepared.spec().workspace.as_ref()?.writes;
         if self.options.workspace.is_some() {
             return Some(match writes {
                 Writes::Never => "read: the workspace",
@@ -336,9 +335,8 @@ impl<'a> Run<'a> {
                 Writes::Direct => "write: the workspace, directly",
             });
         }
-        let source = self.permit.plan().subject.source;
         let is_here = self.prepared.module.is_some()
-            && place(source, self.options, self.prepared) == Place::Here;
+            && location(&self.prepared.run) == ModuleLocation::InProcess;
         match writes {
             Writes::Layer | Writes::Direct if !is_here => Some("write: a temporary folder"),
             Writes::Layer | Writes::Direct | Writes::Never => None,

@@ -1,30 +1,23 @@
 //! Carries out what a permit lets run: its start is in the log before the program starts, its end whatever ends it.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the edge: the clock, and sandbox::start behind a permit"
-)]
+#![expect(clippy::disallowed_methods, reason = "the edge: the clock")]
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
-use sandbox::proxy::Reached;
-use sandbox::{
-    Change, ChangeKind, CommitError, Ended, Network, Outcome, SandboxError, Spec, Writes,
-};
-
+use sandbox::{Change, ChangeKind, CommitError, Ended, Network};
 use skill::capabilities::Reach;
 
 use crate::decide::permit::Permit;
 use crate::record::event::Writing;
 use crate::record::log::OpenRun;
 use crate::record::run_record::Run;
-use crate::run::execute::given;
-use crate::run::guarded::Guarded;
+use crate::run::permitted::may_write;
+use crate::run::protected_names::ProtectedNames;
+use crate::run::ran::Ran;
 use crate::run::undo::{DIRECT, Keeping, NO_STATE};
-use crate::run::{Execution, ExecutionOptions, Failed, WasmRun, diff, granted};
+use crate::run::{Caller, Execution, Failed, diff};
 use crate::runtime::OpenSkillRuntime;
 use crate::{Event, ExecutionRecord, Logging, RuntimeError};
 
@@ -32,30 +25,30 @@ impl OpenSkillRuntime {
     /// Runs what a permit lets run.
     pub fn carry_out(
         &mut self,
-        permit: &Permit,
-        options: &ExecutionOptions,
+        permit: Permit,
+        caller: &Caller,
     ) -> Result<Execution, RuntimeError> {
         let start = Instant::now();
-        let options =
-            &ExecutionOptions { input: given(permit.plan(), options)?, ..options.clone() };
-        let prepared = match self.prepare(permit, options) {
+        let (skill_id, script) =
+            (permit.plan().subject.skill_id.clone(), permit.plan().script.clone());
+        let prepared = match self.prepare(permit) {
             Ok(prepared) => prepared,
             Err(error) => {
-                self.record_not_started(permit.plan(), &error)?;
+                self.record_refused(skill_id, script, &error)?;
                 return Err(error);
             }
         };
         let copied = start.elapsed();
         // From here until its end is recorded, a signal ends the run before it ends this process.
-        let _entered = options.cancel.enter();
-        let run = Run::new(permit, options, &prepared)?;
+        let _entered = caller.cancel.enter();
+        let run = Run::new(&prepared, caller)?;
         let direct = self.begin_direct(&run)?;
         let open = self.begin(&run)?;
-        let mut guarded = Guarded::new(&prepared.spec);
+        let mut protected = ProtectedNames::new(prepared.spec());
         let start = Instant::now();
         let ran = match &prepared.module {
-            Some(wasm) => self.module(permit, options, &prepared, wasm),
-            None => program(permit, options, &prepared.spec),
+            Some(wasm) => self.module(&prepared, wasm, &caller.cancel),
+            None => prepared.run.run(&caller.cancel),
         };
         // What it wrote directly stays, however it ended; only where nothing was started nothing was written.
         let is_started = !matches!(ran, Err(RuntimeError::SandboxUnavailable { .. }));
@@ -65,11 +58,11 @@ impl OpenSkillRuntime {
         match ran {
             Ok(mut ran) => {
                 ran.timings.insert(0, ("copy the skill", copied));
-                self.finish(&run, ran, open, &mut guarded)
+                self.finish(&run, ran, open, &mut protected)
             }
             // A step of it that was ended from outside has failed, and that is no failure of the sandbox.
-            Err(_) if options.cancel.is_cancelled() => {
-                self.finish(&run, Ran::cancelled(start.elapsed()), open, &mut guarded)
+            Err(_) if caller.cancel.is_cancelled() => {
+                self.finish(&run, Ran::cancelled(start.elapsed()), open, &mut protected)
             }
             Err(error) => {
                 let failure = run.failure(&self.session.id, &error);
@@ -84,7 +77,7 @@ impl OpenSkillRuntime {
 
     /// Notes that a run is about to write to its workspace directly: the run before it is not the last one any more.
     fn begin_direct(&self, run: &Run<'_>) -> Result<Option<Keeping>, RuntimeError> {
-        let workspace = run.prepared.spec.workspace.as_ref();
+        let workspace = run.prepared.spec().workspace.as_ref();
         let is_direct = run.writes_directly() && run.options.workspace.is_some();
         let place = self.places()?.state.as_ref().zip(workspace).filter(|_| is_direct);
         let begin = |(state, workspace): (_, &sandbox::Workspace)| {
@@ -112,7 +105,7 @@ impl OpenSkillRuntime {
         run: &Run<'_>,
         mut ran: Ran,
         open: Option<OpenRun>,
-        guarded: &mut Guarded,
+        protected: &mut ProtectedNames,
     ) -> Result<Execution, RuntimeError> {
         let Run { permit, options, prepared, .. } = run;
         let layer = ran.layer.take();
@@ -124,7 +117,7 @@ impl OpenSkillRuntime {
         };
         let mut done = Execution::new(run, ran, changes);
         if let Some((layer, workspace)) =
-            layer.as_ref().zip(prepared.spec.workspace.as_ref()).filter(|_| options.dry_run)
+            layer.as_ref().zip(prepared.spec().workspace.as_ref()).filter(|_| options.dry_run)
         {
             done.diff = Some(diff(&workspace.path, layer, &done.changes));
         }
@@ -144,7 +137,7 @@ impl OpenSkillRuntime {
         let event = run.executed(&self.session.id, &done, fate);
         self.record(&Event::ScriptExecuted(Box::new(event)))?;
         let unreadable = unreadable.filter(|_| options.workspace.is_some());
-        let committed = guarded
+        let committed = protected
             .check()
             .and_then(|()| unreadable.map_or(Ok(()), Err))
             .map_err(|message| run.not_committed(message))
@@ -164,7 +157,7 @@ impl OpenSkillRuntime {
         done: &mut Execution,
     ) -> Result<Commit, RuntimeError> {
         may_commit(run, &done.changes).map_err(|message| run.not_committed(message))?;
-        let workspace = run.prepared.spec.workspace.as_ref();
+        let workspace = run.prepared.spec().workspace.as_ref();
         let place = self.places()?.state.as_ref().zip(workspace);
         let is_worth =
             !done.changes.is_empty() && done.changes.iter().all(|one| one.refused.is_none());
@@ -205,7 +198,7 @@ impl OpenSkillRuntime {
             }
             Ok(Commit::All) => Event::Committed(run.committed(session, &done)),
             Ok(Commit::CalledOff) => {
-                let signal = run.options.cancel.signal();
+                let signal = run.caller.cancel.signal();
                 (done.interrupted, done.ended) = (signal, Ended::Cancelled);
                 Event::CommitFailed(run.called_off(session, signal))
             }
@@ -241,64 +234,6 @@ fn held_back(side_effects: Option<&[&'static str]>) -> Vec<&'static str> {
     }
 }
 
-/// What a run leaves.
-pub(crate) struct Ran {
-    pub(crate) outcome: Outcome,
-    /// What it wrote to its workspace.
-    pub(crate) layer: Option<sandbox::Layer>,
-    /// What it asked the proxy for.
-    pub(crate) reached: Vec<Reached>,
-    pub(crate) wasm: Option<WasmRun>,
-    pub(crate) timings: Timings,
-}
-
-/// What was done, and how long it took.
-pub(crate) type Timings = Vec<(&'static str, Duration)>;
-
-impl Ran {
-    pub(crate) fn new(outcome: Outcome) -> Self {
-        Self { outcome, layer: None, reached: Vec::new(), wasm: None, timings: Vec::new() }
-    }
-
-    /// Returns what is known of a run that was ended before its program ran.
-    fn cancelled(duration: Duration) -> Self {
-        Self::new(Outcome {
-            ended: Ended::Cancelled,
-            stdout: sandbox::Captured::default(),
-            stderr: sandbox::Captured::default(),
-            violations: Vec::new(),
-            more_violations: 0,
-            duration,
-            enforced: Vec::new(),
-            tier: None,
-        })
-    }
-}
-
-/// Runs a program in the sandbox, with its way to the network where it has one.
-pub(crate) fn program(
-    permit: &Permit,
-    options: &ExecutionOptions,
-    spec: &Spec,
-) -> Result<Ran, RuntimeError> {
-    let failed = |error| unavailable(&permit.plan().subject.skill_id, error);
-    let start = Instant::now();
-    let mut running = sandbox::start(spec).map_err(failed)?;
-    options.cancel.watch(running.canceller());
-    let set_up = ("start the sandbox", start.elapsed());
-    let layer = running.take_layer();
-    let network = permit.capabilities().network.clone();
-    let reachings = running.take_proxy().map(|listener| {
-        let allow = move |host: &str, port: u16| granted(&network, host, port);
-        sandbox::proxy::serve(listener, Arc::new(allow))
-    });
-    let start = Instant::now();
-    let outcome = running.wait().map_err(failed)?;
-    let timings = vec![set_up, ("run the program", start.elapsed())];
-    let reached = reachings.map(|reachings| reachings.all()).unwrap_or_default();
-    Ok(Ran { layer, reached, timings, ..Ran::new(outcome) })
-}
-
 impl Execution {
     fn new(run: &Run<'_>, ran: Ran, changes: Vec<Change>) -> Self {
         let record: ExecutionRecord = run.record(&ran, &changes);
@@ -312,7 +247,7 @@ impl Execution {
             stdout: outcome.stdout.bytes,
             stderr: outcome.stderr.bytes,
             ended: outcome.ended,
-            interrupted: run.options.cancel.signal(),
+            interrupted: run.caller.cancel.signal(),
             record,
             violations: outcome.violations,
             changes,
@@ -329,7 +264,7 @@ impl Execution {
             enforced: outcome.enforced,
             tier: outcome.tier,
             wasm,
-            limits: run.prepared.spec.limits,
+            limits: run.prepared.spec().limits,
             timings,
             reached,
             left_out: run.permit.left_out().to_vec(),
@@ -348,25 +283,20 @@ fn causes(run: &Run<'_>, ran: &Ran) -> Vec<String> {
         Some(Reach::Everything) | None => Vec::new(),
     };
     Failed {
-        reader: run.options.reader,
-        approve: &run.permit.approve_command(&run.options.look),
+        reader: run.caller.reader,
+        approve: &run.permit.approve_command(&run.caller.look),
         stderr: &String::from_utf8_lossy(&ran.outcome.stderr.bytes),
         ended: ran.outcome.ended,
         is_socket_blocked: ran.outcome.violations.iter().any(|one| one.call == "socket"),
         declared: &declared,
-        wall: run.prepared.spec.limits.wall,
+        wall: run.prepared.spec().limits.wall,
         interpreter: run.prepared.interpreter.as_deref(),
         unused: &run.prepared.unused,
-        memory: run.prepared.spec.limits.memory,
+        memory: run.prepared.spec().limits.memory,
         is_dry: run.options.dry_run,
-        has_network: run.prepared.spec.network != Network::None,
+        has_network: run.prepared.spec().network != Network::None,
         denied: &denied.into_iter().collect::<Vec<_>>(),
-        may_write: run
-            .prepared
-            .spec
-            .workspace
-            .as_ref()
-            .is_some_and(|one| one.writes != Writes::Never),
+        may_write: may_write(run.prepared.spec().workspace.as_ref()),
         is_workspace_empty: run.options.workspace.is_none(),
     }
     .causes()
@@ -391,7 +321,7 @@ fn commit(
     if done.changes.is_empty() {
         return Ok(Commit::Nothing);
     }
-    match layer.commit_unless(&done.changes, &|| run.options.cancel.is_cancelled()) {
+    match layer.commit_unless(&done.changes, &|| run.caller.cancel.is_cancelled()) {
         Ok(()) => {}
         Err(CommitError::CalledOff) => return Ok(Commit::CalledOff),
         Err(error @ CommitError::Kept { .. }) => done.note = Some(error.to_string()),
@@ -412,21 +342,8 @@ fn may_commit(run: &Run<'_>, changes: &[Change]) -> Result<(), String> {
         Some(change) => Err(format!(
             "{} would be deleted, which was not approved; to let it: {} --deletions",
             change.path.display(),
-            run.permit.approve_command(&run.options.look)
+            run.permit.approve_command(&run.caller.look)
         )),
         None => Ok(()),
-    }
-}
-
-fn unavailable(skill: &str, error: SandboxError) -> RuntimeError {
-    match error {
-        SandboxError::Unavailable { missing, why, fix } => RuntimeError::SandboxUnavailable {
-            missing: missing.iter().map(ToString::to_string).collect(),
-            why,
-            fix,
-        },
-        other => {
-            RuntimeError::Script { skill: skill.to_owned(), message: other.to_string(), hint: None }
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! Which file of a skill runs, and by which interpreter. Nothing here touches the disk.
 
+use skill::interpreters::program_for;
 use skill::nearest;
 
 use super::interpreter::Types;
@@ -41,19 +42,6 @@ pub(crate) struct Module {
     /// The folder of the skill that it is imported from; empty for the skill's own.
     pub(crate) folder: &'static str,
 }
-
-/// Interpreters by the end of a name.
-const ENDINGS: [(&str, &str); 9] = [
-    ("py", "python3"),
-    ("sh", "sh"),
-    ("bash", "bash"),
-    ("js", "node"),
-    ("mjs", "node"),
-    ("cjs", "node"),
-    ("ts", "node"),
-    ("rb", "ruby"),
-    ("pl", "perl"),
-];
 
 /// What runs where nothing is named.
 const MODULE: &str = "wasm/skill.wasm";
@@ -139,7 +127,7 @@ fn is_script(file: &Candidate) -> bool {
 
 fn ending(path: &str) -> Option<&'static str> {
     let end = path.rsplit('/').next()?.rsplit_once('.')?.1;
-    ENDINGS.iter().find(|(known, _)| *known == end).map(|(_, interpreter)| *interpreter)
+    program_for(end)
 }
 
 /// Finds out how a file is run: by what it is, by its first line, by its name.

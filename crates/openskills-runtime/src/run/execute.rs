@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::decide::permit::{Authorization, Permit, Plan, Request, with_session};
 use crate::decide::policy::Decision;
-use crate::run::{Answer, Execution, ExecutionOptions, Input, Otherwise};
+use crate::run::{Answer, Execution, ExecutionOptions, Input, Invocation, Otherwise};
 use crate::runtime::OpenSkillRuntime;
 use crate::{Event, PolicyDecision, RuntimeError, Skill};
 
@@ -20,7 +20,7 @@ impl OpenSkillRuntime {
         options: ExecutionOptions,
     ) -> Result<Execution, RuntimeError> {
         let permit = self.permit(name, &options)?;
-        self.carry_out(&permit, &options)
+        self.carry_out(permit, &options.caller)
     }
 
     /// Returns the skill and the script that a name means: one that is no skill's may be that of a command which csk installed.
@@ -41,7 +41,7 @@ impl OpenSkillRuntime {
         }
     }
 
-    /// Plans a run and gets leave for it: by what was approved, for once, or by asking.
+    /// Plans a run and gets a permit for it: by what was approved, for once, or by asking.
     pub fn permit(
         &mut self,
         name: &str,
@@ -52,12 +52,13 @@ impl OpenSkillRuntime {
             Ok(plan) => plan,
             Err(error) => {
                 let skill_id = self.skill(&name).map_or(name, |skill| skill.id.clone());
-                self.record_refused((skill_id, script), &error)?;
+                self.record_refused(skill_id, script, &error)?;
                 return Err(error);
             }
         };
-        // What does not fit is told before anybody is asked for anything.
-        given(&plan, options)?;
+        // What does not fit is reported before anybody is asked for anything.
+        let plan = Plan { invocation: fitting(&plan, &options.invocation)?, ..plan };
+        let look = &options.caller.look;
         let once = if options.once {
             // A flag confirms what the user named, and nothing that the skill only declares.
             Some(self.request(&plan)?.map_err(|refusal| refusal.error())?.named)
@@ -69,18 +70,17 @@ impl OpenSkillRuntime {
             Authorization::Refusal(refusal) => return Err(refusal.error()),
             Authorization::Ask(request) => request,
         };
-        // A slip in a name is told before anybody is asked for anything.
+        // A slip in a name is reported before anybody is asked for anything.
         self.check_script(&plan.subject, plan.script.as_deref())?;
         let Some(approver) = self.config.approver.clone() else {
-            return Err(self.needs_approval(&request, &options.look));
+            return Err(self.needs_approval(&request, look));
         };
         let once = match approver.ask(&request) {
             Answer::No => {
-                let (skill, hint) =
-                    (request.subject.skill_id.clone(), self.how(&request, &options.look));
+                let (skill, hint) = (request.subject.skill_id.clone(), self.how(&request, look));
                 return Err(RuntimeError::Declined { skill, hint: Some(hint) });
             }
-            Answer::Nothing => return Err(self.needs_approval(&request, &options.look)),
+            Answer::Nothing => return Err(self.needs_approval(&request, look)),
             Answer::Once(grant) => Some(grant),
             Answer::Always => {
                 self.approve(&request, None)?;
@@ -90,7 +90,7 @@ impl OpenSkillRuntime {
         match self.authorize(plan, once)? {
             Authorization::Permit(permit) => Ok(*permit),
             Authorization::Refusal(refusal) => Err(refusal.error()),
-            Authorization::Ask(request) => Err(self.needs_approval(&request, &options.look)),
+            Authorization::Ask(request) => Err(self.needs_approval(&request, look)),
         }
     }
 }
@@ -119,13 +119,14 @@ impl OpenSkillRuntime {
         plan: &Plan,
         error: &RuntimeError,
     ) -> Result<(), RuntimeError> {
-        self.record_refused((plan.subject.skill_id.clone(), plan.script.clone()), error)
+        self.record_refused(plan.subject.skill_id.clone(), plan.script.clone(), error)
     }
 
     /// Records that a run was refused: nothing of it started.
-    fn record_refused(
+    pub(crate) fn record_refused(
         &mut self,
-        (skill_id, script): (String, Option<String>),
+        skill_id: String,
+        script: Option<String>,
         error: &RuntimeError,
     ) -> Result<(), RuntimeError> {
         self.record(&Event::PolicyDecided(PolicyDecision {
@@ -140,17 +141,16 @@ impl OpenSkillRuntime {
     }
 }
 
-/// Returns what a script is given: the input, held to the skill's `arguments.schema` and with its defaults.
-pub(crate) fn given(
-    plan: &Plan,
-    options: &ExecutionOptions,
-) -> Result<Option<Input>, RuntimeError> {
-    let Some(schema) = &plan.arguments else { return Ok(options.input.clone()) };
-    let otherwise = if options.args.is_empty() && !options.is_piped {
+/// Returns what a script is given, with the input restricted to the skill's `arguments.schema` and filled with its defaults.
+fn fitting(plan: &Plan, asked: &Invocation) -> Result<Invocation, RuntimeError> {
+    let Some(schema) = &plan.arguments else { return Ok(asked.clone()) };
+    let otherwise = if asked.args.is_empty() && !asked.is_piped {
         Otherwise::Nothing
     } else {
         Otherwise::Something
     };
-    Input::fitting(options.input.as_ref(), schema, otherwise)
-        .map_err(|message| RuntimeError::arguments(&plan.subject.skill_id, message, &schema.json))
+    let input = Input::fitting(asked.input.as_ref(), schema, otherwise).map_err(|message| {
+        RuntimeError::arguments(&plan.subject.skill_id, message, &schema.json)
+    })?;
+    Ok(Invocation { input, ..asked.clone() })
 }

@@ -9,7 +9,7 @@ const LARGEST: &str = "1.7976931348623157e308";
 const SMALLEST: &str = "-1.7976931348623157e308";
 
 /// JSON with the text it was read from: a number keeps all of its digits on the way to the script.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
     text: String,
     value: Value,

@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use skill::interpreters::{self, InterpreterLocation, without_version};
 use skill_fs::AbsPath;
 
 use super::interpreter_answers::Answers;
 use super::linked::{PythonLink, python_links};
 use super::packages::{Environment, ProjectPackages};
-use super::variables::STEERING;
+use super::variables::steers_interpreters;
 
 /// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
 /// stands in is not among them: that may hold anything.
@@ -39,13 +40,6 @@ pub(crate) enum Types {
     /// It cannot.
     Never,
 }
-
-/// Programs that run scripts. One of another name runs them only where the system brought it: a script names it by its `#!` line, and what it does
-/// with a file is not known.
-const KNOWN: [&str; 20] = [
-    "awk", "bash", "bun", "dash", "deno", "fish", "gawk", "ksh", "lua", "luajit", "mawk", "node",
-    "perl", "php", "pwsh", "python", "ruby", "sh", "tclsh", "zsh",
-];
 
 /// How to ask an interpreter for itself and its library, one path a line.
 const ASK: [(&str, &[&str]); 4] = [
@@ -115,7 +109,7 @@ pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter
         Some(found) => found,
         None => on_path(name, search)?,
     };
-    if base(name) == "python" {
+    if without_version(name) == "python" {
         let root = &search.project.root;
         found.links = found.packages.iter().flat_map(|folder| python_links(folder, root)).collect();
         for link in &found.links {
@@ -129,7 +123,8 @@ pub(crate) fn interpreter(name: &str, search: &Search<'_>) -> Result<Interpreter
 
 /// Finds the interpreter of the project's environment of Python.
 fn of_environment(name: &str, search: &Search<'_>) -> Option<Interpreter> {
-    let environment = search.project.environment.as_ref().filter(|_| base(name) == "python")?;
+    let environment =
+        search.project.environment.as_ref().filter(|_| without_version(name) == "python")?;
     let program = environment.program(name);
     let itself = original(environment, name, search)?;
     let told = Told::new(asked(name, &itself, search.cache).ok()?);
@@ -149,7 +144,7 @@ fn of_environment(name: &str, search: &Search<'_>) -> Option<Interpreter> {
 /// Returns the interpreter of the machine that one of an environment is, or is a copy of: only such a one is asked about itself.
 fn original(environment: &Environment, name: &str, search: &Search<'_>) -> Option<PathBuf> {
     let is_python = |path: &Path| {
-        path.file_name().is_some_and(|name| base(&name.to_string_lossy()) == "python")
+        path.file_name().is_some_and(|name| without_version(&name.to_string_lossy()) == "python")
     };
     let program = environment.program(name);
     let real = std::fs::canonicalize(&program).ok().filter(|real| is_program(real))?;
@@ -190,7 +185,7 @@ fn resolved(
     search: &Search<'_>,
 ) -> Result<Interpreter, String> {
     let shown = program.display();
-    if !KNOWN.contains(&base(name)) && !is_system(real) {
+    if !is_known(name) && !is_system(real) {
         return Err(format!(
             "cannot run scripts with `{name}` ({shown}): it is neither a known interpreter nor in a system folder"
         ));
@@ -295,9 +290,10 @@ fn links(program: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the name of a program without its version: `python3.12` is python.
-fn base(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+/// Returns true for what runs scripts wherever it is. A program of another name runs them only where the system brought it: a script names
+/// it by its `#!` line, and what it does with a file is not known.
+fn is_known(name: &str) -> bool {
+    interpreters::find(name).is_some_and(|known| known.location == InterpreterLocation::Path)
 }
 
 fn is_program(path: &Path) -> bool {
@@ -315,7 +311,7 @@ fn is_program(path: &Path) -> bool {
 
 /// Returns what an interpreter says of itself, or why it says nothing. One that no question is known for says nothing, and that is fine.
 fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Result<Vec<String>, String> {
-    let Some((_, question)) = ASK.iter().find(|(known, _)| base(name) == *known) else {
+    let Some((_, question)) = ASK.iter().find(|(known, _)| without_version(name) == *known) else {
         return Ok(Vec::new());
     };
     let mut answers = Answers::load(cache);
@@ -332,7 +328,7 @@ fn ask(question: &[&str], program: &Path) -> Result<Vec<String>, String> {
     let mut command = Command::new(program);
     command.args(question).current_dir("/").env("PWD", "/").stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| STEERING.contains(&name)) {
+        if name.to_str().is_some_and(steers_interpreters) {
             command.env_remove(name);
         }
     }
@@ -345,4 +341,22 @@ fn ask(question: &[&str], program: &Path) -> Result<Vec<String>, String> {
     let error = String::from_utf8_lossy(&answer.stderr).into_owned();
     let first = error.lines().map(str::trim).find(|line| !line.is_empty());
     Err(first.map_or_else(|| format!("it ended with {}", answer.status), str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_interpreters_of_the_table_are_asked_and_taken_from_anywhere() {
+        for (name, _) in ASK {
+            assert!(is_known(name), "{name}");
+        }
+        for name in ["python3.12", "luajit", "tclsh8.6", "pwsh", "mawk", "bun"] {
+            assert!(is_known(name), "{name}");
+        }
+        for name in ["pypy3", "nodejs", "powershell", "R", "java", "mksh", "python-", "make", ""] {
+            assert!(!is_known(name), "{name}");
+        }
+    }
 }

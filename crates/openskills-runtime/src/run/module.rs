@@ -2,62 +2,60 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: how long steps take")]
 
-use std::path::PathBuf;
 use std::time::Instant;
 
-use sandbox::{Ended, Guarantee, Network, Outcome, Spec, Workspace, Writes};
-use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, Report, Stop, WasmError, staged};
+use sandbox::{Ended, Network, Outcome};
+use sandbox_wasm::{Artifact, CacheName, CompiledFor, Guest, Job, Report, WasmError, staged};
 use skill::Digest;
 use skill_state::SkillSource;
 
 use crate::RuntimeError;
-use crate::decide::permit::Permit;
-use crate::run::carry_out::{Ran, Timings, program};
+use crate::run::permitted::{ModuleRan, Permitted, may_write};
 use crate::run::prepare::{Prepared, wasm_error};
-use crate::run::{ExecutionOptions, ModuleCache, Stage, WasmRun};
+use crate::run::ran::{Ran, Timings};
+use crate::run::{Cancel, ModuleCache, Stage, WasmRun};
 use crate::runtime::OpenSkillRuntime;
 
 /// Where a module runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ModuleLocation {
     /// In this process.
-    Here,
+    InProcess,
     /// In one of its own, inside the operating system's sandbox.
     Stage,
 }
 
 /// A module that is about to run.
 struct Ready<'a> {
-    permit: &'a Permit,
-    options: &'a ExecutionOptions,
     prepared: &'a Prepared,
+    cancel: &'a Cancel,
     wasm: &'a [u8],
     digest: Digest,
-    at: Place,
+    at: ModuleLocation,
 }
 
 impl OpenSkillRuntime {
     /// Runs a module.
     pub(crate) fn module(
         &self,
-        permit: &Permit,
-        options: &ExecutionOptions,
         prepared: &Prepared,
         wasm: &[u8],
+        cancel: &Cancel,
     ) -> Result<Ran, RuntimeError> {
-        let at = place(permit.plan().subject.source, options, prepared);
-        let ready = Ready { permit, options, prepared, wasm, digest: Digest::of(wasm), at };
-        let guest = Guest { skill: prepared.skill.clone(), seed: options.seed };
+        let at = location(&prepared.run);
+        let ready = Ready { prepared, cancel, wasm, digest: Digest::of(wasm), at };
+        let seed = prepared.run.permit().plan().invocation.seed;
+        let guest = Guest { skill: prepared.skill.clone(), seed };
         let start = Instant::now();
         let (code, was_cached) = self.code(&ready)?;
         let loaded = (if was_cached { "load the code" } else { "compile" }, start.elapsed());
-        let (ran, report, left_out) = match at {
-            Place::Here => ready.run_here(&guest, &code)?,
-            Place::Stage => ready.run_staged(&guest, &code)?,
+        let ModuleRan { ran, report, left_out } = match at {
+            ModuleLocation::InProcess => ready.run_here(&guest, &code)?,
+            ModuleLocation::Stage => ready.run_staged(&guest, &code)?,
         };
         let Report { ended, stdout, stderr, fuel, memory, trap, duration } = report;
         let timings = [loaded].into_iter().chain(ran.timings).chain([("run the module", duration)]);
-        let (module, is_staged) = (ready.digest, at == Place::Stage);
+        let (module, is_staged) = (ready.digest, at == ModuleLocation::Stage);
         let run = WasmRun { module, fuel, memory, trap, is_staged, was_cached, left_out };
         Ok(Ran {
             outcome: Outcome { ended, stdout, stderr, duration, ..ran.outcome },
@@ -70,8 +68,8 @@ impl OpenSkillRuntime {
     /// Returns a module's code, and whether it was known. Code for a run inside the sandbox is used there alone.
     fn code(&self, ready: &Ready<'_>) -> Result<(Artifact, bool), RuntimeError> {
         let whom = match ready.at {
-            Place::Here => CompiledFor::Us,
-            Place::Stage => CompiledFor::Stage,
+            ModuleLocation::InProcess => CompiledFor::Us,
+            ModuleLocation::Stage => CompiledFor::Stage,
         };
         let digest = ready.digest.to_string();
         let digits = digest.trim_start_matches("sha256:");
@@ -100,55 +98,30 @@ impl Ready<'_> {
         let here = || sandbox_wasm::compile(self.wasm).map_err(wrong);
         let runner = match (staged::runner(), self.at) {
             (Ok(runner), _) => runner,
-            (Err(_), Place::Here) => return here(),
-            (Err(error), Place::Stage) => return Err(wrong(error)),
+            (Err(_), ModuleLocation::InProcess) => return here(),
+            (Err(error), ModuleLocation::Stage) => return Err(wrong(error)),
         };
-        let spec = staged::compiling(&self.prepared.spec, &runner, self.wasm).map_err(wrong)?;
-        match (program(self.permit, self.options, &spec), self.at) {
+        let run = &self.prepared.run;
+        let spec = staged::compiling(run.spec(), &runner, self.wasm).map_err(wrong)?;
+        match (run.in_runner(spec, &runner)?.run(self.cancel), self.at) {
             (Ok(ran), _) => staged::compiled(&ran.outcome).map_err(wrong),
-            (Err(RuntimeError::SandboxUnavailable { .. }), Place::Here) => here(),
+            (Err(RuntimeError::SandboxUnavailable { .. }), ModuleLocation::InProcess) => here(),
             (Err(error), _) => Err(error),
         }
     }
 
-    fn run_here(
-        &self,
-        guest: &Guest,
-        code: &Artifact,
-    ) -> Result<(Ran, Report, Vec<PathBuf>), RuntimeError> {
-        let wrong = |error: WasmError| self.wrong(&error);
-        let spec = spec_here(&self.prepared.spec, self.options).map_err(wrong)?;
-        let job = Job::in_process(&spec, guest).map_err(wrong)?;
-        let start = Instant::now();
-        let stop = Stop::default();
-        self.options.cancel.watch_module(stop.clone());
-        let report = sandbox_wasm::run_until(&job, code, &stop).map_err(wrong)?;
-        let timings = vec![("set up", start.elapsed().saturating_sub(report.duration))];
-        let outcome = Outcome {
-            ended: report.ended,
-            stdout: sandbox::Captured::default(),
-            stderr: sandbox::Captured::default(),
-            violations: Vec::new(),
-            more_violations: 0,
-            duration: report.duration,
-            // The engine gives it nothing but what it was granted: no process, no thread, and nothing that it could write.
-            enforced: Guarantee::ALL.to_vec(),
-            tier: None,
-        };
-        Ok((Ran { timings, ..Ran::new(outcome) }, report, job.left_out().to_vec()))
+    fn run_here(&self, guest: &Guest, code: &Artifact) -> Result<ModuleRan, RuntimeError> {
+        let done = self.prepared.run.run_here(guest, code, self.cancel);
+        done.map_err(|error| self.wrong(&error))
     }
 
-    fn run_staged(
-        &self,
-        guest: &Guest,
-        code: &Artifact,
-    ) -> Result<(Ran, Report, Vec<PathBuf>), RuntimeError> {
+    fn run_staged(&self, guest: &Guest, code: &Artifact) -> Result<ModuleRan, RuntimeError> {
         let wrong = |error: WasmError| self.wrong(&error);
-        let spec = &self.prepared.spec;
-        let job = Job::staged(spec, guest).map_err(wrong)?;
+        let run = &self.prepared.run;
+        let job = Job::staged(run.spec(), guest).map_err(wrong)?;
         let runner = staged::runner().map_err(wrong)?;
-        let staged_spec = staged::running(spec, &job, &runner, code).map_err(wrong)?;
-        let ran = program(self.permit, self.options, &staged_spec)?;
+        let spec = staged::running(run.spec(), &job, &runner, code).map_err(wrong)?;
+        let ran = run.in_runner(spec, &runner)?.run(self.cancel)?;
         let report = match staged::ran(&ran.outcome) {
             // One that was ended from outside says nothing more of itself.
             Err(_) if ran.outcome.ended == Ended::Cancelled => cancelled(&ran.outcome),
@@ -158,7 +131,8 @@ impl Ready<'_> {
         let inside = ran.outcome.duration.saturating_sub(report.duration);
         let start = ran.timings.first().copied();
         let timings: Timings = start.into_iter().chain([("set up inside", inside)]).collect();
-        Ok((Ran { timings, ..ran }, report, job.left_out().to_vec()))
+        let left_out = job.left_out().to_vec();
+        Ok(ModuleRan { ran: Ran { timings, ..ran }, report, left_out })
     }
 }
 
@@ -175,37 +149,21 @@ fn cancelled(outcome: &Outcome) -> Report {
     }
 }
 
-/// Decides where a module runs: a stranger's inside the sandbox; so does what writes anything at all, or reaches the network. In this process
-/// nothing bounds what is written, and nothing looks at it before it stays.
-pub(crate) fn place(source: SkillSource, options: &ExecutionOptions, prepared: &Prepared) -> Place {
-    let is_own = match source {
+/// Decides where a module runs: a third-party one inside the sandbox; so does what writes anything at all, or reaches the network. In this
+/// process nothing bounds what is written, and nothing looks at it before it stays.
+pub(crate) fn location(run: &Permitted) -> ModuleLocation {
+    let plan = run.permit().plan();
+    let is_own = match plan.subject.source {
         SkillSource::Builtin | SkillSource::Org | SkillSource::User => true,
         SkillSource::ThirdParty => false,
     };
-    let writes = may_write(prepared.spec.workspace.as_ref());
-    let needs_stage = !is_own || prepared.spec.network != Network::None || writes;
-    match options.stage {
-        Stage::Always => Place::Stage,
-        Stage::Never => Place::Here,
-        Stage::Auto if needs_stage => Place::Stage,
-        Stage::Auto => Place::Here,
+    let spec = run.spec();
+    let needs_stage =
+        !is_own || spec.network != Network::None || may_write(spec.workspace.as_ref());
+    match plan.invocation.stage {
+        Stage::Always => ModuleLocation::Stage,
+        Stage::Never => ModuleLocation::InProcess,
+        Stage::Auto if needs_stage => ModuleLocation::Stage,
+        Stage::Auto => ModuleLocation::InProcess,
     }
-}
-
-fn may_write(workspace: Option<&Workspace>) -> bool {
-    match workspace.map(|workspace| workspace.writes) {
-        None | Some(Writes::Never) => false,
-        Some(Writes::Layer | Writes::Direct) => true,
-    }
-}
-
-/// Returns what a run in this process is held to: a workspace is not written, for nothing would stand between; an empty one of its own is
-/// not even there.
-fn spec_here(spec: &Spec, options: &ExecutionOptions) -> Result<Spec, WasmError> {
-    if options.workspace.is_some() && may_write(spec.workspace.as_ref()) {
-        let what = "a workspace is written only from inside the sandbox: leave --wasm-stage away";
-        return Err(WasmError::Given(what.to_owned()));
-    }
-    let workspace = spec.workspace.clone().filter(|_| options.workspace.is_some());
-    Ok(Spec { workspace, ..spec.clone() })
 }

@@ -12,13 +12,15 @@ use skill::{MARKER_FILE, RelPath};
 use skill_fs::{FsError, Kind, Root, WalkLimits, digests, walk};
 use skill_state::runtime_place;
 
-use crate::decide::permit::{Permit, Subject};
+use crate::decide::permit::{Permit, Plan, Subject};
 use crate::discover::index::Place;
 use crate::quote::shell_word;
 use crate::run::packages::ProjectPackages;
+use crate::run::unpacked::Unpacked;
 use crate::run::{
-    Around, Candidate, ExecutionOptions, Expected, Interpreter, PrivateCopy, RunFolder, Runs,
-    Search, choose, interpreter, own_places, real_home, run_folder, spec, touches, with_types,
+    Candidate, Chosen, Expected, Interpreter, Permitted, PrivateCopy, Provided, RunFolder,
+    RunInputs, Runs, Search, choose, interpreter, own_places, real_home, run_folder, spec, touches,
+    with_types,
 };
 use crate::runtime::OpenSkillRuntime;
 use crate::state::decided::nowhere;
@@ -29,14 +31,15 @@ const START: u64 = 256;
 
 /// Everything that a run needs.
 pub(crate) struct Prepared {
-    pub(crate) spec: Spec,
+    /// What starts, under its permit.
+    pub(crate) run: Permitted,
     /// What runs, seen from the skill.
     pub(crate) script: String,
     /// What runs it, where that is an interpreter.
     pub(crate) interpreter: Option<PathBuf>,
     /// Folders of packages that the project has and that are not used, each with the reason.
     pub(crate) unused: Vec<String>,
-    /// The same, if it is WebAssembly.
+    /// The module, if it is WebAssembly.
     pub(crate) module: Option<Vec<u8>>,
     /// The copy of the skill.
     pub(crate) skill: PathBuf,
@@ -44,111 +47,108 @@ pub(crate) struct Prepared {
     _held: (PrivateCopy, RunFolder),
 }
 
+impl Prepared {
+    /// Returns what the sandbox is told.
+    pub(crate) fn spec(&self) -> &Spec {
+        self.run.spec()
+    }
+}
+
+/// The folder that something of is run.
+struct Source {
+    root: Root,
+    expected: Expected,
+    /// What of it runs, if that is named.
+    script: Option<String>,
+    /// What was fetched from a server: it is there as long as this is.
+    _unpacked: Option<Unpacked>,
+}
+
 impl OpenSkillRuntime {
     /// Copies what was permitted, chooses what of it runs, and says with which capabilities.
-    pub(crate) fn prepare(
-        &mut self,
-        permit: &Permit,
-        options: &ExecutionOptions,
-    ) -> Result<Prepared, RuntimeError> {
-        let subject = &permit.plan().subject;
+    pub(crate) fn prepare(&mut self, permit: Permit) -> Result<Prepared, RuntimeError> {
+        let plan = permit.plan();
+        let (subject, options) = (&plan.subject, &plan.invocation);
         let skill = &Arc::clone(self.skill(&subject.skill_id)?);
         let wrong = |message: String| not_run(subject, message, None);
-        let unpacked = match &skill.place {
-            Place::Served(served) => Some(self.unpack(skill, served, subject.bundle)?),
-            Place::Builtin(_) | Place::Folder { .. } => None,
-        };
+        let source = self.source(skill, plan)?;
         let places = self.places()?;
-        let (root, expected, named) = match &unpacked {
-            // Each file was held to what was approved when it was fetched.
-            Some(unpacked) => {
-                let root = unpacked.root()?;
-                let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
-                (root, Expected::Bundle(digest), permit.plan().script.clone())
-            }
-            None => self.what_runs(skill, subject, permit.plan().script.as_deref())?,
-        };
         let base = places.cache.as_ref().or(places.state.as_ref()).ok_or_else(nowhere)?;
         let base = base.join(run_folder::FOLDER);
-        if options.dry_run && options.asked.direct_writes {
+        if options.dry_run && plan.asked.direct_writes {
             return Err(wrong("a dry run cannot write directly".to_owned()));
         }
         run_folder::sweep(&base);
         let packages = ProjectPackages::find(places, self.config.project_root.as_deref());
         // node looks for packages in the folders above a script: each `node_modules` gets one.
-        let copy = PrivateCopy::new(&root, &base, expected, packages.node.len())?;
+        let copy = PrivateCopy::new(&source.root, &base, source.expected, packages.node.len())?;
         let copied = Root::open(&copy.root)?;
-        let mut chosen = choose(&candidates(&copied)?, named.as_deref())
+        let mut chosen = choose(&candidates(&copied)?, source.script.as_deref())
             .map_err(|message| not_run(subject, message, could_run(skill)))?;
         let failed = |source| FsError::Io { path: base.to_string(), source };
         let scratch = RunFolder::new(&base)?;
         let home = real_home(places.home.as_ref());
-        let home = home.as_deref();
         let own = own_places(places);
         let workspace = match &options.workspace {
-            Some(path) => real_workspace(&places.cwd.as_path().join(path), home, &own)?,
+            Some(path) => real_workspace(&places.cwd.as_path().join(path), home.as_deref(), &own)?,
             None => std::fs::canonicalize(scratch.path()).map_err(failed)?,
         };
-        let skill_path = Path::new(skill.path());
-        let mut avoid = vec![skill_path, copy.root.as_path(), workspace.as_path()];
+        let mut avoid = vec![Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
         avoid.extend(packages.avoid.iter().map(PathBuf::as_path));
         let search = Search { avoid: &avoid, project: &packages, cache: places.cache.as_ref() };
-        let mut found = match &chosen.runs {
-            Runs::By { interpreter: name, .. } => Some(interpreter(name, &search).map_err(wrong)?),
-            Runs::Itself | Runs::Wasm => None,
-        };
-        let mut companions = match &chosen.runs {
-            Runs::By { .. } | Runs::Itself => companions(&search),
+        let mut found = Interpreters::find(&mut chosen, &search).map_err(wrong)?;
+        found.retain_foreign(home.as_deref(), &own);
+        let linked = match chosen.runs {
             Runs::Wasm => Vec::new(),
+            Runs::Itself | Runs::By { .. } => link_modules(&copy, &packages).map_err(failed)?,
         };
-        if let Some(found) = &found {
-            with_types(&mut chosen, found.types).map_err(wrong)?;
-        }
-        // An interpreter may live in a folder with much else; never are our own files granted with it.
-        for found in found.iter_mut().chain(&mut companions) {
-            found.places.retain(|place| {
-                let real = std::fs::canonicalize(place).unwrap_or_else(|_| place.clone());
-                [place, &real].iter().all(|place| {
-                    !touches(place, &own) && home.is_none_or(|home| !home.starts_with(place))
-                })
-            });
-        }
-        let script = copy.root.join(&chosen.path);
-        let around = Around {
-            skill: copy.root.as_path(),
-            script: script.as_path(),
-            runs: &chosen.runs,
-            module: chosen.module.as_ref(),
-            interpreter: found.as_ref(),
-            companions: &companions,
-            packages: &packages,
-            workspace: &workspace,
+        let provided = Provided {
+            skill: copy.root.as_path().to_owned(),
+            interpreters: found.places(),
+            packages: linked,
+            workspace,
             home,
+            own,
+        };
+        let script = copy.root.join(&chosen.path);
+        let inputs = RunInputs {
+            provided: &provided,
+            script: script.as_path(),
+            chosen: &chosen,
+            interpreter: found.own.as_ref(),
+            companions: &found.companions,
+            packages: &packages,
             env: &std::env::vars_os().collect::<Vec<_>>(),
         };
-        let mut spec = spec(permit, options, &around).map_err(wrong)?;
-        spec.read.retain(|path| path == copy.root.as_path() || !touches(path, &own));
-        if chosen.runs != Runs::Wasm {
-            spec.read.extend(link_modules(&copy, &packages).map_err(failed)?);
-        }
-        let module = match &chosen.runs {
-            Runs::Wasm => {
-                let path = RelPath::new(&chosen.path).map_err(|error| wrong(error.to_string()))?;
-                let size = std::fs::metadata(script.as_path()).map_err(failed)?.len();
-                if size > MAX_MODULE as u64 {
-                    let size = usize::try_from(size).unwrap_or(usize::MAX);
-                    let error = WasmError::TooLarge { size, most: MAX_MODULE };
-                    return Err(wasm_error(&chosen.path, &error));
-                }
-                Some(copied.read(&path, MAX_MODULE as u64)?)
+        let spec = spec(&permit, &inputs).map_err(wrong)?;
+        let module = module(subject, &chosen, &copied)?;
+        Ok(Prepared {
+            run: Permitted::new(permit, spec, &provided)?,
+            script: chosen.path,
+            interpreter: found.own.map(|found| found.program),
+            unused: packages.unused,
+            module,
+            skill: provided.skill,
+            _held: (copy, scratch),
+        })
+    }
+
+    /// Finds the folder that something of is run, and fetches it where it is not here.
+    fn source(&mut self, skill: &Skill, plan: &Plan) -> Result<Source, RuntimeError> {
+        let subject = &plan.subject;
+        match &skill.place {
+            Place::Served(served) => {
+                let unpacked = self.unpack(skill, served, subject.bundle)?;
+                // Each file was held to what was approved when it was fetched.
+                let root = unpacked.root()?;
+                let digest = digests(&root, &walk(&root, &WalkLimits::SKILL)?)?.bundle;
+                let (expected, script) = (Expected::Bundle(digest), plan.script.clone());
+                Ok(Source { root, expected, script, _unpacked: Some(unpacked) })
             }
-            Runs::Itself | Runs::By { .. } => None,
-        };
-        let skill = copy.root.as_path().to_owned();
-        let interpreter = found.map(|found| found.program);
-        let script = chosen.path;
-        let unused = packages.unused;
-        Ok(Prepared { spec, script, interpreter, unused, module, skill, _held: (copy, scratch) })
+            Place::Builtin(_) | Place::Folder { .. } => {
+                self.what_runs(skill, subject, plan.script.as_deref())
+            }
+        }
     }
 
     /// Makes sure that there is something to run. Of a skill that is not here yet nothing is known.
@@ -161,19 +161,19 @@ impl OpenSkillRuntime {
         if matches!(skill.place, Place::Served(_)) {
             return Ok(());
         }
-        let (root, _, named) = self.what_runs(skill, subject, named)?;
-        choose(&candidates(&root)?, named.as_deref())
+        let source = self.what_runs(skill, subject, named)?;
+        choose(&candidates(&source.root)?, source.script.as_deref())
             .map(drop)
             .map_err(|message| not_run(subject, message, could_run(skill)))
     }
 
-    /// Finds the folder that something of is run: the skill's own, or that of a command which csk installed from it.
+    /// Returns the folder of a skill that is here: its own, or that of a command which csk installed from it.
     fn what_runs(
         &self,
         skill: &Skill,
         subject: &Subject,
         named: Option<&str>,
-    ) -> Result<(Root, Expected, Option<String>), RuntimeError> {
+    ) -> Result<Source, RuntimeError> {
         let wrong = |message: &str| not_run(subject, message.to_owned(), None);
         let from =
             skill.provenance.as_deref().filter(|from| from.has_receipt && !subject.is_drifted);
@@ -185,20 +185,90 @@ impl OpenSkillRuntime {
             let home =
                 self.places()?.csk_home.as_ref().ok_or_else(|| wrong("csk has no home here"))?;
             let root = Root::open(&runtime_place(home, name, id))?;
-            return Ok((root, Expected::Runtime(*list), Some(path.to_string())));
+            let (expected, script) = (Expected::Runtime(*list), Some(path.to_string()));
+            return Ok(Source { root, expected, script, _unpacked: None });
         }
         let root =
             crate::disclose::load::open(skill)?.ok_or_else(|| wrong("it has no script to run"))?;
-        Ok((root, Expected::Bundle(subject.folder), named.map(str::to_owned)))
+        let (expected, script) = (Expected::Bundle(subject.folder), named.map(str::to_owned));
+        Ok(Source { root, expected, script, _unpacked: None })
     }
 }
 
-/// Programs that scripts of every kind start, and expect to be those of the project.
+/// The interpreters of a run.
+struct Interpreters {
+    /// The one that runs the script, where one does.
+    own: Option<Interpreter>,
+    /// Programs that scripts of every kind start, and expect to be those of the project.
+    companions: Vec<Interpreter>,
+}
+
+/// Programs that scripts of every kind start.
 const COMPANIONS: [&str; 3] = ["python3", "python", "node"];
 
-/// Returns those of them that are there.
-fn companions(search: &Search<'_>) -> Vec<Interpreter> {
-    COMPANIONS.into_iter().filter_map(|name| interpreter(name, search).ok()).collect()
+impl Interpreters {
+    /// Finds what runs a script, and has TypeScript run by what can.
+    fn find(chosen: &mut Chosen, search: &Search<'_>) -> Result<Self, String> {
+        let companions =
+            || COMPANIONS.into_iter().filter_map(|name| interpreter(name, search).ok()).collect();
+        match &chosen.runs {
+            Runs::Wasm => Ok(Self { own: None, companions: Vec::new() }),
+            Runs::Itself => Ok(Self { own: None, companions: companions() }),
+            Runs::By { interpreter: name, .. } => {
+                let own = interpreter(name, search)?;
+                let companions = companions();
+                with_types(chosen, own.types)?;
+                Ok(Self { own: Some(own), companions })
+            }
+        }
+    }
+
+    /// Leaves out what no run may read: an interpreter may live in a folder with much else, and never are our own files granted with it.
+    fn retain_foreign(&mut self, home: Option<&Path>, own: &[PathBuf]) {
+        for found in self.own.iter_mut().chain(&mut self.companions) {
+            found.places.retain(|place| {
+                let real = std::fs::canonicalize(place).unwrap_or_else(|_| place.clone());
+                [place, &real].iter().all(|place| {
+                    !touches(place, own) && home.is_none_or(|home| !home.starts_with(place))
+                })
+            });
+        }
+    }
+
+    /// Returns what they need to be read beside the system, each once.
+    fn places(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = Vec::new();
+        for place in self.own.iter().chain(&self.companions).flat_map(|found| &found.places) {
+            if !all.contains(place) {
+                all.push(place.clone());
+            }
+        }
+        all
+    }
+}
+
+/// Reads the module that runs, if it is one.
+fn module(
+    subject: &Subject,
+    chosen: &Chosen,
+    copied: &Root,
+) -> Result<Option<Vec<u8>>, RuntimeError> {
+    match &chosen.runs {
+        Runs::Itself | Runs::By { .. } => Ok(None),
+        Runs::Wasm => {
+            let path = RelPath::new(&chosen.path)
+                .map_err(|error| not_run(subject, error.to_string(), None))?;
+            match copied.read(&path, MAX_MODULE as u64) {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(FsError::TooLarge { size, .. }) => {
+                    let size = usize::try_from(size).unwrap_or(usize::MAX);
+                    let error = WasmError::TooLarge { size, most: MAX_MODULE };
+                    Err(wasm_error(&chosen.path, &error))
+                }
+                Err(error) => Err(error.into()),
+            }
+        }
+    }
 }
 
 /// Lets a script of node find the packages of the project: node looks for them in the folders above the script. Returns what it reads then.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use skill::Digest;
 use skill_fs::{AbsPath, read_own_file};
 
-pub(crate) use self::keeping::{DIRECT, Keeping, NO_STATE};
+pub(crate) use self::keeping::{DIRECT, Keeping, NO_STATE, RunIds};
 use crate::RuntimeError;
 
 const FOLDER: &str = "undo";

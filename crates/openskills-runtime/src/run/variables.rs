@@ -1,23 +1,9 @@
 //! Variables of the environment that are never given on to a script: they change what runs, or how.
 
-/// What interpreters of the table, shells and the C library read to load code, options or settings from elsewhere. Whoever adds an
-/// interpreter adds its variables here.
-pub(crate) const STEERING: &[&str] = &[
-    // Shells.
-    "IFS",
-    "ENV",
-    "CDPATH",
-    "BASH_ENV",
-    "BASHOPTS",
-    "SHELLOPTS",
-    "PROMPT_COMMAND",
-    "PS4",
-    "FPATH",
-    "ZDOTDIR",
-    "KSH_ENV",
-    "fish_function_path",
-    "fish_complete_path",
-    // The C library and the loader; LD_* and DYLD_* are beside them.
+use skill::interpreters;
+
+/// What the C library, its loader and OpenSSL read to load code or settings from elsewhere. The variables of interpreters are in their table.
+const STEERING: [&str; 11] = [
     "GCONV_PATH",
     "LOCPATH",
     "NLSPATH",
@@ -29,66 +15,22 @@ pub(crate) const STEERING: &[&str] = &[
     "OPENSSL_CONF",
     "OPENSSL_MODULES",
     "OPENSSL_ENGINES",
-    // Python.
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONSTARTUP",
-    "PYTHONINSPECT",
-    "PYTHONUSERBASE",
-    "PYTHONNOUSERSITE",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONPYCACHEPREFIX",
-    "PYTHONPLATLIBDIR",
-    "PYTHONWARNINGS",
-    "PYTHONBREAKPOINT",
-    "PYTHONEXECUTABLE",
-    "PYTHONCASEOK",
-    // JavaScript.
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "NODE_REPL_EXTERNAL_MODULE",
-    "BUN_OPTIONS",
-    "BUN_INSPECT",
-    "BUN_CONFIG_PRELOAD",
-    "DENO_DIR",
-    "DENO_V8_FLAGS",
-    // Perl.
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERLLIB",
-    "PERL5DB",
-    "PERLIO",
-    "PERL5SHELL",
-    // Ruby.
-    "RUBYOPT",
-    "RUBYLIB",
-    "RUBYPATH",
-    "RUBYSHELL",
-    "GEM_HOME",
-    "GEM_PATH",
-    "BUNDLE_GEMFILE",
-    // PHP, Lua, Tcl, PowerShell, awk.
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "LUA_INIT",
-    "LUA_PATH",
-    "LUA_CPATH",
-    "TCLLIBPATH",
-    "TCL_LIBRARY",
-    "PSModulePath",
-    "DOTNET_STARTUP_HOOKS",
-    "AWKPATH",
-    "AWKLIBPATH",
-    // What speaks for the user.
-    "SSH_AUTH_SOCK",
 ];
+
+/// What speaks for the user.
+const AGENT: &str = "SSH_AUTH_SOCK";
 
 /// What a run has of its own.
 const OWN: [&str; 3] = ["PATH", "HOME", "TMPDIR"];
 
-/// Beginnings of names of the same kind: loaders, functions that bash imports, and what Lua and Tcl call by version.
-const BEGINNINGS: [&str; 8] =
-    ["LD_", "DYLD_", "BASH_FUNC_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_", "TCL8", "CORECLR_"];
+/// Beginnings of names that loaders read.
+const LOADERS: [&str; 2] = ["LD_", "DYLD_"];
+
+/// Returns true for what changes what an interpreter runs or loads. Loaders are left out: where an interpreter lives elsewhere, it may
+/// need them to start at all.
+pub(super) fn steers_interpreters(name: &str) -> bool {
+    interpreters::is_steered_by(name) || STEERING.contains(&name) || name == AGENT
+}
 
 /// Returns why a variable is never given to a script.
 pub(crate) fn never_given(name: &str) -> Option<String> {
@@ -98,9 +40,9 @@ pub(crate) fn never_given(name: &str) -> Option<String> {
     if !is_name {
         return Some(format!("`{name}` is not the name of a variable"));
     }
-    let is_steering = STEERING.contains(&name)
+    let is_steering = steers_interpreters(name)
         || OWN.contains(&name)
-        || BEGINNINGS.iter().any(|start| name.starts_with(start));
+        || LOADERS.iter().any(|start| name.starts_with(start));
     is_steering.then(|| {
         format!("the variable `{name}` would change what runs; it is never given to a script")
     })
@@ -131,6 +73,7 @@ mod tests {
             "BASH_FUNC_ls",
             "PSModulePath",
             "OPENSSL_CONF",
+            "R_LIBS_USER",
         ] {
             assert!(never_given(name).is_some_and(|why| why.contains("what runs")), "{name}");
         }

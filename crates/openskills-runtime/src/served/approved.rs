@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use skill::{Digest, Document, SKILL_FILE};
 use skill_fs::{AbsPath, Kind};
-use skill_state::Approvals;
+use skill_state::{ApprovalKey, Approvals};
 
 use crate::discover::index::Place;
 use crate::quote::shell_word;
@@ -23,7 +23,7 @@ use crate::{Depth, Event, ReadOptions, Resource, ResourceEntry, RuntimeError, Se
 /// Whether a skill of a server may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum ApprovalState {
     /// It may: the user approved it as it is, or it is no server's.
     Given,
     /// The user has not said so.
@@ -33,68 +33,82 @@ pub enum Word {
 }
 
 /// What the user approved, and which skills are suspended since because their server sent something else.
-pub(crate) struct Words {
+pub(crate) struct ApprovalRecords {
     approvals: Approvals,
     changed: ChangedSkills,
 }
 
 impl OpenSkillRuntime {
-    /// Returns whether the user's word lets a skill be shown to a model. Only those of MCP servers need it for that.
-    pub fn word(&self, skill: &Skill) -> Result<Word, RuntimeError> {
+    /// Returns whether a skill may be shown to a model. Only those of MCP servers need an approval for that.
+    pub fn approval_state(&self, skill: &Skill) -> Result<ApprovalState, RuntimeError> {
         match &skill.place {
-            Place::Served(served) => Ok(self.word_of(skill, served, &self.words()?)),
-            Place::Builtin(_) | Place::Folder { .. } => Ok(Word::Given),
+            Place::Served(served) => {
+                Ok(self.approval_state_by(skill, served, &self.approval_records()?))
+            }
+            Place::Builtin(_) | Place::Folder { .. } => Ok(ApprovalState::Given),
         }
     }
 
-    fn words(&self) -> Result<Words, RuntimeError> {
+    fn approval_records(&self) -> Result<ApprovalRecords, RuntimeError> {
         let changed = ChangedSkills::load(self.places()?.state.as_ref())?;
-        Ok(Words { approvals: self.approvals()?, changed })
+        Ok(ApprovalRecords { approvals: self.approvals()?, changed })
     }
 
-    fn word_of(&self, skill: &Skill, served: &ServedSkill, words: &Words) -> Word {
-        let Words { approvals, changed } = words;
-        let key = (served.origin.as_str(), &*skill.name, &served.digest());
+    fn approval_state_by(
+        &self,
+        skill: &Skill,
+        served: &ServedSkill,
+        records: &ApprovalRecords,
+    ) -> ApprovalState {
+        let ApprovalRecords { approvals, changed } = records;
+        let (origin, digest) = (served.origin.as_str(), served.digest());
+        let key = ApprovalKey { origin, skill: &skill.name, bundle: &digest };
         if changed.waits(&served.origin).is_some() {
-            Word::NeededAgain
+            ApprovalState::NeededAgain
         } else if approvals.find(key, Timestamp::now(), &self.session.id).is_some() {
-            Word::Given
+            ApprovalState::Given
         } else if approvals.last_of(&served.origin, &skill.name).is_some() {
-            Word::NeededAgain
+            ApprovalState::NeededAgain
         } else {
-            Word::Needed
+            ApprovalState::Needed
         }
     }
 
-    /// Returns which server serves a skill, and whether it may be used. Where no word can be read, none was given.
+    /// Returns which server serves a skill, and whether it may be used. Where no approval can be read, none was given.
     pub fn served(&self, skill: &Skill) -> Option<ServedEntry> {
         let (server, uri) = skill.served_by()?;
-        let approval = self.word(skill).unwrap_or(Word::Needed);
+        let approval = self.approval_state(skill).unwrap_or(ApprovalState::Needed);
         Some(ServedEntry { server: server.to_owned(), uri: uri.to_owned(), approval })
     }
 
-    /// Returns whether a model may be told of a skill: of what servers serve it hears after the user's word. The words are read once; where none can be read,
+    /// Returns whether a model may be told of a skill: of what servers serve it hears after the user approved it. The approvals are read once; where none can be read,
     /// none was given.
-    pub(crate) fn is_told(&self, skill: &Skill, words: &OnceCell<Option<Words>>) -> bool {
+    pub(crate) fn is_told(
+        &self,
+        skill: &Skill,
+        records: &OnceCell<Option<ApprovalRecords>>,
+    ) -> bool {
         let Place::Served(served) = &skill.place else { return true };
-        let words = words.get_or_init(|| self.words().ok()).as_ref();
-        words.is_some_and(|words| self.word_of(skill, served, words) == Word::Given)
+        let records = records.get_or_init(|| self.approval_records().ok()).as_ref();
+        records.is_some_and(|records| {
+            self.approval_state_by(skill, served, records) == ApprovalState::Given
+        })
     }
 
-    /// Returns the skills that can be used, without those of servers that wait for the user's word.
+    /// Returns the skills that can be used, without those of servers that need approval.
     pub fn approved_skills(&self) -> Vec<Arc<Skill>> {
-        let words = OnceCell::new();
-        self.list_skills().into_iter().filter(|skill| self.is_told(skill, &words)).collect()
+        let records = OnceCell::new();
+        self.list_skills().into_iter().filter(|skill| self.is_told(skill, &records)).collect()
     }
 
     /// Refuses a skill of a server that the user has not approved as it is.
-    pub(crate) fn check_word(&self, skill: &Skill) -> Result<(), RuntimeError> {
+    pub(crate) fn check_approved(&self, skill: &Skill) -> Result<(), RuntimeError> {
         let Place::Served(served) = &skill.place else { return Ok(()) };
         self.check_unchanged(&skill.id, &served.origin)?;
-        let what = match self.word(skill)? {
-            Word::Given => return Ok(()),
-            Word::Needed => "is not approved yet",
-            Word::NeededAgain => "has changed and needs approval again",
+        let what = match self.approval_state(skill)? {
+            ApprovalState::Given => return Ok(()),
+            ApprovalState::Needed => "is not approved yet",
+            ApprovalState::NeededAgain => "has changed and needs approval again",
         };
         Err(RuntimeError::NeedsApproval {
             message: format!("`{}` of the MCP server `{}` {what}", skill.id, served.server),
@@ -209,7 +223,7 @@ impl OpenSkillRuntime {
             matches!(&other.place, Place::Served(other) if other.server == served.server && other.uri == uri)
         });
         match inner {
-            Some(inner) => self.check_word(inner),
+            Some(inner) => self.check_approved(inner),
             None => Err(RuntimeError::PermissionDenied {
                 message: format!(
                     "`{path}` of `{}` is not read: it belongs to the skill `{uri}`, which the server does not list",
@@ -241,14 +255,14 @@ impl OpenSkillRuntime {
             return false;
         };
         let fetch = Fetch { places, fetcher: None };
-        self.check_word(skill).is_ok()
+        self.check_approved(skill).is_ok()
             && served.file(path).is_some_and(|file| !fetch.is_kept(served, file))
     }
 
     /// Fetches a file of a skill of a server.
     pub fn fetch_file(&mut self, name: &str, path: &str) -> Result<(), RuntimeError> {
         let skill = Arc::clone(self.skill(name)?);
-        self.check_word(&skill)?;
+        self.check_approved(&skill)?;
         match &skill.place {
             Place::Served(served) => self.served_bytes(&skill, served, path).map(|_| ()),
             Place::Builtin(_) | Place::Folder { .. } => Ok(()),

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use openskills_runtime::log::{Log, LogOptions, Source};
 use openskills_runtime::permit::Asked;
 use openskills_runtime::{
-    Again, Event, ExecutionOptions, ExecutionRecord, ExitStatus, OpenSkillRuntime, Repetition,
-    ScriptExecution, WasmExecution, Writing,
+    Again, Event, ExecutionOptions, ExecutionRecord, ExitStatus, Invocation, OpenSkillRuntime,
+    Repetition, ScriptExecution, WasmExecution, Writing,
 };
 use skill::Digest;
 use skill_state::SkillSource;
@@ -46,7 +46,8 @@ fn world() -> (World, OpenSkillRuntime) {
 fn a_seed_makes_a_module_repeat_itself() {
     let (_world, mut runtime) = world();
     let mut run = |seed| {
-        let options = ExecutionOptions { seed, ..ExecutionOptions::default() };
+        let invocation = Invocation { seed, ..Invocation::default() };
+        let options = ExecutionOptions { invocation, ..ExecutionOptions::default() };
         runtime.execute_skill("dice", options).unwrap().stdout
     };
     assert_eq!(run(Some(1)), run(Some(1)));

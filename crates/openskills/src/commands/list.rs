@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use openskills_runtime::{Installed, OpenSkillRuntime, ServedEntry, Skill, Word};
+use openskills_runtime::{ApprovalState, Installed, OpenSkillRuntime, ServedEntry, Skill};
 use term::{DiagnosticJson, headed_table};
 
 use crate::context::Context;
@@ -141,9 +141,9 @@ fn source(runtime: &OpenSkillRuntime, skill: &Skill) -> String {
     match runtime.served(skill) {
         None => skill.source.to_string(),
         Some(ServedEntry { server, approval, .. }) => match approval {
-            Word::Given => format!("mcp:{server}"),
-            Word::Needed => format!("mcp:{server}, needs approval"),
-            Word::NeededAgain => format!("mcp:{server}, changed, needs approval again"),
+            ApprovalState::Given => format!("mcp:{server}"),
+            ApprovalState::Needed => format!("mcp:{server}, needs approval"),
+            ApprovalState::NeededAgain => format!("mcp:{server}, changed, needs approval again"),
         },
     }
 }

@@ -4,7 +4,6 @@
 
 mod told;
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
@@ -12,9 +11,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use openskills_runtime::permit::Asked;
 use openskills_runtime::{
-    Answer, Approver, Cancel, Execution, ExecutionOptions, Input, RuntimeConfig, RuntimeError,
-    Stage, shell_word,
+    Answer, Approver, Caller, Execution, ExecutionOptions, Input, Invocation, RuntimeConfig,
+    RuntimeError, Stage, shell_word,
 };
 use term::{Ui, safe_line};
 
@@ -330,7 +330,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let config =
         RuntimeConfig { session_id: args.session.clone(), approver, ..args.look.config(context)? };
     let options = options(args)?;
-    signals::watch(&options.cancel, AfterRuns::GoOn)?;
+    signals::watch(&options.caller.cancel, AfterRuns::GoOn)?;
     let runtime = discover(config)?;
     check_stdin(args)?;
     let permit = runtime.permit(&args.skill, &options)?;
@@ -338,7 +338,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let Some(review) = permit.review().filter(|_| !args.json) {
         context.ui.error(&format!("warning: {}\n", safe_line(review)))?;
     }
-    let done = runtime.carry_out(&permit, &options)?;
+    let done = runtime.carry_out(permit, &options.caller)?;
     let told = tell_all(context, args, &done);
     // Where a terminal was closed, nobody is left to be told, and the signal is what counts.
     if done.interrupted.is_none() {
@@ -358,8 +358,7 @@ fn tell_all(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::
 }
 
 fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
-    Ok(ExecutionOptions {
-        script: args.script.clone(),
+    let invocation = Invocation {
         args: args.args.clone(),
         input: args.input.as_deref().map(input).transpose()?,
         is_piped: is_piped(),
@@ -372,16 +371,16 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
             WasmStage::Always => Stage::Always,
             WasmStage::Never => Stage::Never,
         },
-        asked: args.grants.asked()?,
-        once: args.approve_once,
         dry_run: args.dry_run,
-        allow_degraded: args.allow_degraded.iter().copied().collect::<BTreeSet<_>>(),
-        task_id: None,
-        repeats: None,
-        cancel: Cancel::default(),
+    };
+    let allow_degraded = args.allow_degraded.iter().copied().collect();
+    Ok(ExecutionOptions {
+        script: args.script.clone(),
+        invocation,
+        asked: Asked { allow_degraded, ..args.grants.asked()? },
+        once: args.approve_once,
         // The command that approves looks where this one did.
-        look: args.look.words(),
-        reader: openskills_runtime::Reader::Person,
+        caller: Caller { look: args.look.words(), ..Caller::default() },
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use openskills_runtime::{Cancel, ExecutionOptions, ResourceEntry, RuntimeConfig, RuntimeError};
+use openskills_runtime::{
+    Caller, Cancel, ExecutionOptions, ResourceEntry, RuntimeConfig, RuntimeError,
+};
 use skill_fs::Kind as FileKind;
 use term::safe_line;
 
@@ -70,8 +72,7 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     for test in tests {
         let options = ExecutionOptions {
             script: Some(test.clone()),
-            cancel: cancel.clone(),
-            look: args.look.words(),
+            caller: Caller { cancel: cancel.clone(), look: args.look.words(), ..Caller::default() },
             ..ExecutionOptions::default()
         };
         let done = match runtime.execute_skill(&args.skill, options) {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use openskills_runtime::uri::{parse, uri};
 use openskills_runtime::{
-    Contents, Depth, FileDigest, Invoker, OpenSkillRuntime, ReadOptions, RuntimeError, Skill, Word,
-    beyond_standard, one_line,
+    ApprovalState, Contents, Depth, FileDigest, Invoker, OpenSkillRuntime, ReadOptions,
+    RuntimeError, Skill, beyond_standard, one_line,
 };
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
@@ -192,7 +192,8 @@ pub(super) fn located(
     // A host may hand resources to its model by itself, so they are held to the same: what only the user may start is there once the user has
     // started it, and what nobody may start never is.
     let is_told = |skill: &Skill| {
-        matches!(runtime.word(skill), Ok(Word::Given)) && runtime.check_model_starts(skill).is_ok()
+        matches!(runtime.approval_state(skill), Ok(ApprovalState::Given))
+            && runtime.check_model_starts(skill).is_ok()
     };
     let is_known =
         |id: &str| id.contains('/') && runtime.skill(id).is_ok_and(|skill| is_told(skill));

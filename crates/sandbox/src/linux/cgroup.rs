@@ -168,21 +168,28 @@ fn sweep(base: &Path, now: Duration) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name();
-        if name.to_str().and_then(made_by).is_some_and(|made| is_abandoned(made, now)) {
+        if name.to_str().and_then(made_by).is_some_and(|made| is_abandoned(&made, now)) {
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
-/// Returns the process that made a group, and when; `None` for a group that no run made.
-fn made_by(name: &str) -> Option<(u32, Duration)> {
-    let (process, nanoseconds) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    Some((process.parse().ok()?, Duration::from_nanos(nanoseconds.parse().ok()?)))
+/// Who made a group, and when.
+struct MadeBy {
+    process: u32,
+    at: Duration,
 }
 
-fn is_abandoned((process, made): (u32, Duration), now: Duration) -> bool {
-    let is_old = now.checked_sub(made).is_some_and(|age| age > ENTERED);
-    is_old || !Path::new("/proc").join(process.to_string()).exists()
+/// Returns who made a group; `None` for a group that no run made.
+fn made_by(name: &str) -> Option<MadeBy> {
+    let (process, nanoseconds) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let at = Duration::from_nanos(nanoseconds.parse().ok()?);
+    Some(MadeBy { process: process.parse().ok()?, at })
+}
+
+fn is_abandoned(made: &MadeBy, now: Duration) -> bool {
+    let is_old = now.checked_sub(made.at).is_some_and(|age| age > ENTERED);
+    is_old || !Path::new("/proc").join(made.process.to_string()).exists()
 }
 
 #[cfg(test)]
@@ -193,7 +200,7 @@ mod tests {
     fn only_groups_of_runs_that_are_over_are_abandoned() {
         let now = Duration::from_secs(1_000_000);
         let own = std::process::id();
-        let is_abandoned = |name: &str| made_by(name).is_some_and(|made| is_abandoned(made, now));
+        let is_abandoned = |name: &str| made_by(name).is_some_and(|made| is_abandoned(&made, now));
         let just_now = (now - Duration::from_secs(1)).as_nanos();
         let long_ago = (now - Duration::from_secs(3600)).as_nanos();
         // No process has that number: it is beyond what the kernel gives out.

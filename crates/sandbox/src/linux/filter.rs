@@ -7,15 +7,15 @@ use libc::{
     c_long, sock_filter,
 };
 
-/// What the filter lets beside the usual.
+/// What the program that is filtered lives in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sockets {
-    /// Sockets inside the sandbox.
-    Unix,
-    /// And streams of the internet.
-    UnixAndStreams,
-    /// None at all.
-    None,
+pub(super) enum FilterKind {
+    /// Namespaces without a network: sockets inside the sandbox are let.
+    TierA,
+    /// The same with a proxy: streams of the internet are let as well.
+    TierAWithProxy,
+    /// The user's own view of files and processes: no socket is let, and nothing about files that Landlock does not hold.
+    TierB,
 }
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
@@ -418,14 +418,14 @@ pub(super) const REPORTED: &[(c_long, &str)] = &[
 pub(super) const SOCKET: (c_long, &str) = (libc::SYS_socket, "socket");
 
 /// Returns the filter.
-pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
+pub(super) fn program(kind: FilterKind) -> Vec<sock_filter> {
     let mut code = vec![load(AT_ARCH), jump(BPF_JEQ, ARCH, 1, 0), ret(KILL), load(AT_NUMBER)];
     // The other numbering of x86 has this bit.
     if cfg!(target_arch = "x86_64") {
         code.extend([jump(BPF_JGE, 0x4000_0000, 0, 1), ret(KILL)]);
     }
-    code.extend(conditions(sockets));
-    let shared = if sockets == Sockets::None { &[] } else { SHARED };
+    code.extend(conditions(kind));
+    let shared = if kind == FilterKind::TierB { &[] } else { SHARED };
     let mut numbers: Vec<(u32, u32)> =
         USUAL.iter().chain(OWN).chain(shared).map(|nr| (*nr as u32, ALLOW)).collect();
     numbers.extend(REPORTED.iter().map(|(nr, _)| (*nr as u32, REPORT)));
@@ -452,7 +452,7 @@ pub(super) fn program(sockets: Sockets) -> Vec<sock_filter> {
 }
 
 /// Calls that are let by what they are given.
-fn conditions(sockets: Sockets) -> Vec<sock_filter> {
+fn conditions(kind: FilterKind) -> Vec<sock_filter> {
     let new_namespaces = (libc::CLONE_NEWNS
         | libc::CLONE_NEWCGROUP
         | libc::CLONE_NEWUTS
@@ -474,7 +474,7 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
     ));
     // clone3: its flags are in memory, which a filter cannot see; programs fall back to clone.
     code.extend(when(libc::SYS_clone3, vec![ret(errno(libc::ENOSYS))]));
-    code.extend(when(libc::SYS_ioctl, questions(sockets)));
+    code.extend(when(libc::SYS_ioctl, questions(kind)));
     // fcntl: nobody waits for a script to let go of a file, nor is told what happens in a folder.
     code.extend(when(
         libc::SYS_fcntl,
@@ -499,10 +499,10 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
     ));
     let (unix, inet) = (libc::AF_UNIX as u32, libc::AF_INET as u32);
     let mut socket = vec![load(at_argument(0))];
-    if sockets != Sockets::None {
+    if kind != FilterKind::TierB {
         socket.extend([jump(BPF_JEQ, unix, 0, 1), ret(ALLOW)]);
     }
-    if sockets == Sockets::UnixAndStreams {
+    if kind == FilterKind::TierAWithProxy {
         socket.extend([
             jump(BPF_JEQ, inet, 0, 4),
             load(at_argument(1)),
@@ -516,7 +516,7 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
     // A pair that sends whole messages could send one to any path; without a namespace that is another program's.
     let mut pair =
         vec![load(at_argument(0)), jump(BPF_JEQ, unix, 1, 0), ret(errno(libc::EAFNOSUPPORT))];
-    if sockets == Sockets::None {
+    if kind == FilterKind::TierB {
         pair.extend([
             load(at_argument(1)),
             statement(BPF_ALU | BPF_AND | BPF_K, 0xf),
@@ -529,15 +529,15 @@ fn conditions(sockets: Sockets) -> Vec<sock_filter> {
         pair.push(ret(ALLOW));
     }
     code.extend(when(libc::SYS_socketpair, pair));
-    code.extend(about_files(sockets));
+    code.extend(about_files(kind));
     code.extend(about_processes());
     code
 }
 
 /// What may be asked of a descriptor.
-fn questions(sockets: Sockets) -> Vec<sock_filter> {
+fn questions(kind: FilterKind) -> Vec<sock_filter> {
     let mut code = vec![load(at_argument(1))];
-    if sockets == Sockets::None {
+    if kind == FilterKind::TierB {
         let known = QUESTIONS.iter().flat_map(|nr| [jump(BPF_JEQ, *nr, 0, 1), ret(ALLOW)]);
         code.extend(known);
         // As if the file did not know of it, which programs expect.
@@ -555,11 +555,11 @@ fn questions(sockets: Sockets) -> Vec<sock_filter> {
 }
 
 /// Modes, times, owners and attributes of files.
-fn about_files(sockets: Sockets) -> Vec<sock_filter> {
+fn about_files(kind: FilterKind) -> Vec<sock_filter> {
     let mut code = Vec::new();
     // Without a view of its own the files of the user are all there, and Landlock does not hold modes, times, owners and attributes.
     // Modes and times are left as they are, which few programs mind; owners are refused.
-    if sockets == Sockets::None {
+    if kind == FilterKind::TierB {
         for number in METADATA.iter().chain(OWN_METADATA) {
             code.extend(when(*number, vec![ret(errno(0))]));
         }

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{WaitOptions, wait};
 
-use super::filter::Sockets;
+use super::filter::FilterKind;
 use super::grants::{self, DEVICES, Grants, Kind};
 use super::rules::{Rules, enforce, newest};
 use super::seccomp::{Tried, install, refuse};
@@ -81,8 +81,8 @@ pub(super) fn run(known: &Known<'_>) -> Result<std::convert::Infallible, Failure
     })?;
     enforce(abi, &rules(grants, writes, port))
         .map_err(|why| Failure::Unavailable { missing: vec![Guarantee::FsWrite], why })?;
-    let sockets = if port.is_some() { Sockets::UnixAndStreams } else { Sockets::Unix };
-    let reports = install(sockets).map_err(unavailable("no seccomp filter"))?;
+    let kind = if port.is_some() { FilterKind::TierAWithProxy } else { FilterKind::TierA };
+    let reports = install(kind).map_err(unavailable("no seccomp filter"))?;
     let children = sys::watch_children().map_err(setup("cannot watch processes"))?;
     let child = start(known, port)?;
     let layers = viewed.layer.len();

@@ -12,7 +12,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::spawn;
-use super::wire::{Word, memory, seal, seal_bytes};
+use super::wire::{StageCommand, memory, seal, seal_bytes};
 use crate::error::SandboxError;
 use crate::{Spec, Tier};
 
@@ -65,8 +65,8 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    fn say(&self, word: Word) -> Result<(), SandboxError> {
-        send(&self.status, &[word as u8], SendFlags::NOSIGNAL)
+    fn say(&self, command: StageCommand) -> Result<(), SandboxError> {
+        send(&self.status, &[command as u8], SendFlags::NOSIGNAL)
             .map(drop)
             .map_err(|error| setup("the stage ended before it began")(error.into()))
     }
@@ -102,9 +102,9 @@ impl Stage {
         ];
         let program = HELPER.get().map_or(Path::new(spawn::SELF), PathBuf::as_path);
         let process = spawn::stage(program, &fds).map_err(setup("cannot start the stage"))?;
-        let word = if tier == Tier::A { Word::Namespaces } else { Word::Wait };
+        let command = if tier == Tier::A { StageCommand::Namespaces } else { StageCommand::Wait };
         let begun = Begun { process, status, lifeline, stdin, stdout, stderr };
-        begun.say(word)?;
+        begun.say(command)?;
         Ok(Self { begun, spec, handed })
     }
 
@@ -114,7 +114,7 @@ impl Stage {
         let told = handed
             .map_err(setup("cannot hand over what is to be handed"))
             .and_then(|()| seal(self.spec, spec).map_err(setup("cannot write the specification")))
-            .and_then(|()| self.begun.say(Word::Go));
+            .and_then(|()| self.begun.say(StageCommand::Go));
         if let Err(error) = told {
             let process = self.begun.process;
             drop(self.begun);

@@ -7,7 +7,6 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
@@ -18,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use super::layer::Layer;
 use super::ready::{self, Begun};
 use super::wire::{Report, receive};
-use crate::capture::capture;
+use crate::capture::OutputBound;
 use crate::error::{Failure, SandboxError};
 use crate::outcome::{Captured, Ended, Outcome, Violation};
 use crate::{Guarantee, Spec, Stdin, Tier};
@@ -40,7 +39,7 @@ pub(crate) struct Running {
     proxy: Option<TcpListener>,
     stdout: Option<JoinHandle<Captured>>,
     stderr: Option<JoinHandle<Captured>>,
-    is_flooded: Arc<AtomicBool>,
+    output: Arc<OutputBound>,
     tier: Tier,
     wall: Duration,
     /// Folders of the system that are to be removed when the stage has ended.
@@ -80,18 +79,10 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
     let (started, begun) = (Instant::now(), SystemTime::now());
     let Begun { process, status, lifeline, stdin, stdout, stderr } = stage.begin(spec)?;
     let lifeline = Arc::new(Mutex::new(Some(lifeline)));
-    let is_flooded = Arc::new(AtomicBool::new(false));
-    let total = Arc::new(AtomicU64::new(0));
+    let output = Arc::new(OutputBound::new(&spec.limits));
     let reading = |stream: OwnedFd| {
-        let (limits, lifeline) = (spec.limits, Arc::clone(&lifeline));
-        let (is_flooded, total) = (Arc::clone(&is_flooded), Arc::clone(&total));
-        std::thread::spawn(move || {
-            let ended = || {
-                is_flooded.store(true, Ordering::Relaxed);
-                end(&lifeline);
-            };
-            capture(File::from(stream), &limits, &total, ended)
-        })
+        let lifeline = Arc::clone(&lifeline);
+        output.read(File::from(stream), move || end(&lifeline))
     };
     let mut running = Running {
         status,
@@ -103,7 +94,7 @@ fn start_one(spec: &Spec) -> Result<Running, SandboxError> {
         proxy: None,
         stdout: Some(reading(stdout)),
         stderr: Some(reading(stderr)),
-        is_flooded: Arc::clone(&is_flooded),
+        output: Arc::clone(&output),
         lifeline: Arc::clone(&lifeline),
         tier: spec.strongest,
         wall: spec.limits.wall,
@@ -218,7 +209,7 @@ impl Running {
         let captured = |stream| captured(stream).unwrap_or_default();
         let (stdout, stderr) = (captured(self.stdout.take()), captured(self.stderr.take()));
         let ended = match ended {
-            Some(Ended::Cancelled) if self.is_flooded.load(Ordering::Relaxed) => Ended::Output,
+            Some(Ended::Cancelled) if self.output.is_exceeded() => Ended::Output,
             Some(ended) => ended,
             // Somebody killed the whole tree.
             None if duration >= self.wall => Ended::Timeout,

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use super::filter::{REPORTED, SOCKET, Sockets, program};
+use super::filter::{FilterKind, REPORTED, SOCKET, program};
 use super::sys::{check, prctl};
 use crate::Violation;
 
@@ -11,9 +11,9 @@ use crate::Violation;
 const MOST: u64 = 100;
 
 /// Installs the filter for this process and all it starts; returns where it reports to.
-pub(super) fn install(sockets: Sockets) -> io::Result<OwnedFd> {
+pub(super) fn install(kind: FilterKind) -> io::Result<OwnedFd> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
-    let mut code = program(sockets);
+    let mut code = program(kind);
     let filter = libc::sock_fprog {
         len: u16::try_from(code.len()).map_err(io::Error::other)?,
         filter: code.as_mut_ptr(),

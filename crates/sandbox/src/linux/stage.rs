@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 use super::cgroup::Groups;
 use super::pid1::{self, Known};
 use super::view::ID;
-use super::wire::{Report, Word, send, unseal};
+use super::wire::{Report, StageCommand, send, unseal};
 use super::{sys, tier_b};
 use crate::error::Failure;
 use crate::outcome::Ended;
@@ -58,10 +58,10 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
     }
     // Up to here nothing depends on what is to be run, and the caller may still be finding that out.
     let namespaces = match hear(status) {
-        Some(Word::Namespaces) => Some(unshare()),
+        Some(StageCommand::Namespaces) => Some(unshare()),
         _ => None,
     };
-    if !matches!(hear(status), Some(Word::Go)) {
+    if !matches!(hear(status), Some(StageCommand::Go)) {
         groups.remove();
         return Ok(());
     }
@@ -98,10 +98,10 @@ fn stage(spec: OwnedFd, status: BorrowedFd<'_>, lifeline: &OwnedFd) -> Result<()
 }
 
 /// Waits for a word of the caller; `None` if there will be none: it has ended, or needs no stage.
-fn hear(status: BorrowedFd<'_>) -> Option<Word> {
+fn hear(status: BorrowedFd<'_>) -> Option<StageCommand> {
     let mut word = [0; 1];
     let count = rustix::io::retry_on_intr(|| rustix::io::read(status, &mut word)).ok()?;
-    word[..count].first().copied().and_then(Word::read)
+    word[..count].first().copied().and_then(StageCommand::read)
 }
 
 /// What is watched while a program runs.

@@ -21,7 +21,7 @@ use rustix::net::{
 };
 use rustix::process::{WaitOptions, wait};
 
-use super::filter::Sockets;
+use super::filter::FilterKind;
 use super::grants::{self, DEVICES, Grants, Kind};
 use super::pid1::{Known, program_of};
 use super::rules::{Rules, enforce, newest};
@@ -186,7 +186,7 @@ fn into_program(known: &Known<'_>, abi: ABI, rules: &Rules, to: BorrowedFd<'_>) 
     sys::prctl(libc::PR_SET_DUMPABLE, 0)?;
     enforce(abi, rules).map_err(io::Error::other)?;
     super::pid1::into_program(known)?;
-    let reports = install(Sockets::None)?;
+    let reports = install(FilterKind::TierB)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let fds = [reports.as_fd()];

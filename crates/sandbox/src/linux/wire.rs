@@ -50,7 +50,7 @@ pub(super) enum Report {
 
 /// What the caller says to a stage that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum StageCommand {
     /// Which sandbox will be asked for is not known, or it needs no namespaces.
     Wait = 1,
     /// Make the namespaces.
@@ -59,9 +59,9 @@ pub(super) enum Word {
     Go = 3,
 }
 
-impl Word {
+impl StageCommand {
     pub(super) fn read(byte: u8) -> Option<Self> {
-        [Self::Wait, Self::Namespaces, Self::Go].into_iter().find(|word| *word as u8 == byte)
+        [Self::Wait, Self::Namespaces, Self::Go].into_iter().find(|command| *command as u8 == byte)
     }
 }
 

@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use skill::Digest;
 use skill_audit::{RULES, RULESET};
 
-/// Every version of the rules, with the digest of its catalogue. Add a line; never change one.
-const VERSIONS: &[(u32, &str)] =
-    &[(2, "sha256:b68597428cdec1a2d1e3d6c52d8542aea67621b97123dbf026955b8568d0443d")];
+/// Every version of the rules, with the digest of its catalogue. Add a line; never change one. A version whose catalogue is that of the one
+/// before finds the same things in other ways.
+const VERSIONS: &[(u32, &str)] = &[
+    (2, "sha256:b68597428cdec1a2d1e3d6c52d8542aea67621b97123dbf026955b8568d0443d"),
+    (3, "sha256:b68597428cdec1a2d1e3d6c52d8542aea67621b97123dbf026955b8568d0443d"),
+];
 
 #[test]
 fn a_new_rule_is_a_new_version() {

@@ -1,25 +1,16 @@
-//! Programs that run code which they are given or find. A rule for one of them means arbitrary code.
+//! Programs that run code which they are given or find, beside interpreters ([`crate::interpreters`]). A rule for one of them means
+//! arbitrary code.
 
 use super::Program;
 
 const CODE: &str = "runs the code that it is given";
 const OTHERS: &str = "starts the program that it is given";
 const PROJECT: &str = "runs what the project's files say";
-const SHELL: &str = "runs the commands that it is given";
 const REMOTE: &str = "runs commands on other machines, and here by its options";
 
-/// Launchers of which a lone `--version` prints a line and ends. `cargo`, `go` and `yarn` are not among them: files of the project choose
+/// Those of which a lone `--version` prints a line and ends. `cargo`, `go` and `yarn` are not among them: files of the project choose
 /// which program answers.
 pub(super) const PRINT_VERSION: &[&str] = &[
-    "python",
-    "node",
-    "nodejs",
-    "ruby",
-    "perl",
-    "php",
-    "bash",
-    "zsh",
-    "fish",
     "make",
     "gmake",
     "cmake",
@@ -31,7 +22,6 @@ pub(super) const PRINT_VERSION: &[&str] = &[
     "clang++",
     "psql",
     "rsync",
-    "gawk",
     "systemctl",
     "npx",
     "fzf",
@@ -39,87 +29,7 @@ pub(super) const PRINT_VERSION: &[&str] = &[
 ];
 
 pub(super) const PROGRAMS: &[Program] = &[
-    Program::launcher(
-        &[
-            "python",
-            "pypy",
-            "ipython",
-            "jupyter",
-            "ruby",
-            "irb",
-            "perl",
-            "php",
-            "lua",
-            "luajit",
-            "node",
-            "nodejs",
-            "deno",
-            "bun",
-            "tsx",
-            "ts-node",
-            "R",
-            "Rscript",
-            "julia",
-            "octave",
-            "swift",
-            "scala",
-            "groovy",
-            "guile",
-            "racket",
-            "sbcl",
-            "clojure",
-            "elixir",
-            "iex",
-            "erl",
-            "java",
-            "kotlin",
-            "dotnet",
-            "mono",
-            "tclsh",
-            "wish",
-            "expect",
-            "osascript",
-            "raku",
-            "ghci",
-            "runghc",
-            "ocaml",
-            "gnuplot",
-            "maxima",
-        ],
-        "manual page of each interpreter",
-        CODE,
-    ),
-    Program::launcher(
-        &[
-            "bash",
-            "sh",
-            "dash",
-            "zsh",
-            "ksh",
-            "mksh",
-            "ash",
-            "csh",
-            "tcsh",
-            "fish",
-            "rbash",
-            "yash",
-            "elvish",
-            "nu",
-            "pwsh",
-            "powershell",
-            "busybox",
-            "toybox",
-            "cmd",
-            "cmd.exe",
-        ],
-        "manual page of each shell",
-        SHELL,
-    ),
-    Program::launcher(
-        &["awk", "gawk", "mawk", "nawk", "bc", "dc", "m4", "ed", "ex"],
-        "awk(1), POSIX; ed(1)",
-        CODE,
-    ),
+    Program::launcher(&["bc", "dc", "m4", "ed", "ex"], "manual page of each", CODE),
     Program::launcher(
         &["sqlite3", "psql", "mysql", "mongosh", "redis-cli", "duckdb"],
         "manual page of each client",

@@ -2,7 +2,7 @@
 
 use super::launchers::PRINT_VERSION;
 use super::{Commands, ProgramKind, find, plain_name};
-use crate::{AllowedTools, ToolRule};
+use crate::{AllowedTools, ToolRule, interpreters};
 
 /// What a rule about shell commands lets happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,13 +48,14 @@ pub fn meaning(specifier: Option<&str>) -> RuleMeaning {
 pub fn prints_version(program: &str, arguments: &[&str]) -> bool {
     let Some(name) = plain_name(program) else { return false };
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    let is_query = match base {
-        "go" | "java" => false,
-        "node" => matches!(arguments, ["--version" | "-v"]),
-        "python" => matches!(arguments, ["--version" | "-V"]),
-        _ => matches!(arguments, ["--version"]),
-    };
-    is_query && (PRINT_VERSION.contains(&name) || PRINT_VERSION.contains(&base))
+    let [argument] = arguments else { return false };
+    match interpreters::named(name).or_else(|| interpreters::named(base)) {
+        Some(interpreter) => interpreter.version_flags.contains(argument),
+        None => {
+            let is_known = PRINT_VERSION.contains(&name) || PRINT_VERSION.contains(&base);
+            is_known && *argument == "--version"
+        }
+    }
 }
 
 /// Returns how a program runs arbitrary code when it is called with words that begin so.

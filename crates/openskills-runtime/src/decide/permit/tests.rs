@@ -28,7 +28,7 @@ fn subject(source: SkillSource) -> Subject {
     }
 }
 
-fn plan(source: SkillSource) -> Plan {
+pub(crate) fn plan(source: SkillSource) -> Plan {
     Plan {
         subject: subject(source),
         script: None,
@@ -37,6 +37,7 @@ fn plan(source: SkillSource) -> Plan {
         side_effects: None,
         arguments: None,
         asked: Asked::default(),
+        invocation: Invocation::default(),
         outside: OutsidePlaces::default(),
         inspected: Inspected { reports: Vec::new(), clearance: Clearance::Clear },
     }
@@ -77,6 +78,16 @@ fn approved(plan: &Plan, grant: Grant) -> Approvals {
         session: None,
     });
     approvals
+}
+
+/// Returns the permit for a plan that the user approves for this once, with all that it asks for.
+pub(crate) fn permit_once(plan: Plan) -> Permit {
+    let (policy, approvals) = (OrgPolicy::default(), Approvals::default());
+    let once = Some(request(&plan, &policy, &approvals).unwrap().grant);
+    match authorize(plan, &policy, &approvals, &AuthorizeContext { once, ..context() }) {
+        Authorization::Permit(permit) => *permit,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Shows what becomes of a plan: the capabilities of a permit, the reasons of a question, those of a refusal.
@@ -560,4 +571,25 @@ fn what_the_audit_refuses_nobody_permits() {
     let approvals = approved(&plan, Grant::default());
     let permit = authorize(plan, &policy, &approvals, &context());
     assert!(!permit.decision().1.contains("REVIEW"), "{permit:?}");
+}
+
+#[test]
+fn guarantees_to_do_without_are_part_of_the_question_the_permit_and_the_log() {
+    let allow_degraded = BTreeSet::from([Guarantee::Mem, Guarantee::Pids]);
+    let asked = Asked { allow_degraded: allow_degraded.clone(), ..Asked::default() };
+    let wants = Plan { asked, ..plan(SkillSource::User) };
+    let question = request(&wants, &OrgPolicy::default(), &Approvals::default()).unwrap();
+    assert_eq!(question.allow_degraded, allow_degraded);
+    let shown = ("sandbox", "without the guarantees mem, pids".to_owned());
+    assert!(question.gets().contains(&shown), "{:?}", question.gets());
+    let approvals = approved(&wants, Grant::default());
+    let authorization = authorize(wants, &OrgPolicy::default(), &approvals, &context());
+    let (_, because) = authorization.decision();
+    assert!(because.ends_with("; without the guarantees mem, pids"), "{because}");
+    let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
+    assert_eq!(*permit.allow_degraded(), allow_degraded);
+    // A permit that nobody asked it for has none of it.
+    assert!(permit_once(plan(SkillSource::User)).allow_degraded().is_empty());
+    let usual = request(&plan(SkillSource::User), &OrgPolicy::default(), &Approvals::default());
+    assert!(usual.unwrap().gets().iter().all(|(kind, _)| *kind != "sandbox"));
 }

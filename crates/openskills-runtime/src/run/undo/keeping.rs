@@ -25,6 +25,13 @@ pub(crate) const NO_STATE: &str = "there is no folder to keep what it replaced i
 const UNFINISHED: &str =
     "it has not finished applying its changes: it is still at it, or was killed";
 
+/// A run, by its ids.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunIds<'a> {
+    pub(crate) skill_id: &'a str,
+    pub(crate) execution_id: &'a str,
+}
+
 /// A run that is about to change a workspace. Unless it says that it did, the record of the run before it holds again when this goes.
 #[derive(Debug)]
 pub(crate) struct Keeping {
@@ -41,12 +48,12 @@ impl Keeping {
         state: &AbsPath,
         workspace: &Path,
         changes: &[Change],
-        (skill_id, execution_id): (&str, &str),
+        run: RunIds<'_>,
     ) -> Result<Self, FsError> {
-        let mut keeping = Self::begin(state, workspace, (skill_id, execution_id), UNFINISHED)?;
-        let folder = state.join(FOLDER).join(execution_id);
+        let mut keeping = Self::begin(state, workspace, run, UNFINISHED)?;
+        let folder = state.join(FOLDER).join(run.execution_id);
         make_private_folder(&folder)?;
-        execution_id.clone_into(&mut keeping.record.kept);
+        run.execution_id.clone_into(&mut keeping.record.kept);
         keeping.before = match changes.iter().find(|change| change.path.to_str().is_none()) {
             Some(change) => Err(format!("the name {} is not UTF-8", change.shown())),
             None => keep(workspace, changes, folder.as_path(), MAX_BYTES)
@@ -59,15 +66,15 @@ impl Keeping {
     pub(crate) fn direct(
         state: &AbsPath,
         workspace: &Path,
-        (skill_id, execution_id): (&str, &str),
+        run: RunIds<'_>,
     ) -> Result<Self, FsError> {
-        Self::begin(state, workspace, (skill_id, execution_id), DIRECT)
+        Self::begin(state, workspace, run, DIRECT)
     }
 
     fn begin(
         state: &AbsPath,
         workspace: &Path,
-        (skill_id, execution_id): (&str, &str),
+        run: RunIds<'_>,
         why: &str,
     ) -> Result<Self, FsError> {
         forget_old(state);
@@ -77,8 +84,8 @@ impl Keeping {
             record: LastCommit {
                 version: VERSION,
                 workspace: workspace.to_owned(),
-                skill_id: skill_id.to_owned(),
-                execution_id: execution_id.to_owned(),
+                skill_id: run.skill_id.to_owned(),
+                execution_id: run.execution_id.to_owned(),
                 committed_at: Timestamp::now().as_second(),
                 kept: String::new(),
                 replaced: Vec::new(),
@@ -194,7 +201,10 @@ mod tests {
         let workspace = state.join("work").as_path().to_owned();
         fs::create_dir(&workspace).unwrap();
         let load = || LastCommit::load(&state, &workspace);
-        let begin = |id: &str| Keeping::changes(&state, &workspace, &[], ("pdf", id)).unwrap();
+        fn run(execution_id: &str) -> RunIds<'_> {
+            RunIds { skill_id: "pdf", execution_id }
+        }
+        let begin = |id: &str| Keeping::changes(&state, &workspace, &[], run(id)).unwrap();
         begin("a1").committed().unwrap();
         let last = || load().unwrap().unwrap().execution_id;
         drop(begin("a2"));
@@ -205,9 +215,9 @@ mod tests {
         assert!(load().is_err(), "nor does another one that is not committed change that");
         begin("a5").committed().unwrap();
         assert_eq!(last(), "a5");
-        drop(Keeping::direct(&state, &workspace, ("pdf", "a6")).unwrap());
+        drop(Keeping::direct(&state, &workspace, run("a6")).unwrap());
         assert_eq!(last(), "a5", "nothing was started");
-        Keeping::direct(&state, &workspace, ("pdf", "a7")).unwrap().cannot(DIRECT);
+        Keeping::direct(&state, &workspace, run("a7")).unwrap().cannot(DIRECT);
         assert!(load().unwrap_err().to_string().contains("directly"));
     }
 }

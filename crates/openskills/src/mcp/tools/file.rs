@@ -2,7 +2,7 @@
 
 use openskills_runtime::uri::uri;
 use openskills_runtime::{
-    Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError, Word,
+    ApprovalState, Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn folder(
     let trimmed = path.trim_end_matches('/');
     let inside = if matches!(trimmed, "" | ".") { String::new() } else { format!("{trimmed}/") };
     let skill = runtime.skill(name)?;
-    if !matches!(runtime.word(skill), Ok(Word::Given)) {
+    if !matches!(runtime.approval_state(skill), Ok(ApprovalState::Given)) {
         return Ok(None);
     }
     let files = runtime.files(name)?;

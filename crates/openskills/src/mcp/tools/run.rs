@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use openskills_runtime::permit::Asked;
 use openskills_runtime::{
-    Cancel, Execution, ExecutionOptions, Input, OpenSkillRuntime, Reader, Stage,
+    Caller, Cancel, Execution, ExecutionOptions, Input, Invocation, OpenSkillRuntime, Reader, Stage,
 };
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
@@ -46,21 +45,19 @@ pub(in crate::mcp) fn run_script(
             "this server was started without a workspace; `openskills mcp --workspace DIR` has one";
         return Err(Failure::Arguments(what.to_owned()));
     }
-    let options = ExecutionOptions {
-        script,
+    let invocation = Invocation {
         args,
         input,
         workspace,
         timeout: timeout.map(Duration::from_secs),
-        asked: Asked::default(),
         dry_run,
         seed,
         // Where it ends with its client: a process can be ended, a thread cannot.
         stage: Stage::Always,
-        cancel,
-        reader: Reader::Model,
-        ..ExecutionOptions::default()
+        ..Invocation::default()
     };
+    let caller = Caller { cancel, reader: Reader::Model, ..Caller::default() };
+    let options = ExecutionOptions { script, invocation, caller, ..ExecutionOptions::default() };
     runtime.check_model_starts(runtime.skill_for_model(&name)?)?;
     let done = runtime.execute_skill(&name, options);
     Ok(executed(&done?))

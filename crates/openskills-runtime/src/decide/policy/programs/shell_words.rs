@@ -1,6 +1,7 @@
 //! Words of the shell itself, and programs that only wrap others.
 
 use shell::{Certainty, Word};
+use skill::interpreters::{self, InterpreterLanguage};
 
 /// Wrappers that start the rest of the line and nothing else.
 const WRAPPERS: [&str; 5] = ["nice", "nohup", "stdbuf", "time", "timeout"];
@@ -42,27 +43,6 @@ const RUNNERS: [&str; 33] = [
 ];
 /// Words of the shell that evaluate a name in their arguments, `a[$(x)]` included.
 const EVALUATORS: [&str; 4] = ["[", "printf", "test", "wait"];
-/// Programs that run what they are given as text.
-const SHELLS: [&str; 17] = [
-    "ash",
-    "bash",
-    "busybox",
-    "csh",
-    "dash",
-    "elvish",
-    "fish",
-    "ksh",
-    "mksh",
-    "nu",
-    "powershell",
-    "pwsh",
-    "rbash",
-    "sh",
-    "tcsh",
-    "yash",
-    "zsh",
-];
-
 /// Returns true for words of the shell that run what they are given.
 pub(in crate::decide::policy) fn runs_others(program: &str) -> bool {
     RUNNERS.contains(&program)
@@ -70,7 +50,15 @@ pub(in crate::decide::policy) fn runs_others(program: &str) -> bool {
 
 /// Returns true for shells.
 pub(in crate::decide::policy) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
+    interpreters::named(program).is_some_and(|interpreter| match interpreter.language {
+        InterpreterLanguage::Shell
+        | InterpreterLanguage::PowerShell
+        | InterpreterLanguage::Batch => true,
+        InterpreterLanguage::Python
+        | InterpreterLanguage::JavaScript
+        | InterpreterLanguage::Awk
+        | InterpreterLanguage::Other => false,
+    })
 }
 
 /// Returns the argument in which bash itself would look for code, if there is one.

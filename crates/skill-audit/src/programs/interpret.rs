@@ -1,21 +1,22 @@
 //! Programs that run what they are given.
 
+use skill::interpreters::{Interpreter, InterpreterLanguage};
+
 use crate::decode::{self, Encoding};
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Does, Scene};
 use crate::shell_code::{Code, Invocation, Language, Shell};
 use crate::value::{Carry, Value};
 
-/// Programs that run what they are given.
-pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+/// Follows what a program is given to run. Without an interpreter it is a command of a shell or of Windows.
+pub(super) fn interpret(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    interpreter: Option<&Interpreter>,
+    scene: &mut Scene,
+) -> Value {
     let program = call.program.as_str();
-    let language = match program {
-        "python" | "python2" | "python3" | "py" => Language::Python,
-        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
-        "perl" | "ruby" | "php" | "osascript" | "pwsh" | "powershell" | "cmd" | "iex" | "lua"
-        | "mshta" | "rundll32" | "regsvr32" => Language::Other,
-        _ => Language::Shell,
-    };
+    let language = language(program, interpreter);
     let mut code = None;
     let mut args = call.args.iter();
     if matches!(program, "eval" | "iex") {
@@ -29,18 +30,7 @@ pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sc
     }
     while let (None, Some(arg)) = (&code, args.next()) {
         let text = arg.text.as_str();
-        let takes_code = match language {
-            Language::Shell => {
-                text == "-c"
-                    || (text.starts_with('-') && text.ends_with('c') && !text.starts_with("--"))
-            }
-            Language::Python => text == "-c",
-            Language::JavaScript => matches!(text, "-e" | "-p" | "--eval" | "--print" | "eval"),
-            Language::Other => matches!(
-                text,
-                "-e" | "-r" | "-c" | "/c" | "/k" | "-E" | "-command" | "-Command" | "-ne"
-            ),
-        };
+        let takes_code = interpreter.is_some_and(|interpreter| interpreter.takes_code(text));
         let is_encoded =
             matches!(text.to_lowercase().as_str(), "-enc" | "-encodedcommand" | "-e" | "-ec")
                 && matches!(program, "powershell" | "pwsh");
@@ -91,6 +81,23 @@ pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sc
         output.made_by = Some("shell".to_owned());
     }
     output
+}
+
+/// Returns the language that a program runs.
+fn language(program: &str, interpreter: Option<&Interpreter>) -> Language {
+    match interpreter.map(|interpreter| interpreter.language) {
+        Some(InterpreterLanguage::Shell) => Language::Shell,
+        Some(InterpreterLanguage::Python) => Language::Python,
+        Some(InterpreterLanguage::JavaScript) => Language::JavaScript,
+        Some(
+            InterpreterLanguage::PowerShell
+            | InterpreterLanguage::Batch
+            | InterpreterLanguage::Awk
+            | InterpreterLanguage::Other,
+        ) => Language::Other,
+        None if matches!(program, "eval" | "source" | ".") => Language::Shell,
+        None => Language::Other,
+    }
 }
 
 fn find_remote(text: &str) -> Option<Remote> {

@@ -1,52 +1,47 @@
-//! What the log keeps of a module's run, and running it again from there.
+//! What the log keeps of a module's run, and repeating it from there.
 
 use std::time::Duration;
 
-use sandbox::{Ended, Spec, Stdin};
+use sandbox::{Ended, Stdin};
 use serde_json::Value;
 use skill::capabilities::Capabilities;
 
-use crate::decide::permit::Permit;
 use crate::record::log::{Key, Source, redact, redact_all};
 use crate::record::replay::{Executed, Fate, Repeated, Repetition, Replayed};
-use crate::run::{ExecutionOptions, Input, WasmRun};
+use crate::run::{Caller, ExecutionOptions, Input, Invocation, Permitted, WasmRun};
 use crate::runtime::OpenSkillRuntime;
 use crate::{Again, RuntimeError, WasmExecution};
 
-/// How much of what it takes to run a module again is written to the log.
-const MAX_AGAIN: usize = 64 << 10;
+/// How much of what it takes to repeat a module's run is written to the log.
+const MAX_REPEAT: usize = 64 << 10;
 
-/// Returns what is logged of a module, with what it takes to run it again where a seed makes that worth while.
+/// Returns what is logged of a module, with what it takes to repeat it where a seed makes that worth while.
 pub(crate) fn wasm_event(
-    permit: &Permit,
-    options: &ExecutionOptions,
-    spec: &Spec,
+    run: &Permitted,
+    caller: &Caller,
     ended: Ended,
     wasm: &WasmRun,
 ) -> WasmExecution {
-    let again = options.seed.map(|_| again(permit, options, spec, ended));
+    let seed = run.permit().plan().invocation.seed;
+    let repeat = seed.map(|_| repeat(run, ended));
     WasmExecution {
         module_sha256: wasm.module.to_string(),
         fuel: wasm.fuel,
         memory_bytes: wasm.memory,
         staged: wasm.is_staged,
         trap: wasm.trap.clone(),
-        seed: options.seed,
-        not_again: again.as_ref().and_then(|again| again.as_ref().err().cloned()),
-        again: again.and_then(Result::ok),
-        repeats: options.repeats,
+        seed,
+        not_again: repeat.as_ref().and_then(|repeat| repeat.as_ref().err().cloned()),
+        again: repeat.and_then(Result::ok),
+        repeats: caller.repeats,
     }
 }
 
-/// Returns what it takes to run a module again, or why that cannot be known from the log.
-fn again(
-    permit: &Permit,
-    options: &ExecutionOptions,
-    spec: &Spec,
-    ended: Ended,
-) -> Result<Again, String> {
+/// Returns what it takes to repeat a module's run, or why that cannot be known from the log.
+fn repeat(run: &Permitted, ended: Ended) -> Result<Again, String> {
     let because = |why: &str| Err(why.to_owned());
-    let Capabilities { network, env, .. } = permit.capabilities();
+    let (spec, options) = (run.spec(), &run.permit().plan().invocation);
+    let Capabilities { network, env, .. } = run.permit().capabilities();
     if options.workspace.is_some() {
         return because("it had a workspace");
     }
@@ -66,16 +61,16 @@ fn again(
     let Some(args) = args.collect::<Option<Vec<String>>>() else {
         return because("an argument is not Unicode");
     };
-    let again = Again {
+    let given = Again {
         args,
         input: options.input.as_ref().map(|input| input.as_str().to_owned()),
         timeout_ms: u64::try_from(spec.limits.wall.as_millis()).unwrap_or(u64::MAX),
         memory_bytes: spec.limits.memory,
     };
     // The log keeps no secrets, and nothing large.
-    let given = serde_json::to_value(&again).map_err(|error| error.to_string())?;
-    let text = given.to_string();
-    if text.len() > MAX_AGAIN {
+    let json = serde_json::to_value(&given).map_err(|error| error.to_string())?;
+    let text = json.to_string();
+    if text.len() > MAX_REPEAT {
         return because("its arguments and its input are too large");
     }
     let is_clean = |given: &Value| {
@@ -84,17 +79,17 @@ fn again(
         clean == *given
     };
     // A name may tell that what stands behind it is one.
-    let line = again.args.join(" ");
-    let all_clean = is_clean(&given) && options.input.iter().all(|input| is_clean(input.value()));
+    let line = given.args.join(" ");
+    let all_clean = is_clean(&json) && options.input.iter().all(|input| is_clean(input.value()));
     if !all_clean || redact(&text) != text || redact(&line) != line {
         return because("its arguments or its input look like secrets");
     }
-    Ok(again)
+    Ok(given)
 }
 
 impl OpenSkillRuntime {
-    /// Holds a log to today's skills, as [`replay`](Self::replay) does, and runs again every module that was run with a seed: it must write
-    /// what it wrote. Each run needs leave and is logged as any other. What was itself such a repetition is not repeated.
+    /// Holds a log to today's skills, as [`replay`](Self::replay) does, and repeats every module that was run with a seed: it must write
+    /// what it wrote. Each run needs a permit and is logged as any other. What was itself such a repetition is not repeated.
     pub fn replay_executing(
         &mut self,
         source: &Source,
@@ -110,7 +105,7 @@ impl OpenSkillRuntime {
     }
 
     fn repeat(&mut self, event: &Replayed, executed: Executed) -> Repeated {
-        match self.run_again(event, executed) {
+        match self.run_repeated(event, executed) {
             Ok((hash, repetition)) => {
                 Repeated { repetition, output_hash: Some(hash), because: None }
             }
@@ -121,7 +116,7 @@ impl OpenSkillRuntime {
         }
     }
 
-    fn run_again(
+    fn run_repeated(
         &mut self,
         event: &Replayed,
         executed: Executed,
@@ -131,9 +126,9 @@ impl OpenSkillRuntime {
             return Err(why);
         }
         let seed = wasm.seed.ok_or("it had no seed")?;
-        let again = wasm.again.ok_or("the log does not tell what it was given")?;
-        let arguments = again.args.iter().map(String::as_bytes);
-        if crate::record::run_record::input_hash(arguments, again.input.as_deref()) != input_hash {
+        let given = wasm.again.ok_or("the log does not tell what it was given")?;
+        let arguments = given.args.iter().map(String::as_bytes);
+        if crate::record::run_record::input_hash(arguments, given.input.as_deref()) != input_hash {
             let what = "the arguments and the input in the log are not those that it had";
             return Err(what.to_owned());
         }
@@ -142,18 +137,20 @@ impl OpenSkillRuntime {
             Fate::Drifted => return Err("the skill is not what it was".to_owned()),
             Fate::Gone => return Err("the skill is gone".to_owned()),
         }
-        let input = again.input.as_deref().map(Input::parse).transpose();
+        let input = given.input.as_deref().map(Input::parse).transpose();
         let input = input.map_err(|error| format!("the input in the log is not JSON: {error}"))?;
-        let options = ExecutionOptions {
-            script: Some(script),
-            args: again.args.into_iter().map(Into::into).collect(),
+        let invocation = Invocation {
+            args: given.args.into_iter().map(Into::into).collect(),
             input,
-            timeout: Some(Duration::from_millis(again.timeout_ms)),
-            memory: Some(again.memory_bytes),
+            timeout: Some(Duration::from_millis(given.timeout_ms)),
+            memory: Some(given.memory_bytes),
             seed: Some(seed),
-            repeats: Some(event.seq),
-            ..ExecutionOptions::default()
+            ..Invocation::default()
         };
+        let caller = Caller { repeats: Some(event.seq), ..Caller::default() };
+        let script = Some(script);
+        let options =
+            ExecutionOptions { script, invocation, caller, ..ExecutionOptions::default() };
         let done =
             self.execute_skill(&event.skill_id, options).map_err(|error| error.to_string())?;
         let hash = done.record.output_hash;

@@ -10,12 +10,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sandbox::{Spec, Writes};
 
 /// The protected names that a workspace has. One that is written directly may get more; they do not stay, whatever else goes wrong.
-pub(crate) struct Guarded {
+pub(crate) struct ProtectedNames {
     workspace: Option<(PathBuf, std::fs::Permissions)>,
     present: Result<BTreeSet<OsString>, String>,
 }
 
-impl Guarded {
+impl ProtectedNames {
     pub(crate) fn new(spec: &Spec) -> Self {
         let direct = spec.workspace.as_ref().filter(|workspace| workspace.writes == Writes::Direct);
         let rights =
@@ -58,7 +58,7 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for ProtectedNames {
     fn drop(&mut self) {
         // Where a run ended early there is nobody to tell, and nothing stays all the same.
         let _ = self.check();

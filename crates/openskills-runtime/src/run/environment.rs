@@ -1,0 +1,158 @@
+//! The whole environment of a run: what the runtime sets, what was granted, and the user's locale.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use sandbox::{Limits, Network, PROXY};
+use skill::capabilities::Reach;
+
+use super::choose::Runs;
+use super::interpreter::Interpreter;
+use super::variables::never_given;
+use super::{Input, RunInputs};
+use crate::decide::permit::Permit;
+
+/// What the runtime sets by itself; everything else takes a grant.
+const OWN: [&str; 13] = [
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "PATH",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUSERBASE",
+    "PYTHONNOUSERSITE",
+    "NODE_PATH",
+    "SKILL_ID",
+    "SKILL_NAME",
+    "SKILL_DIR",
+    "SKILL_INPUT",
+    "TIMEOUT_MS",
+];
+
+/// What makes random numbers of a script repeatable, if it looks at it.
+const SEED: &str = "RANDOM_SEED";
+
+/// Where programs look for a proxy.
+const PROXIES: [&str; 5] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
+
+/// The user's locale and time zone, which are not secret (POSIX, and what glibc adds).
+const LOCALE: [&str; 14] = [
+    "TZ",
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+];
+
+/// The largest input that is given as a variable: a string of the environment has a size limit.
+const MAX_INPUT: usize = 100_000;
+
+/// Returns true for a variable that a run has without a grant.
+pub(super) fn is_own_variable(name: &str) -> bool {
+    OWN.contains(&name) || name == SEED || PROXIES.contains(&name) || LOCALE.contains(&name)
+}
+
+/// Returns every variable of a run.
+pub(super) fn environment(
+    permit: &Permit,
+    inputs: &RunInputs<'_>,
+    network: &Network,
+) -> Result<Vec<(OsString, OsString)>, String> {
+    let is_wasm = inputs.chosen.runs == Runs::Wasm;
+    let mut env = if is_wasm { Vec::new() } else { of_machine(inputs)? };
+    env.extend(of_skill(permit, inputs));
+    if *network == Network::Proxy {
+        env.extend(PROXIES.map(|name| (name.into(), PROXY.into())));
+    }
+    let Reach::Only(names) = &permit.capabilities().env else { return Ok(env) };
+    for name in names {
+        if let Some(why) = never_given(name) {
+            return Err(why);
+        }
+        if let Some((_, value)) = inputs.env.iter().find(|(known, _)| known == name.as_str()) {
+            env.push((name.into(), value.clone()));
+        }
+    }
+    // Where and when it runs is nothing to a module.
+    let is_locale = |name: &OsString| name.to_str().is_some_and(|name| LOCALE.contains(&name));
+    let locale = inputs.env.iter().filter(|(name, _)| !is_wasm && is_locale(name));
+    env.extend(locale.cloned());
+    Ok(env)
+}
+
+/// Returns what programs of this machine need.
+fn of_machine(inputs: &RunInputs<'_>) -> Result<Vec<(OsString, OsString)>, String> {
+    // The user's own packages of Python are found below their real home, and no others.
+    let mut pythons = inputs.interpreter.into_iter().chain(inputs.companions);
+    let user_base = pythons.find_map(|interpreter| interpreter.user_base.as_deref());
+    let mut env: Vec<(OsString, OsString)> = vec![
+        ("HOME".into(), "/tmp/home".into()),
+        ("TMPDIR".into(), "/tmp".into()),
+        ("LANG".into(), "C.UTF-8".into()),
+        ("PYTHONDONTWRITEBYTECODE".into(), "1".into()),
+        ("PATH".into(), search_path(inputs)?),
+        match user_base {
+            Some(base) => ("PYTHONUSERBASE".into(), base.as_os_str().to_owned()),
+            None => ("PYTHONNOUSERSITE".into(), "1".into()),
+        },
+    ];
+    if !inputs.packages.node.is_empty() {
+        env.push(("NODE_PATH".into(), joined(&inputs.packages.node)?));
+    }
+    Ok(env)
+}
+
+/// Returns what every script and module may want to know.
+fn of_skill(permit: &Permit, inputs: &RunInputs<'_>) -> Vec<(OsString, OsString)> {
+    let plan = permit.plan();
+    let options = &plan.invocation;
+    let wall = options.timeout.unwrap_or(Limits::default().wall).as_millis();
+    let folder = match inputs.chosen.runs {
+        Runs::Wasm => "/skill".into(),
+        Runs::Itself | Runs::By { .. } => inputs.provided.skill.clone().into_os_string(),
+    };
+    let mut env: Vec<(OsString, OsString)> = vec![
+        ("SKILL_ID".into(), (&plan.subject.skill_id).into()),
+        ("SKILL_NAME".into(), (&plan.subject.name).into()),
+        ("TIMEOUT_MS".into(), wall.to_string().into()),
+        ("SKILL_DIR".into(), folder),
+    ];
+    if let Some(seed) = options.seed {
+        env.push((SEED.into(), seed.to_string().into()));
+    }
+    // What is larger is on standard input alone.
+    let input = options.input.as_ref().map_or("", Input::as_str);
+    if input.len() < MAX_INPUT {
+        env.push(("SKILL_INPUT".into(), input.into()));
+    }
+    env
+}
+
+/// Returns where a script finds programs: those of the project's environment first, as a shell in it would, and those of the system last.
+fn search_path(inputs: &RunInputs<'_>) -> Result<OsString, String> {
+    let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
+    let folder = |interpreter: &Interpreter| interpreter.program.parent().map(Path::to_owned);
+    let own = inputs.interpreter.and_then(folder);
+    let all = inputs.companions.iter().filter_map(folder).chain(own.clone());
+    let mut path: Vec<PathBuf> = Vec::new();
+    let first = all.filter(|folder| !usual.contains(folder));
+    for folder in first.chain(own).chain(usual.clone()) {
+        if !path.contains(&folder) {
+            path.push(folder);
+        }
+    }
+    joined(&path)
+}
+
+fn joined(folders: &[PathBuf]) -> Result<OsString, String> {
+    std::env::join_paths(folders).map_err(|error| format!("a folder cannot be searched: {error}"))
+}
