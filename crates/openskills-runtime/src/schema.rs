@@ -1,6 +1,8 @@
 //! The JSON Schemas of the runtime's own files. The parsers are stricter where a schema cannot be.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use skill::capabilities::CapabilityKind;
+use skill_state::SkillSource;
 
 /// Returns every schema, by the name of its file under `schemas/`.
 pub fn schemas() -> Vec<(&'static str, Value)> {
@@ -31,7 +33,7 @@ fn config() -> Value {
         "required": ["path"],
         "properties": {
             "path": path,
-            "source": { "enum": ["org", "user", "third_party"] },
+            "source": { "enum": SkillSource::CONFIGURABLE },
         },
     });
     json!({
@@ -184,6 +186,8 @@ fn installed() -> Value {
 fn approvals() -> Value {
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let any_or = json!({ "oneOf": [{ "const": "any" }, texts] });
+    let capabilities: Map<String, Value> =
+        CapabilityKind::ALL.iter().map(|kind| (kind.as_str().to_owned(), any_or.clone())).collect();
     let digest = json!({ "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" });
     let time = json!({ "type": "string", "format": "date-time" });
     let approval = json!({
@@ -201,7 +205,7 @@ fn approvals() -> Value {
             "read_named": { "type": "array", "items": { "type": "string" }, "description": "The places under read that the user typed; the others were confirmed by an answer" },
             "direct_writes": { "type": "boolean" },
             "deletions": { "type": "boolean" },
-            "capabilities": { "type": "object", "additionalProperties": any_or },
+            "capabilities": { "type": "object", "properties": capabilities, "additionalProperties": false },
             "approved_at": time,
             "expires_at": time,
             "session": { "type": "string" },
@@ -224,7 +228,7 @@ fn approvals() -> Value {
 fn policy() -> Value {
     let texts = json!({ "type": "array", "items": { "type": "string" } });
     let hosts = json!({ "type": "array", "items": { "type": "string", "pattern": "^[^\\s/:]+$" } });
-    let trust = json!({ "enum": ["org", "user", "third_party"] });
+    let trust = json!({ "enum": SkillSource::CONFIGURABLE });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What the organisation forbids on this machine",

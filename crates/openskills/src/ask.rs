@@ -9,6 +9,7 @@ use skill::AllowedTools;
 use skill::capabilities::{CapabilityExtents, CapabilityKind, Extent};
 use skill::programs::launcher_rules;
 use skill_audit::{Report, Severity};
+use skill_state::SkillSource;
 use skill_state::audit::Decision;
 use term::{Ui, safe_line, table};
 
@@ -195,9 +196,9 @@ fn declares(capabilities: &CapabilityExtents) -> String {
 /// Returns a request as people read it.
 pub(crate) fn shown(request: &Request) -> String {
     let subject = &request.subject;
-    let who = match subject.source.as_str() {
-        "third_party" => "a stranger's".to_owned(),
-        other => other.to_owned(),
+    let who = match subject.source {
+        SkillSource::ThirdParty => "a stranger's",
+        known @ (SkillSource::Builtin | SkillSource::Org | SkillSource::User) => known.as_str(),
     };
     let mut text = format!("{} ({who})\n", safe_line(&subject.skill_id));
     let mut rows = vec![

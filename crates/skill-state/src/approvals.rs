@@ -4,10 +4,13 @@
 //! is part of that content; what is kept here is the user's own word: hosts, variables, direct writes, deletions.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
-use skill::capabilities::{Anchor, CapabilityExtents, CapabilityKind, Extent, Host, Place, Reach};
+use skill::capabilities::{
+    Anchor, CapabilityExtents, CapabilityKind, Extent, Host, Permission, Place, Reach,
+};
 use skill::json::{self as reader, Object, Text, Unknown};
 use skill::{Code, Diagnostic, Digest};
 use skill_fs::{AbsPath, FsError, read_text, write_file};
@@ -64,22 +67,45 @@ impl Grant {
         *self == Self::default()
     }
 
+    /// Returns what is granted, one by one.
+    pub fn permissions(&self) -> Vec<Permission> {
+        CapabilityKind::ALL.into_iter().flat_map(|kind| self.of(kind)).collect()
+    }
+
     /// Returns what is granted, one line each.
     pub fn lines(&self) -> Vec<String> {
-        let read = self.read.iter().map(|place| format!("read: {place}"));
-        let network = match &self.network {
-            Reach::Everything => vec!["network: any host".to_owned()],
-            Reach::Only(hosts) => hosts.iter().map(|host| format!("network: {host}")).collect(),
-        };
-        let env = self.env.iter().map(|name| format!("env: {name}"));
-        let switches = [
-            (self.direct_writes, "direct writes in the workspace"),
-            (self.deletions, "deletions in the workspace"),
-        ];
-        let switches = switches.into_iter().filter(|(is_on, _)| *is_on);
-        read.chain(network).chain(env).chain(switches.map(|(_, text)| text.to_owned())).collect()
+        self.permissions().iter().map(ToString::to_string).collect()
+    }
+
+    fn of(&self, kind: CapabilityKind) -> Vec<Permission> {
+        let permission = |what: &dyn fmt::Display| Permission::new(kind, what);
+        match kind {
+            CapabilityKind::Read => self.read.iter().map(|place| permission(place)).collect(),
+            CapabilityKind::Write => {
+                let switches = [(self.direct_writes, DIRECT_WRITES), (self.deletions, DELETIONS)];
+                switches
+                    .iter()
+                    .filter(|(is_on, _)| *is_on)
+                    .map(|(_, what)| permission(what))
+                    .collect()
+            }
+            CapabilityKind::Network => match &self.network {
+                Reach::Everything => vec![permission(&ANY_HOST)],
+                Reach::Only(hosts) => hosts.iter().map(|host| permission(host)).collect(),
+            },
+            CapabilityKind::Env => self.env.iter().map(|name| permission(name)).collect(),
+            // Programs and tools are decided by policy, call by call, and there are no secrets to hand out.
+            CapabilityKind::Exec | CapabilityKind::Secrets | CapabilityKind::Tools => Vec::new(),
+        }
     }
 }
+
+/// What is shown and logged for writes while a script runs, without a look at the changes first.
+pub const DIRECT_WRITES: &str = "the workspace, directly";
+/// What is shown and logged for files of the workspace that may be deleted.
+pub const DELETIONS: &str = "deletions in the workspace";
+/// What is shown and logged for a network without limits.
+pub const ANY_HOST: &str = "any host";
 
 /// One approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -289,8 +315,10 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
         skill_id: skill_id?.value,
         bundle: bundle?,
         grant,
-        capabilities: capabilities
-            .unwrap_or_else(|| CapabilityExtents::new(|_| Extent::Undeclared)),
+        capabilities: match capabilities {
+            Some(declared) => declared?,
+            None => CapabilityExtents::new(|_| Extent::Undeclared),
+        },
         approved_at: approved_at?,
         expires_at,
         session,
@@ -325,14 +353,22 @@ fn network(object: &mut Object<'_, '_, '_>) -> Option<Reach<Host>> {
     }
 }
 
-fn capabilities(object: &mut Object<'_, '_, '_>) -> CapabilityExtents {
-    CapabilityExtents::new(|kind: CapabilityKind| match object.one_or_many(kind.as_str()) {
+/// Reads what was declared. A word that is not known must not become no limit.
+fn capabilities(object: &mut Object<'_, '_, '_>) -> Option<CapabilityExtents> {
+    object.unknown_keys(Unknown::Refused);
+    let mut is_whole = true;
+    let extents = CapabilityExtents::new(|kind| match object.one_or_many(kind.as_str()) {
         None => Extent::Undeclared,
-        Some(reader::OneOrMany::One(_)) => Extent::Anything,
+        Some(reader::OneOrMany::One(text)) if text.value == "any" => Extent::Anything,
+        Some(reader::OneOrMany::One(text)) => {
+            is_whole = parsed(object, text, |_| None::<bool>, "`any` or a list").is_some();
+            Extent::Undeclared
+        }
         Some(reader::OneOrMany::Many(texts)) => {
             Extent::Only(texts.into_iter().map(|text| text.value).collect())
         }
-    })
+    });
+    is_whole.then_some(extents)
 }
 
 fn time(object: &mut Object<'_, '_, '_>, text: Text) -> Option<Timestamp> {

@@ -10,7 +10,9 @@ mod receipts;
 mod runtime_list;
 mod source;
 
-pub use approvals::{Approval, ApprovalKey, Approvals, Grant, StateError};
+pub use approvals::{
+    ANY_HOST, Approval, ApprovalKey, Approvals, DELETIONS, DIRECT_WRITES, Grant, StateError,
+};
 pub use key::key_of;
 pub use org_policy::{OrgPolicy, RequiredTrust, Used};
 pub use origin::{Pattern, origin_key, plain_path, without_password};

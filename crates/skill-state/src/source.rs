@@ -32,9 +32,12 @@ impl SkillSource {
         }
     }
 
-    /// Reads the word of a configuration file. Nobody can declare a skill to be builtin.
+    /// Those that a configuration file can name. Nobody can declare a skill to be builtin.
+    pub const CONFIGURABLE: [Self; 3] = [Self::Org, Self::User, Self::ThirdParty];
+
+    /// Reads the word of a configuration file.
     pub fn configured(text: &str) -> Option<Self> {
-        [Self::Org, Self::User, Self::ThirdParty].into_iter().find(|source| source.as_str() == text)
+        Self::CONFIGURABLE.into_iter().find(|source| source.as_str() == text)
     }
 }
 

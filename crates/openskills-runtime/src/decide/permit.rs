@@ -12,11 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 use sandbox::Guarantee;
 use skill::Digest;
 use skill::capabilities::{
-    Anchor, Capabilities, CapabilityChange, CapabilityExtents, Declared, Host, Place, Reach,
+    Anchor, Capabilities, CapabilityChange, CapabilityExtents, CapabilityKind, Declared, Host,
+    Permission, Place, Reach,
 };
 use skill_audit::BundleReport;
 use skill_state::audit::Clearance;
-use skill_state::{Approval, ApprovalKey, Approvals, Grant, OrgPolicy, SkillSource, Used};
+use skill_state::{
+    ANY_HOST, Approval, ApprovalKey, Approvals, Grant, OrgPolicy, SkillSource, Used,
+};
 
 use self::wanted::{Wanted, is_covered, narrowed, wanted, with_earlier};
 use crate::RuntimeError;
@@ -290,7 +293,7 @@ impl Request {
         Self { grant: self.named.clone(), ..self }
     }
 
-    /// Returns what its scripts get if the user agrees, one line for each kind of capability.
+    /// Returns what its scripts get if the user agrees, one line for each kind of capability that the sandbox holds.
     pub fn gets(&self) -> Vec<(&'static str, String)> {
         let capabilities = capabilities(&self.ceiling, &self.grant, self.grant.network.clone());
         let listed = |reach: &Reach<Place>| match reach {
@@ -320,7 +323,7 @@ impl Request {
             }
         };
         let network = match &capabilities.network {
-            Reach::Everything => vec!["any host".to_owned()],
+            Reach::Everything => vec![ANY_HOST.to_owned()],
             Reach::Only(hosts) => hosts.iter().map(ToString::to_string).collect(),
         };
         let env = match &capabilities.env {
@@ -329,21 +332,31 @@ impl Request {
         };
         let mut read = listed(&capabilities.read);
         read.push("the programs of the system".to_owned());
-        let mut gets = vec![
-            ("read", line(read)),
-            ("packages", PACKAGES.to_owned()),
-            ("write", writing.to_owned()),
-            ("network", line(network)),
-            ("variables", line(env)),
-        ];
-        gets.extend(degraded(&self.allow_degraded).map(|without| ("sandbox", without)));
-        gets
+        let [read, network, env] = [read, network, env].map(line);
+        let row = |kind: CapabilityKind| {
+            let what = match kind {
+                CapabilityKind::Read => read.clone(),
+                CapabilityKind::Write => writing.to_owned(),
+                CapabilityKind::Network => network.clone(),
+                CapabilityKind::Env => env.clone(),
+                // Programs and tools are decided by policy, call by call, and there are no secrets to hand out.
+                CapabilityKind::Exec | CapabilityKind::Secrets | CapabilityKind::Tools => {
+                    return None;
+                }
+            };
+            Some((kind.as_str(), what))
+        };
+        let mut rows: Vec<_> = CapabilityKind::ALL.into_iter().filter_map(row).collect();
+        rows.insert(1, ("packages", PACKAGES.to_owned()));
+        rows.extend(degraded(&self.allow_degraded).map(|without| ("sandbox", without)));
+        rows
     }
 
     /// Returns what the skill declares and `granted` does not have, one line each.
     pub fn left_out(&self, granted: &Grant) -> Vec<String> {
         let protected = self.protected.iter().filter(|place| !granted.read.contains(place));
-        let protected = protected.map(|place| format!("read: {place} (protected)"));
+        let protected = protected
+            .map(|place| format!("{} (protected)", Permission::new(CapabilityKind::Read, place)));
         let hosts = Grant { network: self.unnamed_hosts.clone(), ..Grant::default() };
         let given = granted.lines();
         let all = self.declared.lines().into_iter().chain(hosts.lines());

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::iter;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +13,8 @@ use sandbox::{Captured, Change, Ended, Network, Outcome, Writes};
 use sandbox_wasm::is_component;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use skill::capabilities::Reach;
+use skill::capabilities::{CapabilityKind, Permission, Reach};
+use skill_state::{ANY_HOST, DELETIONS, DIRECT_WRITES};
 
 use crate::RuntimeError;
 use crate::decide::permit::Permit;
@@ -297,50 +299,72 @@ impl<'a> Run<'a> {
 
     /// Returns what it was granted, by what the sandbox is told and not by what was asked for.
     fn granted(&self) -> Vec<String> {
+        let all = CapabilityKind::ALL.into_iter().flat_map(|kind| {
+            self.granted_of(kind).into_iter().map(move |what| Permission::new(kind, what))
+        });
+        first(all.map(|permission| self.clean(&permission.to_string())))
+    }
+
+    fn granted_of(&self, kind: CapabilityKind) -> Vec<String> {
         let (spec, capabilities) = (self.prepared.spec(), self.permit.capabilities());
-        let mut granted = vec!["read: the skill's folder".to_owned()];
-        // WASI has no way to give a file.
-        let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
-        let others = spec.read.iter().filter(|path| **path != self.prepared.skill).filter(is_given);
-        granted.extend(others.map(|path| format!("read: {}", path.display())));
-        granted.extend(self.granted_files().map(str::to_owned));
-        let may_write =
-            spec.workspace.as_ref().is_some_and(|workspace| workspace.writes != Writes::Never);
-        if self.permit.may_delete() && may_write && self.options.workspace.is_some() {
-            granted.push("delete: files of the workspace".to_owned());
-        }
-        // A dry run reaches no host, and a variable that is not set is not given.
-        match &capabilities.network {
-            _ if spec.network == Network::None || !self.can_connect() => {}
-            Reach::Everything => granted.push("network: any host".to_owned()),
-            Reach::Only(hosts) => {
-                granted.extend(hosts.iter().map(|host| format!("network: {host}")));
+        match kind {
+            CapabilityKind::Read => {
+                // WASI has no way to give a file.
+                let is_given = |path: &&PathBuf| self.prepared.module.is_none() || path.is_dir();
+                let others = spec.read.iter().filter(|path| **path != self.prepared.skill);
+                let others = others.filter(is_given).map(|path| path.display().to_string());
+                let own = iter::once("the skill's folder".to_owned());
+                own.chain(others).chain(self.workspace_of(kind)).collect()
             }
+            CapabilityKind::Write => {
+                let writes = spec.workspace.as_ref().map(|workspace| workspace.writes);
+                let may_write = match writes {
+                    Some(Writes::Layer | Writes::Direct) => true,
+                    Some(Writes::Never) | None => false,
+                };
+                let may_delete =
+                    self.permit.may_delete() && may_write && self.options.workspace.is_some();
+                let deletions = may_delete.then(|| DELETIONS.to_owned());
+                self.workspace_of(kind).into_iter().chain(deletions).collect()
+            }
+            // A dry run reaches no host.
+            CapabilityKind::Network => match &capabilities.network {
+                _ if spec.network == Network::None || !self.can_connect() => Vec::new(),
+                Reach::Everything => vec![ANY_HOST.to_owned()],
+                Reach::Only(hosts) => hosts.iter().map(ToString::to_string).collect(),
+            },
+            // A variable that is not set is not given; to declare all of them grants none in particular.
+            CapabilityKind::Env => match &capabilities.env {
+                Reach::Only(names) => {
+                    let is_set =
+                        |name: &&String| spec.env.iter().any(|(set, _)| set == name.as_str());
+                    names.iter().filter(is_set).cloned().collect()
+                }
+                Reach::Everything => Vec::new(),
+            },
+            // The sandbox holds neither programs nor tools: policy does, and its decisions are events of their own. There are no secrets to
+            // hand out.
+            CapabilityKind::Exec | CapabilityKind::Tools | CapabilityKind::Secrets => Vec::new(),
         }
-        if let Reach::Only(names) = &capabilities.env {
-            let is_set = |name: &&String| spec.env.iter().any(|(set, _)| set == name.as_str());
-            granted.extend(names.iter().filter(is_set).map(|name| format!("env: {name}")));
-        }
-        first(granted.iter().map(|text| self.clean(text)))
     }
 
     /// Returns what it was granted of files beside the skill's own: those of a workspace that somebody named, or an empty folder that is gone
     /// afterwards. In the latter there is nothing to read, and a module in this process is not given it.
-    fn granted_files(&self) -> Option<&'static str> {
+    fn workspace_of(&self, kind: CapabilityKind) -> Option<String> {
         let writes = self.prepared.spec().workspace.as_ref()?.writes;
-        if self.options.workspace.is_some() {
-            return Some(match writes {
-                Writes::Never => "read: the workspace",
-                Writes::Layer => "write: the workspace",
-                Writes::Direct => "write: the workspace, directly",
-            });
-        }
+        let is_named = self.options.workspace.is_some();
         let is_here = self.prepared.module.is_some()
             && location(&self.prepared.run) == ModuleLocation::InProcess;
-        match writes {
-            Writes::Layer | Writes::Direct if !is_here => Some("write: a temporary folder"),
-            Writes::Layer | Writes::Direct | Writes::Never => None,
-        }
+        let (granted, what) = match writes {
+            Writes::Never if is_named => (CapabilityKind::Read, "the workspace"),
+            Writes::Layer if is_named => (CapabilityKind::Write, "the workspace"),
+            Writes::Direct if is_named => (CapabilityKind::Write, DIRECT_WRITES),
+            Writes::Layer | Writes::Direct if !is_here => {
+                (CapabilityKind::Write, "a temporary folder")
+            }
+            Writes::Layer | Writes::Direct | Writes::Never => return None,
+        };
+        (granted == kind).then(|| what.to_owned())
     }
 
     /// Returns true if what runs could open a connection at all.
@@ -350,6 +374,8 @@ impl<'a> Run<'a> {
 
     /// Returns what it tried and was denied.
     fn denied(&self, ran: &Ran, changes: &[Change]) -> Vec<String> {
+        let denied = |kind: CapabilityKind, what: String| Permission::new(kind, what).to_string();
+        // A system call may be part of more than one capability.
         let calls: BTreeSet<String> = ran
             .outcome
             .violations
@@ -363,11 +389,12 @@ impl<'a> Run<'a> {
         let more = Some(ran.outcome.more_violations).filter(|more| *more > 0);
         let more = more.map(|more| format!("system call: {more} more"));
         let hosts = ran.reached.iter().filter(|one| !one.allowed);
-        let hosts: BTreeSet<String> =
-            hosts.map(|one| format!("network: {}:{}", one.host, one.port)).collect();
+        let hosts: BTreeSet<String> = hosts
+            .map(|one| denied(CapabilityKind::Network, format!("{}:{}", one.host, one.port)))
+            .collect();
         let writes = changes.iter().filter_map(|change| {
             let reason = change.refused.as_ref()?;
-            Some(format!("write: {}: {reason}", change.shown()))
+            Some(denied(CapabilityKind::Write, format!("{}: {reason}", change.shown())))
         });
         let all = calls.into_iter().chain(more).chain(hosts).chain(writes);
         first(all.map(|text| self.clean(&text)))

@@ -118,7 +118,7 @@ fn an_answer_confirms_what_is_shown_and_never_what_is_protected() {
         granted.lines().any(|line| line.trim_start().starts_with(kind) && line.contains(what))
     };
     assert!(has("packages ", ".venv, node_modules"), "{granted}");
-    assert!(has("read ", "~/data") && has("variables ", "DEPLOY_NAME"), "{granted}");
+    assert!(has("read ", "~/data") && has("env ", "DEPLOY_NAME"), "{granted}");
     assert!(!granted.contains(".ssh") && named_only.contains("~/.ssh"), "{}", no.stdout);
     assert!(no.stdout.contains("The audit says"), "the verdict comes first: {}", no.stdout);
     let once = typed("o", "");

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, clippy::panic, reason = "tests")]
 
 mod approvals;
+mod capability_walk;
 mod check_tool;
 mod corteza;
 mod declared;

@@ -243,7 +243,10 @@ fn direct_writes_without_deletions_are_refused() {
     assert_eq!(both.code, Some(0), "{}", both.stderr);
     let told: Value = serde_json::from_str(&both.stdout).unwrap();
     let granted = told["record"]["permissions_granted"].to_string();
-    assert!(granted.contains("workspace, directly") && granted.contains("delete:"), "{granted}");
+    assert!(
+        granted.contains("workspace, directly") && granted.contains("write: deletions"),
+        "{granted}"
+    );
     assert!(!env.path("w/old.txt").exists());
 }
 

@@ -117,7 +117,7 @@ fn plainly(plan: Plan) -> String {
 }
 
 #[test]
-fn tiers_decide_who_is_asked() {
+fn trust_levels_decide_who_is_asked() {
     for source in [SkillSource::Builtin, SkillSource::Org] {
         assert_eq!(plainly(plan(source)), "permit []", "{source}");
         let wants = declaring(plan(source), hosts(&["a.test"]));
