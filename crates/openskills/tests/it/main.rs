@@ -16,6 +16,7 @@ mod interrupted;
 mod kill;
 mod lists;
 mod log;
+mod log_events;
 mod mcp;
 mod mcp_conformance;
 mod mcp_host;
