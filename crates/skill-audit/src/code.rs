@@ -4,6 +4,7 @@ mod calls;
 mod evaluate;
 mod javascript;
 mod library;
+mod lowering;
 mod network;
 mod python;
 mod texts;
@@ -62,7 +63,7 @@ pub(crate) enum Step {
 }
 
 /// How deep things are looked for inside each other.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 /// Looks at Python code in a text.
 pub(crate) fn python_code(text: &str, scene: &mut Scene) {
