@@ -1,12 +1,10 @@
-//! A report for others: as JSON, as SARIF, as a page.
+//! A report for others: as JSON, and as a page.
 
 mod html;
 mod json;
-mod sarif;
 
 pub use html::{Source, html};
 pub use json::{
     AuditedJson, BeforeJson, FindingJson, PowerDiff, PowerJson, ReportJson, ReportsJson, RuleJson,
     UsedJson,
 };
-pub use sarif::sarif;

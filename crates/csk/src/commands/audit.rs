@@ -3,10 +3,11 @@
 mod find;
 mod look;
 mod policy;
+mod sarif;
 mod show;
 mod verify;
 
-use csk_core::audit::rules::show::{AuditedJson, ReportsJson, RuleJson, Source, html, sarif};
+use csk_core::audit::rules::show::{ReportsJson, RuleJson, Source, html};
 use csk_core::audit::rules::{RULES, Rule};
 use csk_core::audit::state::AuditPolicy;
 use skill::nearest;
@@ -171,9 +172,9 @@ fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(
         text.push('\n');
         text
     } else if args.sarif {
-        let all: Vec<(String, AuditedJson)> =
-            looked.iter().map(|looked| (looked.base.clone(), looked.audited.clone())).collect();
-        format!("{:#}\n", sarif(&all, env!("CARGO_PKG_VERSION")))
+        let mut text = serde_json::to_string_pretty(&sarif::log(looked)).unwrap_or_default();
+        text.push('\n');
+        text
     } else if args.html {
         let sources: Vec<Vec<(String, String)>> = looked.iter().map(texts).collect();
         let sources: Vec<Vec<Source<'_>>> = sources
