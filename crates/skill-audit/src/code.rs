@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use tree_sitter::{Language, Node, Parser, Tree};
 
-use crate::op::Scene;
+use crate::op::OpCollector;
 
 pub(crate) use evaluate::{Program, Shared};
 
@@ -66,7 +66,7 @@ pub(crate) enum Step {
 const MAX_DEPTH: usize = 200;
 
 /// Looks at Python code in a text.
-pub(crate) fn python_code(text: &str, scene: &mut Scene) {
+pub(crate) fn python_code(text: &str, scene: &mut OpCollector) {
     match python::steps(text) {
         Some(steps) => Program::default().run(&steps, scene),
         None => scene.is_cut = true,
@@ -74,7 +74,7 @@ pub(crate) fn python_code(text: &str, scene: &mut Scene) {
 }
 
 /// Looks at JavaScript code in a text.
-pub(crate) fn javascript_code(text: &str, scene: &mut Scene) {
+pub(crate) fn javascript_code(text: &str, scene: &mut OpCollector) {
     match javascript::steps(text, javascript::Dialect::TypeScript) {
         Some(steps) => Program::default().run(&steps, scene),
         None => scene.is_cut = true,

@@ -32,6 +32,6 @@ pub use decode::Encoding;
 pub use finding::{Finding, FlowStep, Severity, Verdict, verdict};
 pub use hosts::{HostClass, Remote};
 pub use observed::{Observed, Power};
-pub use op::{At, Does, Op, Role};
+pub use op::{Action, Location, Op, Role};
 pub use report::{Report, Scanned, Suppressed, audit};
 pub use rules::{RULES, RULESET, Rule};

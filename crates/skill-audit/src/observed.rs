@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::artifact::Kind;
 use crate::hosts::HostClass;
 use crate::inspect::Inspected;
-use crate::op::{Does, Op, Role};
+use crate::op::{Action, Op, Role};
 use crate::paths::PathClass;
 
 /// A kind of power.
@@ -103,9 +103,9 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
 
 fn power(op: &Op) -> Option<(Power, String)> {
     Some(match &op.does {
-        Does::Fetch(remote)
-        | Does::Send { to: remote, .. }
-        | Does::RunFetched { from: remote, .. } => {
+        Action::Fetch(remote)
+        | Action::Send { to: remote, .. }
+        | Action::RunFetched { from: remote, .. } => {
             if remote.class == HostClass::Local {
                 return None;
             }
@@ -116,26 +116,26 @@ fn power(op: &Op) -> Option<(Power, String)> {
             };
             (Power::Network, host.to_owned())
         }
-        Does::Run { program } if program.is_empty() => {
+        Action::Run { program } if program.is_empty() => {
             (Power::Exec, "a program that is not written out".to_owned())
         }
-        Does::Run { program } if is_builtin(program) => return None,
-        Does::Run { program } => (Power::Exec, program.clone()),
-        Does::Read(path) if PathClass::of(path).is_secret() => (Power::Secrets, path.clone()),
-        Does::Read(path) => (Power::Read, place(path)?),
-        Does::Write { path, .. } => match PathClass::of(path) {
+        Action::Run { program } if is_builtin(program) => return None,
+        Action::Run { program } => (Power::Exec, program.clone()),
+        Action::Read(path) if PathClass::of(path).is_secret() => (Power::Secrets, path.clone()),
+        Action::Read(path) => (Power::Read, place(path)?),
+        Action::Write { path, .. } => match PathClass::of(path) {
             PathClass::Startup | PathClass::GitHook => (Power::Persistence, path.clone()),
             PathClass::AgentMemory | PathClass::AgentSettings => (Power::AgentMemory, path.clone()),
             _ => (Power::Write, place(path)?),
         },
-        Does::Variable(Some(name)) => (Power::Env, name.clone()),
-        Does::Variable(None) => (Power::Env, "all variables".to_owned()),
-        Does::Install { by, what } => (Power::Install, format!("{by}: {what}")),
-        Does::RemoteShell { .. } => (Power::Network, "a shell for somebody elsewhere".to_owned()),
-        Does::RunDecoded { .. } | Does::Evaluate { .. } | Does::Disguise { .. } => {
+        Action::Variable(Some(name)) => (Power::Env, name.clone()),
+        Action::Variable(None) => (Power::Env, "all variables".to_owned()),
+        Action::Install { by, what } => (Power::Install, format!("{by}: {what}")),
+        Action::RemoteShell { .. } => (Power::Network, "a shell for somebody elsewhere".to_owned()),
+        Action::RunDecoded { .. } | Action::Evaluate { .. } | Action::Disguise { .. } => {
             (Power::Exec, "code that is made while it runs".to_owned())
         }
-        Does::Destroy { .. } | Does::Weaken { .. } | Does::Mine { .. } => return None,
+        Action::Destroy { .. } | Action::Weaken { .. } | Action::Mine { .. } => return None,
     })
 }
 

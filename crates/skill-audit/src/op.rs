@@ -42,7 +42,7 @@ impl Role {
 
 /// Where something stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct At {
+pub struct Location {
     /// The file, by its number.
     pub file: usize,
     /// The bytes of it.
@@ -57,9 +57,9 @@ pub struct At {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
     /// What.
-    pub does: Does,
+    pub does: Action,
     /// Where.
-    pub at: At,
+    pub at: Location,
 }
 
 /// How something leaves the machine.
@@ -75,7 +75,7 @@ pub enum Channel {
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Does {
+pub enum Action {
     /// Something is asked for on the network.
     Fetch(Remote),
     /// Something is sent.
@@ -159,7 +159,7 @@ pub enum Does {
 }
 
 /// Where operations are collected. What is found in decoded or quoted code stands where the code that holds it does.
-pub(crate) struct Scene {
+pub(crate) struct OpCollector {
     pub(crate) ops: Vec<Op>,
     file: usize,
     role: Role,
@@ -178,7 +178,7 @@ const DEEPEST: usize = 6;
 /// How much code inside of code is looked at, for one file: each level may hold many of the next.
 const MOST_LOOKED: usize = 2 << 20;
 
-impl Scene {
+impl OpCollector {
     pub(crate) fn new(file: usize, role: Role, offset: usize) -> Self {
         Self {
             ops: Vec::new(),
@@ -199,13 +199,13 @@ impl Scene {
     }
 
     /// Adds an operation.
-    pub(crate) fn add(&mut self, range: &Range<usize>, does: Does) {
+    pub(crate) fn add(&mut self, range: &Range<usize>, does: Action) {
         let span = self
             .fixed
             .clone()
             .unwrap_or_else(|| range.start + self.offset..range.end + self.offset);
         let (file, role, chain) = (self.file, self.role, self.chain.clone());
-        let op = Op { does, at: At { file, span, role, chain } };
+        let op = Op { does, at: Location { file, span, role, chain } };
         if self.ops.last() != Some(&op) {
             self.ops.push(op);
         }

@@ -2,12 +2,16 @@
 
 use crate::decode::{self, Encoding};
 use crate::hosts::{Remote, UNKNOWN};
-use crate::op::{Does, Scene};
+use crate::op::{Action, OpCollector};
 use crate::shell_code::{Code, Invocation, Language, Shell};
 use crate::value::{Carry, Value};
 
 /// Programs that run what they are given.
-pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn interpret(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    scene: &mut OpCollector,
+) -> Value {
     let program = call.program.as_str();
     let language = match program {
         "python" | "python2" | "python3" | "py" => Language::Python,
@@ -24,7 +28,7 @@ pub(super) fn interpret(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sc
             all.push(arg);
             all.push(&Value::plain(" "));
         }
-        scene.add(call.range, Does::Evaluate { by: program.to_owned() });
+        scene.add(call.range, Action::Evaluate { by: program.to_owned() });
         code = Some(all);
     }
     while let (None, Some(arg)) = (&code, args.next()) {
