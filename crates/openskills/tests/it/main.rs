@@ -26,6 +26,7 @@ mod mcp_protocol;
 mod mcp_real;
 mod mcp_rmcp;
 mod mcp_suspended;
+mod mcp_tools;
 mod mcp_unlisted;
 mod names;
 mod output;
