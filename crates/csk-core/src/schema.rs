@@ -6,9 +6,7 @@ use crate::output::{
     InstallJson, OutdatedJson, ResolveJson, SkillCheckJson, WhyJson,
 };
 use serde_json::{Value, json};
-
-/// What an identifier looks like; names of Windows devices are left to the parser.
-const IDENTIFIER: &str = r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$";
+use skill::Identifier;
 
 /// Returns every schema, by the name of its file under `schemas/`.
 pub fn schemas() -> Vec<(&'static str, Value)> {
@@ -17,7 +15,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("skillfile", skillfile()),
         ("install-marker", marker()),
         ("managed", ledger()),
-        ("csk-skill", manifest()),
+        ("csk-skill", skill::manifest_schema()),
         ("skillfile-lock", lock()),
         ("consumers", consumers()),
         ("csk-verify", verify()),
@@ -111,7 +109,7 @@ fn texts() -> Value {
 }
 
 fn identifier() -> Value {
-    json!({ "type": "string", "pattern": IDENTIFIER })
+    json!({ "type": "string", "pattern": Identifier::PATTERN })
 }
 
 fn optional_identifier() -> Value {
@@ -229,86 +227,6 @@ fn marker() -> Value {
             "files": texts(),
         }),
     )
-}
-
-/// `csk-skill.json`: version 1 ignores what it does not know, 2 and 3 refuse it.
-fn manifest() -> Value {
-    let path = json!({ "type": "string", "pattern": r"^(?![A-Za-z]:)(?!/)(?!.*//)(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$" });
-    let script = |strict: bool| {
-        let mut value = json!({
-            "required": ["type"],
-            "properties": { "type": { "const": "script" }, "unix_path": path, "win_path": path },
-            "anyOf": [{ "required": ["unix_path"] }, { "required": ["win_path"] }],
-        });
-        if strict {
-            value["additionalProperties"] = false.into();
-        }
-        value
-    };
-    let system = |strict: bool| {
-        let mut value = json!({
-            "required": ["type", "command"],
-            "properties": {
-                "type": { "const": "system" },
-                "command": { "type": "string", "pattern": r"^[^-/\\\x00-\x1f][^/\\\x00-\x1f]*$" },
-                "hint": { "type": "string" },
-            },
-        });
-        if strict {
-            value["additionalProperties"] = false.into();
-        }
-        value
-    };
-    let reserved = |name: &&str| {
-        let script =
-            json!({ "properties": { "type": { "const": "script" } }, "required": ["type"] });
-        json!({ "required": [name], "properties": { *name: script } })
-    };
-    let reserved: Vec<Value> = skill::RESERVED_COMMANDS.iter().map(reserved).collect();
-    let commands = |strict: bool| {
-        let name = json!({ "pattern": IDENTIFIER });
-        json!({
-            "type": "object",
-            "propertyNames": name,
-            "additionalProperties": { "type": "object", "oneOf": [script(strict), system(strict)] },
-            "not": { "anyOf": reserved },
-        })
-    };
-    let list =
-        |item: Value| json!({ "anyOf": [{ "const": "none" }, { "type": "array", "items": item }] });
-    let line = json!({ "type": "string", "pattern": r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$" });
-    let capabilities = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "network": list(json!({ "type": "string", "pattern": r"^(?:\*\.[A-Za-z0-9_][A-Za-z0-9_-]*\.)?[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$" })),
-            "filesystem": { "anyOf": [{ "enum": ["repo", "home-config"] }, { "type": "array", "items": { "type": "string", "pattern": r"^(?!(?:.*/)?\.\.(?:/|$))[^\\\x00-\x1f]+$" } }] },
-            "exec": list(json!({ "type": "string", "pattern": r"^[^-/\\ \x00-\x1f][^/\\ \x00-\x1f]*$" })),
-            "secrets": list(line.clone()),
-            "env_read": { "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" } },
-            "prompt_scope": line,
-        },
-    });
-    let roots = json!({ "type": "array", "items": { "type": "string", "pattern": r"^(?![A-Za-z]:)(?!/)(?!.*//[^/])(?!(?:.*/)?\.\.?(?:/|$))[^\\\x00-\x1f\x7f]+$" }, "uniqueItems": true });
-    let version = |number: u64| json!({ "const": number });
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "csk-skill.json",
-        "description": "What a skill brings and needs. The parser also checks that paths exist and that roots do not overlap.",
-        "type": "object",
-        "required": ["schema_version"],
-        "oneOf": [
-            { "properties": { "schema_version": version(1), "commands": { "anyOf": [commands(false), { "type": "null" }] } } },
-            {
-                "additionalProperties": false,
-                "properties": { "schema_version": version(2), "runtime_roots": roots, "commands": commands(true) },
-            },
-            {
-                "additionalProperties": false,
-                "properties": { "schema_version": version(3), "runtime_roots": roots, "commands": commands(true), "capabilities": capabilities },
-            },
-        ],
-    })
 }
 
 fn lock() -> Value {

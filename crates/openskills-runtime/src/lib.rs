@@ -112,10 +112,10 @@ pub use problem::{file_problem, problem_of};
 pub use quote::shell_word;
 pub use record::event::{
     ActivationFailure, Again, ApprovalChange, CallOutcome, Change, CheckpointFailure,
-    CommitFailure, CommitInterruption, Committed, Event, ExecutionEnd, ExecutionRecord, ExitStatus,
-    LogBefore, LogRecovered, LogStarted, PolicyDecision, ResourceRead, ScriptExecution,
-    ScriptFailure, ScriptInterruption, ScriptStart, SkillActivation, WasmExecution, Writing,
-    rfc3339,
+    CommitFailure, CommitInterruption, Committed, Event, EventSeverity, ExecutionEnd,
+    ExecutionRecord, ExitStatus, InstallRecord, LogBefore, LogRecovered, LogStarted,
+    PolicyDecision, ResourceRead, ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart,
+    SkillActivation, WasmExecution, Writing, rfc3339,
 };
 pub use record::process::ProcessIdentity;
 pub use record::replay::{Fate, Repeated, Repetition, Replayed};

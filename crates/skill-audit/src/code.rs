@@ -4,6 +4,7 @@ mod calls;
 mod evaluate;
 mod javascript;
 mod library;
+mod lowering;
 mod network;
 mod python;
 mod texts;
@@ -12,7 +13,7 @@ use std::ops::Range;
 
 use tree_sitter::{Language, Node, Parser, Tree};
 
-use crate::op::Scene;
+use crate::op::OpCollector;
 
 pub(crate) use evaluate::{Program, Shared};
 
@@ -62,10 +63,10 @@ pub(crate) enum Step {
 }
 
 /// How deep things are looked for inside each other.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 /// Looks at Python code in a text.
-pub(crate) fn python_code(text: &str, scene: &mut Scene) {
+pub(crate) fn python_code(text: &str, scene: &mut OpCollector) {
     match python::steps(text) {
         Some(steps) => Program::default().run(&steps, scene),
         None => scene.is_cut = true,
@@ -73,7 +74,7 @@ pub(crate) fn python_code(text: &str, scene: &mut Scene) {
 }
 
 /// Looks at JavaScript code in a text.
-pub(crate) fn javascript_code(text: &str, scene: &mut Scene) {
+pub(crate) fn javascript_code(text: &str, scene: &mut OpCollector) {
     match javascript::steps(text, javascript::Dialect::TypeScript) {
         Some(steps) => Program::default().run(&steps, scene),
         None => scene.is_cut = true,

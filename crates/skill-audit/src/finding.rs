@@ -95,7 +95,7 @@ impl fmt::Display for Verdict {
 
 /// Where in a file something was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Location {
+pub struct LineRange {
     /// The first line, from 1.
     pub line: usize,
     /// The first column, from 1.
@@ -104,7 +104,7 @@ pub struct Location {
     pub end_line: usize,
 }
 
-impl From<Span> for Location {
+impl From<Span> for LineRange {
     fn from(span: Span) -> Self {
         Self { line: span.start.line, column: span.start.column, end_line: span.end.line }
     }
@@ -133,7 +133,7 @@ pub struct Finding {
     /// The file.
     pub file: String,
     /// Where in it.
-    pub location: Location,
+    pub location: LineRange,
     /// What that place is to its reader.
     pub role: Role,
     /// How it was encoded, from the outside in.

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::decode::{self, Encoding};
 use crate::hosts::Remote;
 use crate::near::{line, slice};
-use crate::op::{Channel, Does, Scene};
+use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::programs::somewhere;
 
@@ -75,7 +75,7 @@ pub(crate) fn secret_paths(text: &str) -> Vec<(std::ops::Range<usize>, PathClass
 }
 
 /// Looks at code without a grammar.
-pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
+pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
     let addresses =
         |around: &str| ADDRESS.find(around).and_then(|found| Remote::parse(found.as_str()));
     for found in FETCH_AND_RUN.find_iter(text) {
@@ -86,12 +86,12 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
         let from = addresses(&text[around.clone()])
             .or_else(bare)
             .unwrap_or_else(|| somewhere(found.as_str()));
-        scene.add(&around, Does::RunFetched { from, by: "Invoke-Expression".to_owned() });
+        scene.add(&around, Action::RunFetched { from, by: "Invoke-Expression".to_owned() });
     }
     for (range, _) in secret_paths(text) {
         scene.add(
             &range,
-            Does::Read(
+            Action::Read(
                 text[range.clone()].trim_matches(['"', '\'', ' ', ',', ';', ')', '\n']).to_owned(),
             ),
         );
@@ -100,7 +100,7 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
         let around = line(text, &found.range(), FAR);
         let to = addresses(&text[around.clone()]).or_else(|| addresses(text));
         if let Some(to) = to {
-            scene.add(&around, Does::Send { to, secrets: Vec::new(), by: Channel::Body });
+            scene.add(&around, Action::Send { to, secrets: Vec::new(), by: Channel::Body });
         }
     }
     for found in ADDRESS.find_iter(text).take(crate::inspect::MOST_PLACES) {
@@ -109,11 +109,11 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
             && let Some(remote) = Remote::parse(found.as_str())
         {
             let runs = STARTED.is_match(slice(text, &(found.end()..found.end() + FAR)));
-            scene.add(&found.range(), Does::Fetch(remote.clone()));
+            scene.add(&found.range(), Action::Fetch(remote.clone()));
             if runs {
                 scene.add(
                     &found.range(),
-                    Does::RunFetched { from: remote, by: "Start-Process".to_owned() },
+                    Action::RunFetched { from: remote, by: "Start-Process".to_owned() },
                 );
             }
         }
@@ -124,7 +124,7 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
             decode::base64(code.as_str()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
         scene.add(
             &whole.range(),
-            Does::RunDecoded {
+            Action::RunDecoded {
                 encoding: Encoding::Base64,
                 by: "powershell".to_owned(),
                 text: plain.clone(),
@@ -142,7 +142,11 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
         {
             scene.add(
                 &found.range(),
-                Does::RunDecoded { encoding: Encoding::Base64, by: "code".to_owned(), text: None },
+                Action::RunDecoded {
+                    encoding: Encoding::Base64,
+                    by: "code".to_owned(),
+                    text: None,
+                },
             );
         }
     }
@@ -157,10 +161,10 @@ pub(crate) fn generic_code(text: &str, scene: &mut Scene) {
     if let Some(found) = SOCKET_SHELL.find(text) {
         scene.add(
             &line(text, &found.range(), FAR),
-            Does::RemoteShell { form: "a shell over a socket".to_owned() },
+            Action::RemoteShell { form: "a shell over a socket".to_owned() },
         );
     }
     if let Some(found) = WEAKEN.find(text) {
-        scene.add(&found.range(), Does::Weaken { what: "the virus scanner".to_owned() });
+        scene.add(&found.range(), Action::Weaken { what: "the virus scanner".to_owned() });
     }
 }

@@ -18,7 +18,7 @@ use crate::hosts::{HostClass, Remote};
 use crate::markdown::{Document, document};
 use crate::near::slice;
 use crate::normal::{Normal, normal};
-use crate::op::{Does, Op, Role, Scene};
+use crate::op::{Action, Op, OpCollector, Role};
 use crate::shell_code::Shell;
 use crate::value::Value;
 
@@ -158,7 +158,7 @@ pub(crate) fn follow(all: &mut [Inspected<'_>]) {
     let mut shared = Shared::new(&siblings);
     for one in all.iter() {
         if let Some(steps) = &one.steps {
-            let mut scene = Scene::new(0, Role::Script, 0);
+            let mut scene = OpCollector::new(0, Role::Script, 0);
             let mut program = Program::new(stem(one.file.path), &shared);
             program.run(steps, &mut scene);
             shared.learn(program);
@@ -224,11 +224,12 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
         Kind::Markdown => {
             for piece in &one.document.pieces {
                 let part = &text[piece.span.clone()];
-                let mut scene = Scene::new(number, piece.role, piece.span.start);
+                let mut scene = OpCollector::new(number, piece.role, piece.span.start);
                 match piece.role {
                     Role::Frontmatter => {
                         for (at, entry) in entries(part) {
-                            let mut scene = Scene::new(number, piece.role, piece.span.start + at);
+                            let mut scene =
+                                OpCollector::new(number, piece.role, piece.span.start + at);
                             lines(&entry.replace("\\|", " |"), shell, &mut scene);
                             is_cut |= scene.is_cut;
                             ops.append(&mut scene.ops);
@@ -242,20 +243,20 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
                 ops.append(&mut scene.ops);
             }
             for (start, part) in prose(&one.document, text) {
-                let mut scene = Scene::new(number, Role::Prose, start);
+                let mut scene = OpCollector::new(number, Role::Prose, start);
                 lines(part, shell, &mut scene);
                 is_cut |= scene.is_cut;
                 ops.append(&mut scene.ops);
             }
         }
         Kind::Shell => {
-            let mut scene = Scene::new(number, Role::Script, 0);
+            let mut scene = OpCollector::new(number, Role::Script, 0);
             run_shell(text, shell, &mut scene);
             is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
         }
         Kind::Python | Kind::JavaScript | Kind::TypeScript => {
-            let mut scene = Scene::new(number, Role::Script, 0);
+            let mut scene = OpCollector::new(number, Role::Script, 0);
             if let Some(steps) = &one.steps {
                 Program::new(stem(one.file.path), shared).run(steps, &mut scene);
             }
@@ -263,13 +264,13 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
             ops.append(&mut scene.ops);
         }
         Kind::Code => {
-            let mut scene = Scene::new(number, Role::Script, 0);
+            let mut scene = OpCollector::new(number, Role::Script, 0);
             generic_code(text, &mut scene);
             is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
         }
         Kind::Data | Kind::Active => {
-            let mut scene = Scene::new(number, Role::Data, 0);
+            let mut scene = OpCollector::new(number, Role::Data, 0);
             lines(text, shell, &mut scene);
             is_cut |= scene.is_cut;
             ops.append(&mut scene.ops);
@@ -279,7 +280,7 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
     for hidden in &one.hidden {
         let role =
             if one.is_script() { Role::Script } else { one.document.role_at(hidden.span.start) };
-        let mut scene = Scene::fixed(number, role, hidden.span.clone());
+        let mut scene = OpCollector::fixed(number, role, hidden.span.clone());
         look_inside(&hidden.text, &hidden.chain, &mut scene);
         is_cut |= scene.is_cut;
         ops.append(&mut scene.ops);
@@ -291,7 +292,7 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
 }
 
 /// Looks at text that was hidden, and at what is hidden in that.
-fn look_inside(text: &str, chain: &[Encoding], scene: &mut Scene) {
+fn look_inside(text: &str, chain: &[Encoding], scene: &mut OpCollector) {
     scene.inside(&(0..0), chain, |scene| {
         if COMMAND.is_match(text) {
             lines(text, &mut Shell::default(), scene);
@@ -304,14 +305,14 @@ fn look_inside(text: &str, chain: &[Encoding], scene: &mut Scene) {
     });
 }
 
-fn run_shell(text: &str, shell: &mut Shell, scene: &mut Scene) {
+fn run_shell(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
     for found in CONNECTION.captures_iter(text) {
         let (Some(whole), Some(host)) = (found.get(0), found.get(1)) else { continue };
         let remote = Remote::parse(&format!("tcp://{}/", host.as_str()));
         if remote.is_some_and(|remote| remote.class != HostClass::Local) {
             scene.add(
                 &whole.range(),
-                Does::RemoteShell { form: "a shell over /dev/tcp".to_owned() },
+                Action::RemoteShell { form: "a shell over /dev/tcp".to_owned() },
             );
         }
     }
@@ -327,7 +328,7 @@ fn run_shell(text: &str, shell: &mut Shell, scene: &mut Scene) {
     }
 }
 
-fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut Scene) {
+fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut OpCollector) {
     match language {
         "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "shell-session"
         | "shellsession" | "fish" | "ksh" => {
@@ -367,14 +368,14 @@ fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut Scene) {
 }
 
 /// What a block says it is in need not be so: a line that begins with a download is a command.
-fn mislabelled(text: &str, shell: &mut Shell, scene: &mut Scene) {
+fn mislabelled(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
     const STARTS: [&str; 8] =
         ["curl ", "wget ", "! curl ", "!curl ", "! wget ", "!wget ", "bash <(", "bash -c"];
     for line in
         text.lines().filter(|line| STARTS.iter().any(|start| line.trim_start().starts_with(start)))
     {
         let at = line.as_ptr() as usize - text.as_ptr() as usize;
-        let mut inner = Scene::new(0, Role::Fence, 0);
+        let mut inner = OpCollector::new(0, Role::Fence, 0);
         lines(line, shell, &mut inner);
         scene.is_cut |= inner.is_cut;
         for op in inner.ops {
@@ -413,7 +414,7 @@ fn without_prompts(text: &str) -> String {
 }
 
 /// Looks for commands in lines of something that is no code.
-fn lines(text: &str, shell: &mut Shell, scene: &mut Scene) {
+fn lines(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
     // A line that goes on is one line.
     let joined = text.contains("\\\n").then(|| text.replace("\\\n", "  "));
     let text = joined.as_deref().unwrap_or(text);
@@ -471,7 +472,7 @@ fn entities(line: &str) -> String {
 fn commands(
     text: &str,
     shell: &mut Shell,
-    scene: &mut Scene,
+    scene: &mut OpCollector,
     place: &dyn Fn(Range<usize>) -> Range<usize>,
 ) {
     for (number, found) in COMMAND.captures_iter(text).enumerate() {
@@ -489,7 +490,7 @@ fn commands(
         // What stands in a tag ends with it.
         line = line.split("</").next().unwrap_or(line);
         let unescaped = line.replace("\\\"", "\"");
-        let mut inner = Scene::new(0, Role::Prose, 0);
+        let mut inner = OpCollector::new(0, Role::Prose, 0);
         match sketch(unescaped.trim_end_matches(['`', ',', '.'])) {
             Some(script) => {
                 shell.script(&script, &Value::default(), &mut inner);

@@ -30,9 +30,9 @@ mod value;
 
 pub use artifact::{File, Kind};
 pub use decode::Encoding;
-pub use finding::{Finding, FlowStep, Location, Severity, Verdict, verdict};
+pub use finding::{Finding, FlowStep, LineRange, Severity, Verdict, verdict};
 pub use hosts::{HostClass, Remote};
 pub use observed::{Observed, ObservedChange, ObservedKind};
-pub use op::{At, Does, Op, Role};
+pub use op::{Action, Location, Op, Role};
 pub use report::{BundleReport, Report, Suppressed, audit};
 pub use rules::{RULES, RULESET, Rule, RuleId};

@@ -8,7 +8,7 @@ use skill::capabilities::CapabilityKind;
 use crate::artifact::Kind;
 use crate::hosts::HostClass;
 use crate::inspect::Inspected;
-use crate::op::{Does, Op, Role};
+use crate::op::{Action, Op, Role};
 use crate::paths::PathClass;
 
 /// What is shown for a file of the workspace.
@@ -131,9 +131,9 @@ fn used(op: &Op) -> Option<(ObservedKind, String)> {
     use ObservedKind::Capability;
 
     Some(match &op.does {
-        Does::Fetch(remote)
-        | Does::Send { to: remote, .. }
-        | Does::RunFetched { from: remote, .. } => {
+        Action::Fetch(remote)
+        | Action::Send { to: remote, .. }
+        | Action::RunFetched { from: remote, .. } => {
             if remote.class == HostClass::Local {
                 return None;
             }
@@ -144,32 +144,32 @@ fn used(op: &Op) -> Option<(ObservedKind, String)> {
             };
             (Capability(CapabilityKind::Network), host.to_owned())
         }
-        Does::Run { program } if program.is_empty() => {
+        Action::Run { program } if program.is_empty() => {
             (Capability(CapabilityKind::Exec), "a program that is not written out".to_owned())
         }
-        Does::Run { program } if is_builtin(program) => return None,
-        Does::Run { program } => (Capability(CapabilityKind::Exec), program.clone()),
-        Does::Read(path) if PathClass::of(path).is_secret() => {
+        Action::Run { program } if is_builtin(program) => return None,
+        Action::Run { program } => (Capability(CapabilityKind::Exec), program.clone()),
+        Action::Read(path) if PathClass::of(path).is_secret() => {
             (Capability(CapabilityKind::Secrets), path.clone())
         }
-        Does::Read(path) => (Capability(CapabilityKind::Read), place(path)?),
-        Does::Write { path, .. } => match PathClass::of(path) {
+        Action::Read(path) => (Capability(CapabilityKind::Read), place(path)?),
+        Action::Write { path, .. } => match PathClass::of(path) {
             PathClass::Startup | PathClass::GitHook => (ObservedKind::Persistence, path.clone()),
             PathClass::AgentMemory | PathClass::AgentSettings => {
                 (ObservedKind::AgentMemory, path.clone())
             }
             _ => (Capability(CapabilityKind::Write), place(path)?),
         },
-        Does::Variable(Some(name)) => (Capability(CapabilityKind::Env), name.clone()),
-        Does::Variable(None) => (Capability(CapabilityKind::Env), "all variables".to_owned()),
-        Does::Install { by, what } => (ObservedKind::Install, format!("{by}: {what}")),
-        Does::RemoteShell { .. } => {
+        Action::Variable(Some(name)) => (Capability(CapabilityKind::Env), name.clone()),
+        Action::Variable(None) => (Capability(CapabilityKind::Env), "all variables".to_owned()),
+        Action::Install { by, what } => (ObservedKind::Install, format!("{by}: {what}")),
+        Action::RemoteShell { .. } => {
             (Capability(CapabilityKind::Network), "a shell for somebody elsewhere".to_owned())
         }
-        Does::RunDecoded { .. } | Does::Evaluate { .. } | Does::Disguise { .. } => {
+        Action::RunDecoded { .. } | Action::Evaluate { .. } | Action::Disguise { .. } => {
             (Capability(CapabilityKind::Exec), "code that is made while it runs".to_owned())
         }
-        Does::Destroy { .. } | Does::Weaken { .. } | Does::Mine { .. } => return None,
+        Action::Destroy { .. } | Action::Weaken { .. } | Action::Mine { .. } => return None,
     })
 }
 

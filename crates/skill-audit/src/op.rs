@@ -57,7 +57,7 @@ impl Role {
 
 /// Where something stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct At {
+pub struct Location {
     /// The file, by its number.
     pub file: usize,
     /// The bytes of it.
@@ -72,9 +72,9 @@ pub struct At {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
     /// What.
-    pub does: Does,
+    pub does: Action,
     /// Where.
-    pub at: At,
+    pub at: Location,
 }
 
 /// How something leaves the machine.
@@ -90,7 +90,7 @@ pub enum Channel {
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Does {
+pub enum Action {
     /// Something is asked for on the network.
     Fetch(Remote),
     /// Something is sent.
@@ -174,7 +174,7 @@ pub enum Does {
 }
 
 /// Where operations are collected. What is found in decoded or quoted code stands where the code that holds it does.
-pub(crate) struct Scene {
+pub(crate) struct OpCollector {
     pub(crate) ops: Vec<Op>,
     file: usize,
     role: Role,
@@ -193,7 +193,7 @@ const DEEPEST: usize = 6;
 /// How much code inside of code is looked at, for one file: each level may hold many of the next.
 const MOST_LOOKED: usize = 2 << 20;
 
-impl Scene {
+impl OpCollector {
     pub(crate) fn new(file: usize, role: Role, offset: usize) -> Self {
         Self {
             ops: Vec::new(),
@@ -214,13 +214,13 @@ impl Scene {
     }
 
     /// Adds an operation.
-    pub(crate) fn add(&mut self, range: &Range<usize>, does: Does) {
+    pub(crate) fn add(&mut self, range: &Range<usize>, does: Action) {
         let span = self
             .fixed
             .clone()
             .unwrap_or_else(|| range.start + self.offset..range.end + self.offset);
         let (file, role, chain) = (self.file, self.role, self.chain.clone());
-        let op = Op { does, at: At { file, span, role, chain } };
+        let op = Op { does, at: Location { file, span, role, chain } };
         if self.ops.last() != Some(&op) {
             self.ops.push(op);
         }

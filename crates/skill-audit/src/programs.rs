@@ -8,7 +8,7 @@ mod texts;
 use skill::interpreters::{self, InterpreterLanguage};
 
 use crate::hosts::{HostClass, Remote, UNKNOWN};
-use crate::op::{Does, Scene};
+use crate::op::{Action, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::{Invocation, Shell};
 use crate::value::{Carry, Value};
@@ -65,13 +65,13 @@ pub(crate) fn wrapped(name: &str, words: &[Value]) -> usize {
 }
 
 /// Says what a command does; returns what it prints.
-pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let range = call.range;
     let program = call.program.as_str();
     if !program.is_empty() && !program.contains(UNKNOWN) {
-        scene.add(range, Does::Run { program: program.to_owned() });
+        scene.add(range, Action::Run { program: program.to_owned() });
     } else {
-        scene.add(range, Does::Run { program: String::new() });
+        scene.add(range, Action::Run { program: String::new() });
     }
     dangers(call, scene);
     match interpreters::find_in_any_case(program) {
@@ -139,7 +139,7 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -
                     HostClass::Code | HostClass::Vendor | HostClass::Registry | HostClass::Local
                 )
             }) {
-                scene.add(range, Does::Fetch(from.clone()));
+                scene.add(range, Action::Fetch(from.clone()));
                 shell.unpacked = Some(from);
             }
             Value::unknown()
@@ -198,7 +198,7 @@ fn unpack(shell: &mut Shell, call: &Invocation<'_>) -> Value {
 }
 
 /// Programs that make a file of others.
-fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let files: Vec<&Value> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
     let mut content = call.stdin.only_carried();
     for file in &files {
@@ -232,14 +232,14 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
         if is_copy && PathClass::of(&target.text).is_lasting() {
             scene.add(
                 call.range,
-                Does::Write { path: target.text.clone(), text: UNKNOWN.to_string() },
+                Action::Write { path: target.text.clone(), text: UNKNOWN.to_string() },
             );
         }
     }
     content
 }
 
-fn install(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+fn install(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let words: Vec<&Value> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
     let verbs = [
         "install", "i", "add", "get", "pip", "tool", "global", "dlx", "x", "exec", "create",
@@ -251,19 +251,21 @@ fn install(call: &Invocation<'_>, scene: &mut Scene) -> Value {
             matches!(word.text.as_str(), "install" | "i" | "add" | "get" | "dlx" | "exec" | "x")
         });
     if installs && let Some(what) = words.iter().find(|word| !verbs.contains(&word.text.as_str())) {
-        scene.add(call.range, Does::Install { by: call.program.clone(), what: what.text.clone() });
+        scene
+            .add(call.range, Action::Install { by: call.program.clone(), what: what.text.clone() });
         let source = call.args.iter().filter_map(|arg| {
             let text = arg.text.strip_prefix("git+").unwrap_or(&arg.text);
             let text = text.rsplit_once('=').map_or(text, |(_, value)| value);
             Remote::parse(text).filter(|_| text.contains("://"))
         });
         for from in source {
-            scene.add(call.range, Does::Fetch(from.clone()));
+            scene.add(call.range, Action::Fetch(from.clone()));
             if !matches!(
                 from.class,
                 HostClass::Registry | HostClass::Code | HostClass::Vendor | HostClass::Local
             ) {
-                scene.add(call.range, Does::Install { by: call.program.clone(), what: from.text });
+                scene
+                    .add(call.range, Action::Install { by: call.program.clone(), what: from.text });
             }
         }
     }

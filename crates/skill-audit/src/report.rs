@@ -12,7 +12,7 @@ use crate::finding::{Finding, FlowStep, Verdict, verdict};
 use crate::inspect::{Inspected, follow, inspect};
 use crate::near;
 use crate::observed::{Observed, ObservedKind, observed};
-use crate::op::{At, Role};
+use crate::op::{Location, Role};
 use crate::rules::{Hit, RuleId, Skill, apply};
 use crate::undeclared::undeclared;
 
@@ -117,7 +117,7 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     let skill = Skill { files: &read, about: &about, name: &shown };
     let mut hits = apply(&skill);
     if is_too_much {
-        let at = At { file: 0, span: 0..0, role: Role::Data, chain: Vec::new() };
+        let at = Location { file: 0, span: 0..0, role: Role::Data, chain: Vec::new() };
         if !read.is_empty() {
             hits.push(Hit::new(
                 "OPQ-01",
@@ -199,7 +199,7 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
         }
         let source = &sources[hit.at.file];
         let location = source.span(hit.at.span.clone()).into();
-        let place = |at: &At, what: String| FlowStep {
+        let place = |at: &Location, what: String| FlowStep {
             file: skill.files[at.file].file.path.to_owned(),
             line: sources[at.file].span(at.span.clone()).start.line,
             what,
@@ -251,7 +251,7 @@ const MOST_OF_A_RULE: usize = 100;
 const LONGEST: usize = 240;
 
 /// Returns the lines that a finding stands in, with secrets taken out and nothing that could steer a terminal.
-fn evidence(text: &str, at: &At) -> String {
+fn evidence(text: &str, at: &Location) -> String {
     let line = near::line(text, &at.span, LONGEST);
     let start = near::floor(text, at.span.start);
     let from = near::floor(text, line.start.max(start.saturating_sub(LONGEST / 2)));

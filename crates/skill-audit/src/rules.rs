@@ -17,7 +17,7 @@ use crate::decode::Encoding;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::Inspected;
-use crate::op::{At, Role};
+use crate::op::{Location, Role};
 
 pub use catalogue::RULES;
 
@@ -105,20 +105,20 @@ pub(crate) struct Hit {
     pub(crate) rule: &'static Rule,
     pub(crate) severity: Severity,
     pub(crate) blocks: bool,
-    pub(crate) at: At,
+    pub(crate) at: Location,
     pub(crate) message: String,
     /// Where what flows comes from.
-    pub(crate) from: Option<(At, String)>,
+    pub(crate) from: Option<(Location, String)>,
     pub(crate) lowered: Option<&'static str>,
 }
 
 impl Hit {
     /// Returns a hit of the rule of that name, which is in the catalogue.
-    pub(crate) fn new(id: &'static str, at: At, message: impl Into<String>) -> Self {
+    pub(crate) fn new(id: &'static str, at: Location, message: impl Into<String>) -> Self {
         Self::of(RuleId(id), at, message)
     }
 
-    pub(crate) fn of(id: RuleId, at: At, message: impl Into<String>) -> Self {
+    pub(crate) fn of(id: RuleId, at: Location, message: impl Into<String>) -> Self {
         let rule = id.rule();
         Self {
             rule,
@@ -164,7 +164,7 @@ impl Hit {
 
 impl Skill<'_> {
     /// Says why something stands there to be seen and not to be done, if so. What runs, and what was hidden, is never quoted.
-    pub(crate) fn quoted(&self, at: &At) -> Option<&'static str> {
+    pub(crate) fn quoted(&self, at: &Location) -> Option<&'static str> {
         if matches!(at.role, Role::Script | Role::Comment | Role::Frontmatter)
             || !at.chain.is_empty()
         {
@@ -177,7 +177,7 @@ impl Skill<'_> {
     }
 
     /// Returns true if a place is warned of, just before it or by the title of its section.
-    fn is_warned(&self, at: &At) -> bool {
+    fn is_warned(&self, at: &Location) -> bool {
         let file = &self.files[at.file];
         let length = file.text.text.len();
         let start = at.span.start.min(length);
@@ -189,14 +189,19 @@ impl Skill<'_> {
     }
 
     /// Returns a place in a file.
-    pub(crate) fn at(&self, file: usize, span: std::ops::Range<usize>, chain: &[Encoding]) -> At {
+    pub(crate) fn at(
+        &self,
+        file: usize,
+        span: std::ops::Range<usize>,
+        chain: &[Encoding],
+    ) -> Location {
         let one = &self.files[file];
         let role = match one.kind {
             crate::artifact::Kind::Markdown => one.document.role_at(span.start),
             _ if one.is_script() => Role::Script,
             _ => Role::Data,
         };
-        At { file, span: one.text.origin(&span), role, chain: chain.to_vec() }
+        Location { file, span: one.text.origin(&span), role, chain: chain.to_vec() }
     }
 }
 

@@ -8,7 +8,7 @@ use shell::sketch::{Direction, Piece, Pipeline, Script, Stage, Text, sketch};
 
 use crate::decode::Encoding;
 use crate::hosts::{HostClass, Remote, UNKNOWN};
-use crate::op::{Channel, Does, Scene};
+use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::programs;
 use crate::value::{Carry, Value};
@@ -42,7 +42,7 @@ pub(crate) struct Invocation<'a> {
 const MOST_STEPS: usize = 200_000;
 
 /// Looks at shell code. Returns what it would print.
-pub(crate) fn shell_code(text: &str, scene: &mut Scene) -> Option<Value> {
+pub(crate) fn shell_code(text: &str, scene: &mut OpCollector) -> Option<Value> {
     let script = sketch(text)?;
     Some(Shell::default().script(&script, &Value::default(), scene))
 }
@@ -62,7 +62,12 @@ impl Shell {
         }
     }
 
-    pub(crate) fn script(&mut self, script: &Script, stdin: &Value, scene: &mut Scene) -> Value {
+    pub(crate) fn script(
+        &mut self,
+        script: &Script,
+        stdin: &Value,
+        scene: &mut OpCollector,
+    ) -> Value {
         let mut output = Value::default();
         for pipeline in script {
             let one = self.pipeline(pipeline, stdin.clone(), scene);
@@ -71,7 +76,7 @@ impl Shell {
         output
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, stdin: Value, scene: &mut Scene) -> Value {
+    fn pipeline(&mut self, pipeline: &Pipeline, stdin: Value, scene: &mut OpCollector) -> Value {
         let mut value = stdin;
         for stage in &pipeline.stages {
             self.steps += 1;
@@ -84,7 +89,7 @@ impl Shell {
         value
     }
 
-    fn stage(&mut self, stage: &Stage, mut stdin: Value, scene: &mut Scene) -> Value {
+    fn stage(&mut self, stage: &Stage, mut stdin: Value, scene: &mut OpCollector) -> Value {
         for (name, text) in &stage.assignments {
             let mut value = self.text(text, scene);
             // Whatever stands for it in a text, it is the secret that it is called by.
@@ -118,7 +123,7 @@ impl Shell {
     }
 
     /// Returns a value to be kept; without its text, where very much is kept already.
-    fn stored(&mut self, value: Value, scene: &mut Scene) -> Value {
+    fn stored(&mut self, value: Value, scene: &mut OpCollector) -> Value {
         const MOST: usize = 16 << 20;
         self.kept += value.text.len();
         if self.kept <= MOST {
@@ -129,7 +134,7 @@ impl Shell {
     }
 
     /// Resolves words; a variable by itself may hold several.
-    fn words(&mut self, words: &[Text], scene: &mut Scene) -> Vec<Value> {
+    fn words(&mut self, words: &[Text], scene: &mut OpCollector) -> Vec<Value> {
         let mut all = Vec::new();
         for word in words {
             let value = self.text(word, scene);
@@ -149,7 +154,7 @@ impl Shell {
         all
     }
 
-    fn text(&mut self, text: &Text, scene: &mut Scene) -> Value {
+    fn text(&mut self, text: &Text, scene: &mut OpCollector) -> Value {
         let mut value = Value::default();
         for piece in &text.pieces {
             let part = match piece {
@@ -190,7 +195,12 @@ impl Shell {
     }
 
     /// Reads a file: what was written to it here, or what is known of its name.
-    pub(crate) fn read(&mut self, path: &Value, range: &Range<usize>, scene: &mut Scene) -> Value {
+    pub(crate) fn read(
+        &mut self,
+        path: &Value,
+        range: &Range<usize>,
+        scene: &mut OpCollector,
+    ) -> Value {
         let name = path.text.trim();
         if let Some(written) = self.written(name) {
             return written;
@@ -202,7 +212,7 @@ impl Shell {
             return path.only_carried();
         }
         let class = PathClass::of(name);
-        scene.add(range, Does::Read(name.to_owned()));
+        scene.add(range, Action::Read(name.to_owned()));
         let mut value = path.only_carried();
         if class.is_secret() {
             value.carries.insert(Carry::File(class, name.to_owned()));
@@ -225,23 +235,23 @@ impl Shell {
         target: &Value,
         content: &Value,
         range: &Range<usize>,
-        scene: &mut Scene,
+        scene: &mut OpCollector,
     ) {
         let path = target.text.trim();
         if let Some(remote) = dev_tcp(path) {
             let secrets = content.secrets();
             let is_far = !matches!(remote.class, HostClass::Local) && !remote.host.is_empty();
             if content.made_by.as_deref() == Some("shell") || is_far {
-                scene.add(range, Does::RemoteShell { form: "a shell over /dev/tcp".to_owned() });
+                scene.add(range, Action::RemoteShell { form: "a shell over /dev/tcp".to_owned() });
             }
-            scene.add(range, Does::Send { to: remote, secrets, by: Channel::Body });
+            scene.add(range, Action::Send { to: remote, secrets, by: Channel::Body });
             return;
         }
         if path.is_empty() || path.starts_with("/dev/") || path.bytes().all(|b| b.is_ascii_digit())
         {
             return;
         }
-        scene.add(range, Does::Write { path: path.to_owned(), text: content.text.clone() });
+        scene.add(range, Action::Write { path: path.to_owned(), text: content.text.clone() });
         let stored = self.stored(content.clone(), scene);
         self.files.insert(path.to_owned(), stored);
         // A script that is written is a script.
@@ -265,7 +275,7 @@ impl Shell {
         mut words: Vec<Value>,
         stdin: Value,
         range: &Range<usize>,
-        scene: &mut Scene,
+        scene: &mut OpCollector,
     ) -> Value {
         let mut stdin = stdin;
         loop {
@@ -304,7 +314,7 @@ impl Shell {
                 .iter()
                 .any(|start| path.starts_with(start));
         if let Some(from) = self.unpacked.clone().filter(|_| is_own) {
-            scene.add(range, Does::RunFetched { from, by: path.to_owned() });
+            scene.add(range, Action::RunFetched { from, by: path.to_owned() });
         }
         let invocation =
             Invocation { program: programs::base(&program.text), args: words, stdin, range };
@@ -312,15 +322,20 @@ impl Shell {
     }
 
     /// Code is handed to something that runs it.
-    pub(crate) fn run_code(&mut self, given: &Code<'_>, range: &Range<usize>, scene: &mut Scene) {
+    pub(crate) fn run_code(
+        &mut self,
+        given: &Code<'_>,
+        range: &Range<usize>,
+        scene: &mut OpCollector,
+    ) {
         let Code { text: code, by, language } = *given;
         if let Some(from) = code.fetched() {
-            scene.add(range, Does::RunFetched { from: from.clone(), by: by.to_owned() });
+            scene.add(range, Action::RunFetched { from: from.clone(), by: by.to_owned() });
         }
         let encoding = code.decoded();
         if let Some(encoding) = encoding {
             let text = code.is_known().then(|| code.text.clone());
-            scene.add(range, Does::RunDecoded { encoding, by: by.to_owned(), text });
+            scene.add(range, Action::RunDecoded { encoding, by: by.to_owned(), text });
         }
         if code.text.trim_matches([UNKNOWN, ' ', '\n']).is_empty() {
             return;

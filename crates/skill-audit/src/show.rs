@@ -1,8 +1,7 @@
-//! A report for others: as JSON, as SARIF, as a page.
+//! A report for others: as JSON, and as a page.
 
 mod html;
 mod json;
-mod sarif;
 mod stored;
 
 use crate::{BundleReport, ObservedChange};
@@ -12,7 +11,6 @@ pub use json::{
     AnyJson, AuditedJson, BeforeJson, CapabilityJson, ExtentJson, FindingJson, ReportJson,
     ReportsJson, RuleJson, UsedJson,
 };
-pub use sarif::sarif;
 pub use stored::UnknownWord;
 
 /// What was found about a skill, and what else is known of it.

@@ -34,6 +34,9 @@ pub enum IdentifierError {
 }
 
 impl Identifier {
+    /// What an identifier looks like, for schemas; names of Windows devices are left to the parser.
+    pub const PATTERN: &str = r"^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$";
+
     /// Checks `text`.
     pub fn new(text: impl Into<String>) -> Result<Self, IdentifierError> {
         let text = text.into();

@@ -520,6 +520,10 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
 
     /// Reports the keys that nobody took.
     fn finish(self) {
+        #[cfg(test)]
+        KEYS_READ.with_borrow_mut(|keys| {
+            keys.extend(self.known.iter().map(|key| self.join(key)));
+        });
         for property in &self.properties {
             let (name, range) = (property.name.as_str(), property.name.range());
             let shown = if self.path.is_empty() {
@@ -537,6 +541,21 @@ impl<'t, 'r, 'a> Object<'t, 'r, 'a> {
             self.report.add_lazily(code, range.start..range.end, || (message, hint));
         }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static KEYS_READ: std::cell::RefCell<std::collections::BTreeSet<String>> = const {
+        std::cell::RefCell::new(std::collections::BTreeSet::new())
+    };
+}
+
+/// Returns every key that is looked for while `read` runs, so that a test can compare them with a schema.
+#[cfg(test)]
+pub(crate) fn keys_read(read: impl FnOnce()) -> std::collections::BTreeSet<String> {
+    KEYS_READ.take();
+    read();
+    KEYS_READ.take()
 }
 
 #[cfg(test)]

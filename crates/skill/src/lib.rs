@@ -74,7 +74,7 @@ pub use library::{LibraryKind, NeededLibrary};
 pub use manifest::{
     AGENT_MANIFEST_FILE, Command, CommandKind, DeclaredCapabilities, DeclaredFilesystem,
     DeclaredList, LEGACY_MANIFEST_FILE, MANIFEST_FILE, Manifest, ParsedManifest, RESERVED_COMMANDS,
-    Tree, TreeEntry,
+    Tree, TreeEntry, manifest_schema,
 };
 pub use marker::{Marker, Part, RefKind, is_commit_id};
 pub use migrate::{Migrated, SKILL_FORMAT, to_claude, to_v1};

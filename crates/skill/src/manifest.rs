@@ -5,6 +5,7 @@
 
 pub(crate) mod declared;
 mod legacy;
+mod schema;
 
 use std::ops::Range;
 
@@ -14,6 +15,7 @@ use crate::rel_path::RelPathError;
 use crate::{Code, Diagnostic, Identifier, RelPath, Strictness};
 
 pub use declared::{DeclaredCapabilities, DeclaredFilesystem, DeclaredList};
+pub use schema::manifest_schema;
 
 /// The manifest's file in a skill.
 pub const MANIFEST_FILE: &str = "csk-skill.json";

@@ -3,13 +3,14 @@
 mod find;
 mod look;
 mod policy;
+mod sarif;
 mod show;
 mod verify;
 
 use skill::nearest;
 
 use look::{Looked, fails, look};
-use skill_audit::show::{AuditedJson, AuditedSkill, ReportsJson, RuleJson, Source, html, sarif};
+use skill_audit::show::{AuditedJson, AuditedSkill, ReportsJson, RuleJson, Source, html};
 use skill_audit::{RULES, Rule};
 use skill_state::audit::AuditPolicy;
 
@@ -171,9 +172,9 @@ fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(
         text.push('\n');
         text
     } else if args.sarif {
-        let all: Vec<(String, AuditedSkill)> =
-            looked.iter().map(|looked| (looked.base.clone(), looked.audited.clone())).collect();
-        format!("{:#}\n", sarif(&all, env!("CARGO_PKG_VERSION")))
+        let mut text = serde_json::to_string_pretty(&sarif::log(looked)).unwrap_or_default();
+        text.push('\n');
+        text
     } else if args.html {
         let sources: Vec<Vec<(String, String)>> = looked.iter().map(texts).collect();
         let sources: Vec<Vec<Source<'_>>> = sources

@@ -19,14 +19,16 @@ mod url;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use skill::ToolRule;
 use skill::capabilities::ToolLimits;
 
 pub use call::{FileArgument, GitSurroundings, Seen, Surroundings, ToolCall, ToolInput};
 
 /// What becomes of a call, from the strictest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// It must not happen.

@@ -1,22 +1,28 @@
 //! What the runtime did, as data for a log.
+//!
+//! [`Event`] is the one definition of every event: it is written to the log and read back from it. A field that is added later
+//! has to be optional, so that logs of earlier versions stay readable. A new event needs an answer in every `match` of
+//! `event/about.rs`, of `log/stats.rs` and of the log's commands, and a line in `tests/fixtures/every-event.jsonl`.
 
+mod about;
 mod script;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use skill_state::SkillSource;
 
 use crate::decide::policy::Decision;
 use crate::{Installed, Skill};
 
+pub use about::EventSeverity;
 pub use script::{
     Again, CommitFailure, CommitInterruption, Committed, ExecutionEnd, ExecutionRecord, ExitStatus,
     ScriptExecution, ScriptFailure, ScriptInterruption, ScriptStart, WasmExecution, Writing,
 };
 
 /// Something that happened to a skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all_fields = "camelCase")]
 pub enum Event {
     /// A skill is new, or not what it was.
@@ -33,7 +39,7 @@ pub enum Event {
         /// What is different.
         change: Change,
         /// When.
-        #[serde(serialize_with = "time")]
+        #[serde(with = "time")]
         #[schemars(with = "String")]
         discovered_at: Timestamp,
     },
@@ -47,7 +53,7 @@ pub enum Event {
         /// Its folder.
         path: String,
         /// When.
-        #[serde(serialize_with = "time")]
+        #[serde(with = "time")]
         #[schemars(with = "String")]
         removed_at: Timestamp,
     },
@@ -62,7 +68,7 @@ pub enum Event {
         /// The session.
         session_id: String,
         /// When.
-        #[serde(serialize_with = "time")]
+        #[serde(with = "time")]
         #[schemars(with = "String")]
         deactivated_at: Timestamp,
     },
@@ -176,10 +182,14 @@ pub enum Event {
     /// A checkpoint of the log could not be written to its second place.
     #[serde(rename = "log.checkpoint_failed")]
     CheckpointFailed(CheckpointFailure),
+    /// An event of a log that this version does not know. It is only ever read.
+    #[serde(other, skip_serializing)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// What is different about a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// It was not there.
@@ -189,7 +199,7 @@ pub enum Change {
 }
 
 /// What became of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
     /// It was answered.
@@ -200,8 +210,29 @@ pub enum CallOutcome {
     Failed,
 }
 
+impl Change {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+impl CallOutcome {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Asked => "asked",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// A skill that was installed or removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallRecord {
     /// Its folder.
@@ -212,8 +243,9 @@ pub struct InstallRecord {
 }
 
 /// One activation of a skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct SkillActivation {
     /// Its id.
     pub skill_id: String,
@@ -227,7 +259,7 @@ pub struct SkillActivation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
     /// When.
-    #[serde(serialize_with = "time")]
+    #[serde(with = "time")]
     #[schemars(with = "String")]
     pub activated_at: Timestamp,
     /// Whether its libraries may be attached, as the host allowed.
@@ -241,8 +273,9 @@ pub struct SkillActivation {
 }
 
 /// One file of a skill that was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ResourceRead {
     /// The skill's id.
     pub skill_id: String,
@@ -260,14 +293,15 @@ pub struct ResourceRead {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// When.
-    #[serde(serialize_with = "time")]
+    #[serde(with = "time")]
     #[schemars(with = "String")]
     pub read_at: Timestamp,
 }
 
 /// An activation that did not happen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ActivationFailure {
     /// What was asked for.
     pub name: String,
@@ -286,8 +320,9 @@ pub struct ActivationFailure {
 }
 
 /// What a policy decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct PolicyDecision {
     /// The skill that asked, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -309,8 +344,9 @@ pub struct PolicyDecision {
 }
 
 /// An approval that was granted or taken back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ApprovalChange {
     /// The approval's id.
     pub approval_id: String,
@@ -328,8 +364,9 @@ pub struct ApprovalChange {
 }
 
 /// A checkpoint that could not be written. Later ones of the same process are not reported again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct CheckpointFailure {
     /// The file, socket or address.
     pub place: String,
@@ -338,8 +375,9 @@ pub struct CheckpointFailure {
 }
 
 /// The beginning of a log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct LogStarted {
     /// The random id of this log, which its head and its checkpoints repeat.
     pub id: String,
@@ -349,8 +387,9 @@ pub struct LogStarted {
 }
 
 /// A log that was put aside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct LogBefore {
     /// The folder that it is in now.
     pub folder: String,
@@ -363,8 +402,9 @@ pub struct LogBefore {
 }
 
 /// Half a line that a killed process left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct LogRecovered {
     /// How many bytes it had.
     pub bytes: u64,
@@ -373,33 +413,6 @@ pub struct LogRecovered {
 }
 
 impl Event {
-    /// Returns the id of the skill that it is about, if it is about one.
-    pub fn skill_id(&self) -> Option<&str> {
-        match self {
-            Self::Discovered { skill_id, .. }
-            | Self::Removed { skill_id, .. }
-            | Self::Deactivated { skill_id, .. }
-            | Self::Undone { skill_id, .. }
-            | Self::ServedChanged { skill_id, .. }
-            | Self::BeyondLimits { skill_id, .. }
-            | Self::NotListed { skill_id, .. } => Some(skill_id),
-            Self::Activated(activation) => Some(&activation.skill_id),
-            Self::Installed(_) | Self::Uninstalled(_) | Self::Called { .. } => None,
-            Self::ActivationFailed(failure) => failure.skill_id.as_deref(),
-            Self::ResourceRead(read) => Some(&read.skill_id),
-            Self::ScriptStarted(start) => Some(&start.skill_id),
-            Self::ScriptExecuted(execution) => Some(&execution.skill_id),
-            Self::ScriptFailed(failure) => Some(&failure.skill_id),
-            Self::ScriptInterrupted(interruption) => Some(&interruption.skill_id),
-            Self::CommitFailed(failure) => Some(&failure.skill_id),
-            Self::Committed(committed) => Some(&committed.skill_id),
-            Self::CommitInterrupted(interruption) => Some(&interruption.skill_id),
-            Self::PolicyDecided(decision) => decision.skill_id.as_deref(),
-            Self::ApprovalGranted(change) | Self::ApprovalRevoked(change) => Some(&change.skill_id),
-            Self::LogStarted(_) | Self::LogRecovered(_) | Self::CheckpointFailed(_) => None,
-        }
-    }
-
     pub(crate) fn discovered(skill: &Skill, change: Change, at: Timestamp) -> Self {
         Self::Discovered {
             skill_id: skill.id.clone(),
@@ -423,6 +436,15 @@ pub fn rfc3339(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-fn time<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&rfc3339(*at))
+mod time {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&super::rfc3339(*at))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
 }

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::decide::permit::Asked;
-use crate::record::log::{Entry, Key, LogError, Source, verify};
-use crate::{OpenSkillRuntime, RuntimeError, WasmExecution};
+use crate::record::log::{Key, LogError, Source, verify};
+use crate::{
+    Event, OpenSkillRuntime, RuntimeError, ScriptExecution, SkillActivation, WasmExecution,
+};
 
 /// An event of a log, beside today's skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -59,7 +60,10 @@ pub struct Repeated {
 }
 
 /// An event beside today's skill, with what the log tells of a module that ran.
-pub(crate) type Told = (Replayed, Option<Box<Executed>>);
+pub(crate) struct ReplayStep {
+    pub(crate) replayed: Replayed,
+    pub(crate) module: Option<Box<Executed>>,
+}
 
 /// Whether something that was run again wrote the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -100,7 +104,7 @@ impl OpenSkillRuntime {
         source: &Source,
         key: Option<&Key>,
     ) -> Result<Vec<Replayed>, RuntimeError> {
-        Ok(self.replayed(source, key)?.into_iter().map(|(event, _)| event).collect())
+        Ok(self.replayed(source, key)?.into_iter().map(|step| step.replayed).collect())
     }
 
     /// The same, each module that ran with what the log tells of it.
@@ -108,7 +112,7 @@ impl OpenSkillRuntime {
         &self,
         source: &Source,
         key: Option<&Key>,
-    ) -> Result<Vec<Told>, RuntimeError> {
+    ) -> Result<Vec<ReplayStep>, RuntimeError> {
         let report = verify(source, key)?;
         if let Some(problem) = report.problems.first() {
             let what = format!("{}: {}", problem.file, problem.message);
@@ -118,29 +122,36 @@ impl OpenSkillRuntime {
         let mut all = Vec::new();
         for entry in source.entries(1)? {
             let entry = entry?;
-            let field = match entry.event.as_str() {
-                "skill.activated" => "hash",
-                "skill.script_executed" => "bundleSha256",
-                _ => continue,
-            };
-            let id = required(&entry, "skillId")?;
-            let recorded = required(&entry, field)?;
+            if let Some(reason) = &entry.unreadable {
+                let what = format!("event {}: {reason}", entry.seq);
+                return Err(LogError::Broken { what }.into());
+            }
+            let Some(subject) = subject(&entry.event) else { continue };
+            let id = subject.skill_id.to_owned();
             let today = known.entry(id.clone()).or_insert_with(|| self.today(&id));
             let (fate, today) = match today {
                 Today::Gone => (Fate::Gone, None),
                 Today::Broken => (Fate::Drifted, None),
                 Today::Is { content, bundle } => {
-                    let digest =
-                        if field == "hash" { Some(content.clone()) } else { bundle.clone() };
-                    let is_same = digest.as_ref() == Some(&recorded);
+                    let digest = match subject.covers {
+                        Covers::Content => Some(content.clone()),
+                        Covers::Bundle => bundle.clone(),
+                    };
+                    let is_same = digest.as_deref() == Some(subject.digest);
                     (if is_same { Fate::Same } else { Fate::Drifted }, digest)
                 }
             };
-            let executed = executed(&entry)?;
-            let Entry { seq, time, event, .. } = entry;
-            let (skill_id, repeated) = (id, None);
-            let event = Replayed { seq, time, event, skill_id, recorded, today, fate, repeated };
-            all.push((event, executed));
+            let replayed = Replayed {
+                seq: entry.seq,
+                recorded: subject.digest.to_owned(),
+                time: entry.time,
+                event: entry.name,
+                skill_id: id,
+                today,
+                fate,
+                repeated: None,
+            };
+            all.push(ReplayStep { replayed, module: executed(entry.event) });
         }
         Ok(all)
     }
@@ -158,27 +169,44 @@ impl OpenSkillRuntime {
     }
 }
 
-/// Reads what an event tells of a module that ran, unless that was a repetition.
-fn executed(entry: &Entry) -> Result<Option<Box<Executed>>, LogError> {
-    let Some(wasm) = entry.fields.get("wasm") else { return Ok(None) };
-    let broken = |what: String| LogError::Broken { what: format!("event {}: {what}", entry.seq) };
-    let wasm: WasmExecution =
-        serde_json::from_value(wasm.clone()).map_err(|error| broken(error.to_string()))?;
-    if wasm.repeats.is_some() {
-        return Ok(None);
-    }
-    let record = |key: &str| {
-        let value = entry.fields.get("record").and_then(|record| record.get(key));
-        let text = value.and_then(Value::as_str).map(str::to_owned);
-        text.ok_or_else(|| broken(format!("its record has no `{key}`")))
-    };
-    let script = required(entry, "script")?;
-    let (input_hash, output_hash) = (record("input_hash")?, record("output_hash")?);
-    let exit_status = record("exit_status")?;
-    Ok(Some(Box::new(Executed { script, input_hash, output_hash, exit_status, wasm })))
+/// What an event says of a skill that can be compared with today's.
+struct Subject<'a> {
+    skill_id: &'a str,
+    digest: &'a str,
+    covers: Covers,
 }
 
-fn required(entry: &Entry, key: &str) -> Result<String, LogError> {
-    let broken = || LogError::Broken { what: format!("event {} has no `{key}`", entry.seq) };
-    entry.text(key).map(str::to_owned).ok_or_else(broken)
+/// What a recorded digest is of.
+enum Covers {
+    Content,
+    Bundle,
+}
+
+/// Returns the skill of an activation or an execution; other events are not replayed.
+fn subject(event: &Event) -> Option<Subject<'_>> {
+    match event {
+        Event::Activated(SkillActivation { skill_id, hash, .. }) => {
+            Some(Subject { skill_id, digest: hash, covers: Covers::Content })
+        }
+        Event::ScriptExecuted(execution) => Some(Subject {
+            skill_id: &execution.skill_id,
+            digest: &execution.bundle_sha256,
+            covers: Covers::Bundle,
+        }),
+        _ => None,
+    }
+}
+
+/// Returns what an event tells of a module that ran, unless that was a repetition.
+fn executed(event: Event) -> Option<Box<Executed>> {
+    let Event::ScriptExecuted(execution) = event else { return None };
+    let ScriptExecution { script, record, wasm, .. } = *execution;
+    let wasm = wasm.filter(|wasm| wasm.repeats.is_none())?;
+    Some(Box::new(Executed {
+        script,
+        input_hash: record.input_hash,
+        output_hash: record.output_hash,
+        exit_status: record.exit_status.as_str().to_owned(),
+        wasm,
+    }))
 }

@@ -96,12 +96,12 @@ impl OpenSkillRuntime {
         key: Option<&Key>,
     ) -> Result<Vec<Replayed>, RuntimeError> {
         let mut all = self.replayed(source, key)?;
-        for (event, executed) in &mut all {
-            if let Some(executed) = executed.take() {
-                event.repeated = Some(self.repeat(event, *executed));
+        for step in &mut all {
+            if let Some(executed) = step.module.take() {
+                step.replayed.repeated = Some(self.repeat(&step.replayed, *executed));
             }
         }
-        Ok(all.into_iter().map(|(event, _)| event).collect())
+        Ok(all.into_iter().map(|step| step.replayed).collect())
     }
 
     fn repeat(&mut self, event: &Replayed, executed: Executed) -> Repeated {

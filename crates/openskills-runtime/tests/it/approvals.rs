@@ -276,12 +276,12 @@ fn decisions_and_approvals_are_in_the_log() {
         world.root().join("home/.local/state/openskills/log"),
     );
     let entries: Vec<_> = log.entries(3).unwrap().map(|entry| entry.unwrap()).collect();
-    let kinds: Vec<&str> = entries.iter().map(|entry| entry.event.as_str()).collect();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(kinds, ["policy.decided", "approval.granted", "approval.revoked"]);
-    assert_eq!(entries[0].text("decision"), Some("ask"));
-    assert_eq!(entries[0].text("input"), Some("scripts/a.py"));
+    assert_eq!(entries[0].fields["decision"], "ask");
+    assert_eq!(entries[0].fields["input"], "scripts/a.py");
     assert_eq!(entries[1].fields["granted"], serde_json::json!(["network: a.test"]));
-    assert_eq!(entries[1].text("expiresAt"), Some("2100-01-01T00:00:00.000Z"));
+    assert_eq!(entries[1].fields["expiresAt"], "2100-01-01T00:00:00.000Z");
 }
 
 #[test]

@@ -325,7 +325,7 @@ fn a_place_that_cannot_be_written_is_told_and_loses_no_event() {
     lenient.append(&[event(1)], Timestamp::UNIX_EPOCH).unwrap();
     lenient.append(&[event(2)], Timestamp::UNIX_EPOCH).unwrap();
     let kinds = |source: Source| -> Vec<String> {
-        source.entries(1).unwrap().map(|entry| entry.unwrap().event).collect()
+        source.entries(1).unwrap().map(|entry| entry.unwrap().name).collect()
     };
     assert_eq!(
         kinds(source(&world)),

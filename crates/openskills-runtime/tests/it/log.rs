@@ -396,8 +396,8 @@ fn sixteen_processes_append_and_every_event_is_there_once() {
     let mut next = vec![0; PROCESSES];
     for entry in source.entries(2).unwrap() {
         let entry = entry.unwrap();
-        let who = ids.iter().position(|id| entry.text("sessionId") == Some(id)).unwrap();
-        assert_eq!(entry.text("name"), Some(format!("skill-{}", next[who]).as_str()));
+        let who = ids.iter().position(|id| entry.session_id() == Some(id)).unwrap();
+        assert_eq!(entry.skill(), Some(format!("skill-{}", next[who]).as_str()));
         next[who] += 1;
     }
     assert_eq!(next, vec![EVENTS; PROCESSES]);
@@ -413,7 +413,7 @@ fn what_the_runtime_does_is_in_the_log_before_it_returns() {
     runtime.read_resource("pdf", "notes.md", &openskills_runtime::ReadOptions::default()).unwrap();
     let log = world.root().join("home/.local/state/openskills/log");
     let source = Source::Folder(log.clone());
-    let seen: Vec<String> = source.entries(1).unwrap().map(|entry| entry.unwrap().event).collect();
+    let seen: Vec<String> = source.entries(1).unwrap().map(|entry| entry.unwrap().name).collect();
     assert_eq!(
         seen,
         [

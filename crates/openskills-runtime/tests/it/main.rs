@@ -7,6 +7,7 @@ mod activation;
 mod approvals;
 mod changed;
 mod checkpoints;
+mod events;
 mod index;
 mod log;
 mod modules;

@@ -1,5 +1,24 @@
 //! `openskills log`: what the runtime did, and the proof that nobody changed the record.
 
+/// Returns the help of a command that only reads the log.
+macro_rules! reads_log {
+    ($($example:literal),+ $(,)?) => {
+        concat!(
+            "\
+Reads:  the log
+Writes: nothing
+
+Exit codes:
+  0  done
+  2  the call or the configuration is wrong
+  6  the log cannot be read
+
+Examples:",
+            $("\n  ", $example),+
+        )
+    };
+}
+
 mod archive;
 mod detail;
 mod export;
@@ -78,15 +97,15 @@ pub(crate) fn log(context: &mut Context, args: &LogArgs) -> anyhow::Result<ExitC
     }
 }
 
-/// Which log.
+/// Where a log is.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct LogLocation {
     /// Another log than the user's own: its folder, or one file of it
     #[arg(value_name = "LOG")]
     pub(crate) log: Option<PathBuf>,
 }
 
-impl Which {
+impl LogLocation {
     /// Returns the log. The user's own may be empty still.
     pub(crate) fn source(&self, context: &Context) -> Result<Source, RuntimeError> {
         match &self.log {
@@ -103,9 +122,9 @@ impl Which {
 pub(crate) fn key(
     context: &Context,
     file: Option<&Path>,
-    which: &Which,
+    location: &LogLocation,
 ) -> Result<Option<Key>, RuntimeError> {
-    match (file, &which.log) {
+    match (file, &location.log) {
         (Some(path), _) => Ok(Some(Key::load(&absolute(context, path)?)?)),
         (None, None) => {
             Ok(OpenSkillRuntime::open_log(&Places::from_environment()?)?.key().cloned())
@@ -119,10 +138,29 @@ fn absolute(context: &Context, path: &Path) -> Result<AbsPath, RuntimeError> {
         .map_err(|error| RuntimeError::Setup { message: error.to_string(), hint: None })
 }
 
+/// Events of a log, as several commands take them.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct EventSelection {
+    #[command(flatten)]
+    log: LogLocation,
+    #[command(flatten)]
+    filter: EventFilter,
+}
+
+impl EventSelection {
+    /// Returns the events, the oldest first.
+    pub(crate) fn entries(
+        &self,
+        context: &Context,
+    ) -> Result<impl Iterator<Item = Result<Entry, LogError>> + use<>, RuntimeError> {
+        Ok(self.filter.entries(&self.log.source(context)?)?)
+    }
+}
+
 /// Which events.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Which events")]
-pub(crate) struct Filter {
+struct EventFilter {
     /// Only events of this skill: a name or an id
     #[arg(long, value_name = "NAME", add = term::names(crate::known::skills))]
     skill: Option<String>,
@@ -143,9 +181,9 @@ pub(crate) struct Filter {
     from: u64,
 }
 
-impl Filter {
+impl EventFilter {
     /// Returns the events of a log that are wanted.
-    pub(crate) fn entries(
+    fn entries(
         &self,
         source: &Source,
     ) -> Result<impl Iterator<Item = Result<Entry, LogError>> + use<>, LogError> {
@@ -157,20 +195,16 @@ impl Filter {
     }
 
     fn takes(&self, entry: &Entry, now: Timestamp) -> bool {
-        let is_skill = |wanted: &String| {
-            let is_it = |id: &str| id == wanted || id.rsplit('/').next() == Some(wanted);
-            entry.text("skillId").is_some_and(is_it) || entry.text("name") == Some(wanted)
-        };
         let is_kind = |kind: &String| {
-            entry.event == *kind || (kind.ends_with('.') && entry.event.starts_with(kind.as_str()))
+            entry.name == *kind || (kind.ends_with('.') && entry.name.starts_with(kind.as_str()))
         };
         // An event whose time cannot be read is not left out: it may be the one that is looked for.
         let at = entry.timestamp();
         let is_since = |when: When| at.is_none_or(|at| at >= when.seen_from(now));
         let is_before = |when: When| at.is_none_or(|at| at < when.seen_from(now));
-        self.skill.as_ref().is_none_or(is_skill)
+        self.skill.as_ref().is_none_or(|wanted| entry.is_about(wanted))
             && self.event.as_ref().is_none_or(is_kind)
-            && self.session.as_ref().is_none_or(|id| entry.text("sessionId") == Some(id))
+            && self.session.as_ref().is_none_or(|id| entry.session_id() == Some(id))
             && self.since.is_none_or(is_since)
             && self.until.is_none_or(is_before)
     }

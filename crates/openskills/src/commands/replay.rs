@@ -7,7 +7,7 @@ use openskills_runtime::{Fate, Repeated, Repetition, Replayed};
 use term::{safe_line, table};
 
 use crate::cli::INVALID;
-use crate::commands::log::{Which, key};
+use crate::commands::log::{LogLocation, key};
 use crate::context::Context;
 use crate::look::Look;
 use crate::output::{RepeatedJson, ReplayJson, VERSION};
@@ -40,7 +40,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
-    which: Which,
+    log: LogLocation,
     /// The key of the log; by default the one that config.json names for the user's own
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -58,8 +58,8 @@ pub(crate) struct ReplayArgs {
 }
 
 pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
-    let source = args.which.source(context)?;
-    let key = key(context, args.key_file.as_deref(), &args.which)?;
+    let source = args.log.source(context)?;
+    let key = key(context, args.key_file.as_deref(), &args.log)?;
     let runtime = args.look.discover(context)?;
     let all = if args.execute {
         runtime.replay_executing(&source, key.as_ref())?

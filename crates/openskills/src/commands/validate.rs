@@ -90,7 +90,7 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
         context.ui.json(&ValidateJson { version: VERSION, valid, skills, problems })?;
     } else if args.sarif {
         let all = checked.iter().flat_map(|skill| &skill.diagnostics).chain(&problems);
-        context.ui.json(&sarif::log("openskills", env!("CARGO_PKG_VERSION"), all))?;
+        context.ui.json(&sarif::diagnostics("openskills", env!("CARGO_PKG_VERSION"), all))?;
     } else {
         show(context, &checked, &problems)?;
         if args.strict_warnings

@@ -12,11 +12,13 @@ use openskills_runtime::{
 };
 use rmcp::ErrorData;
 use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use skill::SKILL_FILE;
 use skill_fs::Kind as FileKind;
 
-use super::told::told;
+use super::error_text::for_client;
+use super::payloads::{Child, Children, Complete, ListedFile, ListedSkill, OneSkill, Skills};
 use super::{Listed, Served};
 
 /// How many skills a page of a list has, and how many files.
@@ -179,9 +181,9 @@ pub(super) fn failed(error: &RuntimeError) -> ErrorData {
         | RuntimeError::Files(_)
         | RuntimeError::Setup { .. }
         | RuntimeError::Server { .. } => {
-            ErrorData::internal_error(one_line(&told(error)), Some(data))
+            ErrorData::internal_error(one_line(&for_client(error)), Some(data))
         }
-        _ => ErrorData::invalid_params(one_line(&told(error)), Some(data)),
+        _ => ErrorData::invalid_params(one_line(&for_client(error)), Some(data)),
     }
 }
 
@@ -280,22 +282,20 @@ pub(super) fn directory(
     if children.is_empty() {
         return Err(unknown(address));
     }
-    let entry = |(name, size): (&str, Option<u64>)| {
+    let child = |(name, size): (&str, Option<u64>)| {
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-        match size {
-            Some(size) if path == SKILL_FILE => json!({
-                "uri": uri(&id, &path), "name": one_line(&skill.name), "description": one_line(&skill.description),
-                "mimeType": MARKDOWN, "size": size,
-            }),
-            Some(size) => {
-                json!({"uri": uri(&id, &path), "name": name, "mimeType": mime_type(name), "size": size})
-            }
-            None => json!({"uri": uri(&id, &path), "name": name, "mimeType": FOLDER}),
+        let is_skill = size.is_some() && path == SKILL_FILE;
+        Child {
+            uri: uri(&id, &path),
+            name: if is_skill { one_line(&skill.name) } else { name.to_owned() },
+            description: is_skill.then(|| one_line(&skill.description)),
+            mime_type: if size.is_some() { mime_type(name) } else { FOLDER },
+            size,
         }
     };
-    let entries = children.into_iter().map(entry).collect();
-    let (entries, next) = page::<Value>(entries, cursor(params)?, PAGE * 10)?;
-    Ok(complete("resources", &Value::from(entries), next))
+    let children = children.into_iter().map(child).collect();
+    let (resources, next) = page(children, cursor(params)?, PAGE * 10)?;
+    complete(Children { resources }, next)
 }
 
 /// `skills/list`: skills with their frontmatter and every file.
@@ -315,7 +315,7 @@ pub(super) fn skills_list(
             entries.push(entry);
         }
     }
-    Ok(complete("skills", &Value::from(entries), next))
+    complete(Skills { skills: entries }, next)
 }
 
 /// Returns whether a skill belongs into a list. Strict clients refuse a whole list for one frontmatter that does not fit the standard, so such skills
@@ -348,36 +348,38 @@ pub(super) fn skills_get(
     }
     let contents = runtime.contents(&id).map_err(|error| failed(&error))?;
     let skill = entry(runtime, &id, &contents).map_err(|error| failed(&error))?;
-    Ok(complete("skill", &skill, None))
+    complete(OneSkill { skill }, None)
 }
 
 fn entry(
     runtime: &mut OpenSkillRuntime,
     id: &str,
     contents: &Contents,
-) -> Result<Value, RuntimeError> {
+) -> Result<ListedSkill, RuntimeError> {
     runtime.warn_beyond_limits(id, contents)?;
     let skill = runtime.skill(id)?;
-    let file = |file: &FileDigest| {
-        let path = served_path(skill, &file.path);
-        json!({"uri": uri(id, &path), "digest": file.sha256, "size": file.size})
+    let file = |file: &FileDigest| ListedFile {
+        uri: uri(id, &served_path(skill, &file.path)),
+        digest: file.sha256.clone(),
+        size: file.size,
     };
-    let resources: Vec<Value> = contents.files.iter().map(file).collect();
-    Ok(json!({
-        "uri": uri(id, SKILL_FILE),
-        "frontmatter": contents.frontmatter,
-        "resources": resources,
-    }))
+    Ok(ListedSkill {
+        uri: uri(id, SKILL_FILE),
+        frontmatter: contents.frontmatter.clone(),
+        resources: contents.files.iter().map(file).collect(),
+    })
 }
 
 /// Returns a result of the newest revision of the protocol.
-fn complete(key: &str, value: &Value, next: Option<String>) -> Value {
-    let mut result =
-        json!({"resultType": "complete", key: value, "ttlMs": FRESH_MS, "cacheScope": "private"});
-    if let Some(next) = next {
-        result["nextCursor"] = Value::from(next);
-    }
-    result
+fn complete(payload: impl Serialize, next_cursor: Option<String>) -> Result<Value, ErrorData> {
+    let result = Complete {
+        result_type: "complete",
+        payload,
+        ttl_ms: FRESH_MS,
+        cache_scope: "private",
+        next_cursor,
+    };
+    serde_json::to_value(result).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, ErrorData> {

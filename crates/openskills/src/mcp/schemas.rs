@@ -1,82 +1,63 @@
-//! The tools as a client is told of them.
+//! The tools as a client is told of them. Their schemas are derived from what the tools take and answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use openskills_runtime::{Skill, one_line};
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{self, JsonObject, ToolAnnotations};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::server::Served;
-use super::tools::Which;
-use super::tools::file::{MOST, PART};
-use super::tools::run::MOST_SECONDS;
+use super::tools::Tool;
+use super::tools::inputs::{
+    ListInput, ReadInput, ReadResourceInput, RunScriptInput, WORKSPACE_KEYS,
+};
+use super::tools::outputs::ListOutput;
 
 /// With more skills than these their names are not written into the schemas: the list is a tool of its own, and every client pays for the schemas in
 /// every conversation.
-pub(super) const MOST_NAMES: usize = 20;
+pub(super) const MAX_NAMES: usize = 20;
 
 /// Returns the tools as a client is told of them; `skills` are those that can be used.
-pub(super) fn tools(served: &Served, skills: &[Arc<Skill>]) -> Vec<Tool> {
-    Which::ALL.into_iter().map(|which| tool(which, served, skills)).collect()
+pub(super) fn tools(served: &Served, skills: &[Arc<Skill>]) -> Vec<model::Tool> {
+    Tool::ALL.into_iter().map(|tool| listing(tool, served, skills)).collect()
 }
 
-fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
+fn listing(tool: Tool, served: &Served, skills: &[Arc<Skill>]) -> model::Tool {
     let has_workspace = served.workspace.is_some();
-    let mut name = json!({"type": "string", "description": "The name or the id of a skill"});
-    if !skills.is_empty() && skills.len() <= MOST_NAMES {
-        name["enum"] = json!(called(skills));
-    }
-    let text = |what: &str| json!({"type": "string", "description": what});
-    let id = text("The id of a skill, in place of `name`");
-    let (title, description, properties, required, annotations) = match which {
-        Which::List => (
+    let reads = || ToolAnnotations::new().read_only(true).idempotent(true).open_world(false);
+    let (title, description, input, annotations) = match tool {
+        Tool::List => (
             "List skills",
             "Lists the skills that there are: what each does and when to use it. With `query` the best matches come first.",
-            json!({"query": text("Words to look for"), "cursor": text("Where the last answer said that more begins")}),
-            json!([]),
-            ToolAnnotations::new().read_only(true).idempotent(true).open_world(false),
+            input_schema::<ListInput>(),
+            reads(),
         ),
-        Which::Read => (
+        Tool::Read => (
             "Read a skill",
             "Activates a skill: returns its instructions and the names of its files. Follow the instructions for the task at hand.",
-            json!({"name": name, "skillId": id, "arguments": text("What the skill is to work on, if its instructions ask for arguments")}),
-            json!([]),
-            ToolAnnotations::new().read_only(true).idempotent(true).open_world(false),
+            with_names(input_schema::<ReadInput>(), skills),
+            reads(),
         ),
-        Which::ReadResource => (
+        Tool::ReadResource => (
             "Read a file of a skill",
             "Reads a file of a skill by its path below the skill's folder, such as references/guide.md. Of a long text it gives a part, and says how to get the next; of a folder it lists the files.",
-            json!({
-                "name": name,
-                "skillId": id,
-                "path": text("The path, seen from the skill"),
-                "offset": {"type": "integer", "minimum": 0, "description": "Where to begin, in bytes"},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "description": format!("The most bytes to give; {PART} by default")},
-                "nested": {"type": "boolean", "description": "Allow files more than one folder deep"},
-            }),
-            json!(["path"]),
-            ToolAnnotations::new().read_only(true).idempotent(true).open_world(false),
+            with_names(input_schema::<ReadResourceInput>(), skills),
+            reads(),
         ),
-        Which::RunScript => {
-            let mut properties = json!({
-                "name": name,
-                "skillId": id,
-                "script": text("The script or module, seen from the skill; the only one by default"),
-                "args": {"type": "array", "items": {"type": "string"}, "description": "Its arguments"},
-                "input": {"description": "What it is given as JSON, on standard input"},
-                "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": MOST_SECONDS},
-                "seed": {"type": "integer", "minimum": 0, "description": "Fixes what a module is told of chance and time"},
-            });
-            if has_workspace {
-                properties["use_workspace"] = json!({"type": "boolean", "description": "Work in the workspace instead of an empty folder; what it writes is committed if it ends well"});
-                properties["dry_run"] = json!({"type": "boolean", "description": "Show what it would change in the workspace, and change nothing"});
+        Tool::RunScript => {
+            let mut schema = with_names(input_schema::<RunScriptInput>(), skills);
+            if !has_workspace {
+                for key in WORKSPACE_KEYS {
+                    properties(&mut schema).and_then(|all| all.shift_remove(key));
+                }
             }
             (
                 "Run a script of a skill",
                 "Runs a script of a skill in a sandbox, if the user has approved it. Returns its output, its exit code and what it changed.",
-                properties,
-                json!([]),
+                schema,
                 ToolAnnotations::new()
                     .read_only(false)
                     .destructive(has_workspace)
@@ -85,19 +66,77 @@ fn tool(which: Which, served: &Served, skills: &[Arc<Skill>]) -> Tool {
             )
         }
     };
-    let schema = json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    });
-    let tool = Tool::new(which.name(served.names), description, Arc::new(object(schema)))
+    let listing = model::Tool::new(tool.name(served.names), description, Arc::new(input))
         .with_title(title)
         .with_annotations(annotations);
-    match which {
-        Which::List => tool.with_raw_output_schema(Arc::new(object(list_schema()))),
-        Which::Read | Which::ReadResource | Which::RunScript => tool,
+    match tool {
+        Tool::List => listing.with_raw_output_schema(Arc::new(output_schema::<ListOutput>())),
+        Tool::Read | Tool::ReadResource | Tool::RunScript => listing,
     }
+}
+
+/// Returns the schema of what a tool takes.
+pub(super) fn input_schema<T: JsonSchema>() -> JsonObject {
+    let mut schema = plain(derived::<T>());
+    schema.entry("required").or_insert_with(|| json!([]));
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema
+}
+
+/// Returns the schema of what a tool answers as data.
+fn output_schema<T: JsonSchema>() -> JsonObject {
+    plain(derived::<T>())
+}
+
+/// Returns a schema without references: not every client follows them.
+fn derived<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(schema) = schema.as_object_mut() {
+        // The type's own comment is for those who read the code.
+        schema.shift_remove("description");
+    }
+    schema
+}
+
+/// Takes out what strict clients do not know, and what every client would pay for: formats, defaults, titles, and null where absent is meant.
+fn plain(schema: Value) -> JsonObject {
+    let Value::Object(mut schema) = schema else { return JsonObject::new() };
+    for key in ["$schema", "title", "format", "default"] {
+        schema.shift_remove(key);
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [kind] = types.as_slice() {
+            let kind = kind.clone();
+            schema.insert("type".to_owned(), kind);
+        }
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for property in properties.values_mut() {
+            *property = Value::Object(plain(property.take()));
+        }
+    }
+    if let Some(items) = schema.get_mut("items") {
+        *items = Value::Object(plain(items.take()));
+    }
+    schema
+}
+
+fn properties(schema: &mut JsonObject) -> Option<&mut JsonObject> {
+    schema.get_mut("properties")?.as_object_mut()
+}
+
+/// Names the skills that there are, if they are few.
+fn with_names(mut schema: JsonObject, skills: &[Arc<Skill>]) -> JsonObject {
+    let is_few = !skills.is_empty() && skills.len() <= MAX_NAMES;
+    let name = properties(&mut schema).and_then(|all| all.get_mut("name"));
+    if let Some(name) = name.filter(|_| is_few) {
+        name["enum"] = json!(called(skills));
+    }
+    schema
 }
 
 /// Returns what skills are called by: a name that means one of them, else an id.
@@ -111,29 +150,4 @@ fn called(skills: &[Arc<Skill>]) -> BTreeSet<String> {
         if counts.get(&name) == Some(&1) { name } else { skill.id.clone() }
     };
     skills.iter().map(word).collect()
-}
-
-fn object(value: Value) -> JsonObject {
-    match value {
-        Value::Object(object) => object,
-        _ => JsonObject::new(),
-    }
-}
-
-fn list_schema() -> Value {
-    let text = || json!({"type": "string"});
-    json!({
-        "type": "object",
-        "properties": {
-            "skills": {"type": "array", "items": {
-                "type": "object",
-                "properties": {
-                    "id": text(), "skillId": text(), "name": text(), "description": text(), "source": text(), "uri": text(), "server": text(),
-                },
-                "required": ["id", "skillId", "name", "description", "source", "uri"],
-            }},
-            "nextCursor": text(),
-        },
-        "required": ["skills"],
-    })
 }

@@ -29,9 +29,9 @@ use super::clients::{Client, Clients};
 use super::hangup::when_gone;
 use super::introduced::Introduced;
 use super::lines::Lines;
-use super::schemas::{MOST_NAMES, tools};
+use super::schemas::{MAX_NAMES, tools};
 use super::tools::run::run_script;
-use super::tools::{Failure, Reading, Which, named};
+use super::tools::{Failure, Reading, Tool, named};
 use super::until_end::UntilEnd;
 use super::{catalogue, prompts};
 use crate::signals::{self, AfterRuns};
@@ -73,8 +73,8 @@ pub(crate) enum Listed {
 }
 
 /// How many scripts run at once, and how many read; more wait.
-const MOST_RUNS: usize = 16;
-const MOST_READERS: usize = 64;
+const MAX_RUNS: usize = 16;
+const MAX_READERS: usize = 64;
 /// How long answers may still be written after the client has closed its side.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// The extension by which skills are served.
@@ -148,8 +148,8 @@ impl Server {
         let changes = Changes::new(served.config.clone());
         let questions = Questions::new(&served.look);
         let clients = Clients::new(Arc::new(served));
-        let (running, room) = (Cancel::default(), Arc::new(Semaphore::new(MOST_RUNS)));
-        let readers = Arc::new(Semaphore::new(MOST_READERS));
+        let (running, room) = (Cancel::default(), Arc::new(Semaphore::new(MAX_RUNS)));
+        let readers = Arc::new(Semaphore::new(MAX_READERS));
         Self { clients, changes, questions, proof, running, room, readers }
     }
 
@@ -233,7 +233,7 @@ impl Server {
                     (Err(_), Some(_)) => CallOutcome::Asked,
                     (Err(_), None) => CallOutcome::Failed,
                 };
-                record(runtime, Which::RunScript, about.as_deref(), outcome)?;
+                record(runtime, Tool::RunScript, about.as_deref(), outcome)?;
                 Ok((done, question))
             })
         });
@@ -279,11 +279,11 @@ fn unfinished() -> ErrorData {
 /// Writes a call to the log, before it is answered. It is known there by one name, however it is written for the client.
 fn record(
     runtime: &mut OpenSkillRuntime,
-    which: Which,
+    tool: Tool,
     about: Option<&str>,
     outcome: CallOutcome,
 ) -> Result<(), ErrorData> {
-    let recorded = runtime.record_call(which.name(ToolNames::Dots), about, outcome);
+    let recorded = runtime.record_call(tool.name(ToolNames::Dots), about, outcome);
     recorded.map_err(|error| catalogue::failed(&error))
 }
 
@@ -361,7 +361,7 @@ impl ServerHandler for Server {
         catalogue::only_page(cursor(request.as_ref()).as_deref())?;
         let all = self.with(&context, |runtime, served| {
             // One more than are named says that there are too many to name.
-            let (skills, _) = runtime.page_for_model(0, MOST_NAMES + 1);
+            let (skills, _) = runtime.page_for_model(0, MAX_NAMES + 1);
             Ok(tools(served, &skills))
         });
         Ok(ListToolsResult::with_all_items(all.await?).introduced())
@@ -374,18 +374,18 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let names = self.clients.served().names;
         // Some clients spell names their own way: both spellings are known, whichever is listed.
-        let is_called = |which: &Which| {
+        let is_called = |tool: &Tool| {
             [ToolNames::Dots, ToolNames::Underscore]
-                .map(|names| which.name(names))
+                .map(|names| tool.name(names))
                 .contains(&&*request.name)
         };
-        let which = Which::ALL.into_iter().find(is_called);
-        let Some(which) = which else {
-            let all = Which::ALL.map(|which| which.name(names)).join(", ");
+        let tool = Tool::ALL.into_iter().find(is_called);
+        let Some(tool) = tool else {
+            let all = Tool::ALL.map(|tool| tool.name(names)).join(", ");
             let what = format!("there is no tool `{}`; there are: {all}", request.name);
             return Err(ErrorData::invalid_params(what, None));
         };
-        let Some(reading) = which.reading() else { return self.run(&context, request).await };
+        let Some(reading) = tool.reading() else { return self.run(&context, request).await };
         let arguments = request.arguments.unwrap_or_default();
         let mut fetched = Ok(());
         if let Some(name) = named(&arguments) {
@@ -399,7 +399,7 @@ impl ServerHandler for Server {
                 Err(error) => Err(error.into()),
             };
             let outcome = if done.is_ok() { CallOutcome::Answered } else { CallOutcome::Failed };
-            record(runtime, which, about.as_deref(), outcome)?;
+            record(runtime, tool, about.as_deref(), outcome)?;
             Ok(done.unwrap_or_else(|failure| failure.result(served)))
         });
         Ok(done.await?.introduced().into())

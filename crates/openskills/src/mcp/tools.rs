@@ -4,6 +4,8 @@
 //! where it repeats little (the list); what a program wants to know of the rest is in `_meta`.
 
 pub(super) mod file;
+pub(super) mod inputs;
+pub(super) mod outputs;
 pub(super) mod run;
 
 use std::collections::HashMap;
@@ -14,11 +16,17 @@ use openskills_runtime::{
     ActivateOptions, Invoker, OpenSkillRuntime, RuntimeError, Skill, one_line,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+
+use inputs::{ListInput, ReadInput, parse};
+use outputs::{ListOutput, ListedSkill, ReadOutput};
 
 use super::catalogue::{page, page_for_model};
+use super::error_text::for_model;
 use super::server::{Served, ToolNames};
-use super::told::for_model;
+
+pub(super) use inputs::named;
 
 /// How many skills one call lists.
 const PAGE: usize = 100;
@@ -27,14 +35,14 @@ const META: &str = "openskills/result";
 
 /// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum Tool {
     List,
     Read,
     ReadResource,
     RunScript,
 }
 
-impl Which {
+impl Tool {
     pub(super) const ALL: [Self; 4] = [Self::List, Self::Read, Self::ReadResource, Self::RunScript];
 
     /// Returns its name.
@@ -77,86 +85,11 @@ impl Failure {
     }
 }
 
-/// The two keys for the skill that a call is about: its name or id, and its id as the runtime's records call it.
-const NAME: &str = "name";
-const SKILL_ID: &str = "skillId";
-
-/// Returns the skill that a call names.
-pub(super) fn named(arguments: &JsonObject) -> Option<String> {
-    let given = arguments.get(SKILL_ID).or_else(|| arguments.get(NAME));
-    given.and_then(Value::as_str).map(str::to_owned)
-}
-
-/// The arguments of a call, taken one by one; what is left is a slip.
-struct Arguments(JsonObject);
-
-impl Arguments {
-    fn text(&mut self, key: &str) -> Result<Option<String>, Failure> {
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Failure::Arguments(format!("`{key}` must be a text"))),
-        }
-    }
-
-    fn required(&mut self, key: &str) -> Result<String, Failure> {
-        self.text(key)?.ok_or_else(|| Failure::Arguments(format!("`{key}` is missing")))
-    }
-
-    /// Takes the skill that is meant: by its name or id, under either of two keys.
-    fn skill(&mut self) -> Result<String, Failure> {
-        match (self.text(NAME)?, self.text(SKILL_ID)?) {
-            (Some(name), None) | (None, Some(name)) => Ok(name),
-            (Some(name), Some(id)) if name == id || id.ends_with(&format!("/{name}")) => Ok(id),
-            (Some(_), Some(_)) => Err(Failure::Arguments(format!(
-                "`{NAME}` and `{SKILL_ID}` refer to different skills; give only one of them"
-            ))),
-            (None, None) => Err(Failure::Arguments(format!("`{NAME}` is missing"))),
-        }
-    }
-
-    fn number(&mut self, key: &str) -> Result<Option<u64>, Failure> {
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => value.as_u64().map(Some).ok_or_else(|| {
-                Failure::Arguments(format!("`{key}` must be a whole number, zero or more"))
-            }),
-        }
-    }
-
-    fn flag(&mut self, key: &str) -> Result<bool, Failure> {
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(flag)) => Ok(flag),
-            Some(_) => Err(Failure::Arguments(format!("`{key}` must be true or false"))),
-        }
-    }
-
-    fn texts(&mut self, key: &str) -> Result<Vec<String>, Failure> {
-        let wrong = || Failure::Arguments(format!("`{key}` must be a list of texts"));
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(Vec::new()),
-            Some(Value::Array(items)) => items
-                .into_iter()
-                .map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong))
-                .collect(),
-            Some(_) => Err(wrong()),
-        }
-    }
-
-    fn end(self) -> Result<(), Failure> {
-        match self.0.keys().next() {
-            None => Ok(()),
-            Some(key) => Err(Failure::Arguments(format!("there is no argument `{key}`"))),
-        }
-    }
-}
-
 /// What answers a call that only reads.
 pub(super) type Reading =
     fn(&mut OpenSkillRuntime, JsonObject, &Served) -> Result<CallToolResult, Failure>;
 
-impl Which {
+impl Tool {
     /// Returns what answers it, if it only reads.
     pub(super) fn reading(self) -> Option<Reading> {
         match self {
@@ -168,17 +101,19 @@ impl Which {
     }
 }
 
-/// Returns a text, and what programs want to know beside it.
-fn answered(text: String, about: Value) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.meta = Some(meta(about));
-    result
+/// Returns what a model reads, and what programs want to know beside it.
+fn answered(content: Vec<ContentBlock>, about: &impl Serialize) -> Result<CallToolResult, Failure> {
+    let mut result = CallToolResult::success(content);
+    let mut meta = MetaObject::new();
+    meta.0.insert(META.to_owned(), data(about)?);
+    result.meta = Some(meta);
+    Ok(result)
 }
 
-fn meta(about: Value) -> MetaObject {
-    let mut meta = MetaObject::new();
-    meta.0.insert(META.to_owned(), about);
-    meta
+fn data(output: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(output).map_err(|error| {
+        Failure::Runtime(RuntimeError::Setup { message: error.to_string(), hint: None })
+    })
 }
 
 fn list(
@@ -186,9 +121,7 @@ fn list(
     arguments: JsonObject,
     served: &Served,
 ) -> Result<CallToolResult, Failure> {
-    let mut arguments = Arguments(arguments);
-    let (query, cursor) = (arguments.text("query")?, arguments.text("cursor")?);
-    arguments.end()?;
+    let ListInput { query, cursor } = parse(arguments)?;
     let asked = query.filter(|query| !query.trim().is_empty());
     let wrong = |error: rmcp::ErrorData| Failure::Arguments(error.message.to_string());
     let (skills, next, total) = match asked.clone() {
@@ -223,8 +156,10 @@ fn list(
             "[{} of {} skills; for more, call {} with {}cursor \"{next}\"]",
             skills.len(),
             total,
-            Which::List.name(served.names),
-            asked.as_deref().map_or(String::new(), |query| format!("query {} and ", json!(query)))
+            Tool::List.name(served.names),
+            asked
+                .as_deref()
+                .map_or(String::new(), |query| format!("query {} and ", Value::from(query)))
         ),
         None if is_some && total > skills.len() => {
             format!("[the last {} of {total} skills]", skills.len())
@@ -232,27 +167,22 @@ fn list(
         None if is_some => format!("[all skills: {total}]"),
         None => String::new(),
     };
-    let entry = |skill: &Arc<Skill>| {
-        let mut entry = json!({
-            "id": skill.id,
-            "skillId": skill.id,
-            "name": one_line(&skill.name),
-            "description": one_line(&skill.description),
-            "source": skill.source.to_string(),
-            "uri": uri(&skill.id, "SKILL.md"),
-        });
-        if let Some((server, _)) = skill.served_by() {
-            entry["server"] = Value::from(server);
-        }
-        entry
-    };
-    let mut data = json!({"skills": skills.iter().map(entry).collect::<Vec<_>>()});
-    if let Some(next) = next {
-        data["nextCursor"] = Value::from(next);
-    }
+    let skills = skills.iter().map(|skill| listed(skill)).collect();
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(data);
+    result.structured_content = Some(data(&ListOutput { skills, next_cursor: next })?);
     Ok(result)
+}
+
+fn listed(skill: &Skill) -> ListedSkill {
+    ListedSkill {
+        id: skill.id.clone(),
+        skill_id: skill.id.clone(),
+        name: one_line(&skill.name),
+        description: one_line(&skill.description),
+        source: skill.source.to_string(),
+        uri: uri(&skill.id, "SKILL.md"),
+        server: skill.served_by().map(|(server, _)| server.to_owned()),
+    }
 }
 
 fn read(
@@ -260,34 +190,33 @@ fn read(
     arguments: JsonObject,
     served: &Served,
 ) -> Result<CallToolResult, Failure> {
-    let mut arguments = Arguments(arguments);
-    let (name, given) = (arguments.skill()?, arguments.text("arguments")?);
-    arguments.end()?;
+    let ReadInput { skill, arguments } = parse(arguments)?;
+    let name = skill.chosen()?;
     // One server may serve many conversations: none of them knows what another was told.
     let options = ActivateOptions {
         invoker: Invoker::Model,
-        arguments: given,
+        arguments,
         again: true,
         read_by: Some(read_by(served.names, &name)),
         ..ActivateOptions::default()
     };
     runtime.skill_for_model(&name)?;
     let loaded = runtime.activate(&name, &options)?;
-    let about = json!({
-        "id": loaded.id,
-        "skillId": loaded.id,
-        "name": loaded.name,
-        "hash": loaded.activation.hash,
-        "source": loaded.activation.source.to_string(),
-        "files": loaded.resources.files,
-        "moreFiles": loaded.resources.more,
-    });
-    Ok(answered(loaded.content, about))
+    let about = ReadOutput {
+        skill_id: loaded.id.clone(),
+        id: loaded.id,
+        name: loaded.name,
+        hash: loaded.activation.hash,
+        source: loaded.activation.source.to_string(),
+        files: loaded.resources.files,
+        more_files: loaded.resources.more,
+    };
+    answered(vec![ContentBlock::text(loaded.content)], &about)
 }
 
 /// Returns how a client reads a file of a skill, in words.
 pub(super) fn read_by(names: ToolNames, skill: &str) -> String {
-    let tool = Which::ReadResource.name(names);
+    let tool = Tool::ReadResource.name(names);
     let name = serde_json::to_string(skill).unwrap_or_default();
     format!(
         "call {tool} with name {name} and the path of the file (and nested true, if that is more than one folder deep); the path of a folder lists what is in it"

@@ -6,7 +6,7 @@ use super::evaluate::Program;
 use super::library::Meaning;
 use super::texts::{characters, decoded};
 use crate::hosts::{Remote, UNKNOWN};
-use crate::op::{Channel, Does, Scene};
+use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::{Code, Language, Shell};
 use crate::value::{Carry, Value};
@@ -44,7 +44,12 @@ impl Call<'_> {
 
 impl Program {
     /// Carries out a call whose meaning is known.
-    pub(super) fn act(&mut self, meaning: Meaning, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn act(
+        &mut self,
+        meaning: Meaning,
+        call: &Call<'_>,
+        scene: &mut OpCollector,
+    ) -> Value {
         let first = call.nth(0);
         match meaning {
             Meaning::Shell => self.shell(&first, call, scene),
@@ -64,7 +69,7 @@ impl Program {
             Meaning::Open => self.open(&first, call, scene),
             Meaning::Variable => {
                 let name = first.is_known().then(|| first.text.clone());
-                scene.add(call.range, Does::Variable(name));
+                scene.add(call.range, Action::Variable(name));
                 Value::unknown().with(Carry::Variable(first.text))
             }
             Meaning::Environment => Value::unknown().with(Carry::Environment),
@@ -88,14 +93,14 @@ impl Program {
                 self.redirected += 1;
                 if self.redirected >= 2 {
                     let form = "streams of a process over a socket".to_owned();
-                    scene.add(call.range, Does::RemoteShell { form });
+                    scene.add(call.range, Action::RemoteShell { form });
                 }
                 Value::unknown()
             }
             Meaning::Remove => {
                 let path = first.text.trim_end_matches('/');
                 if matches!(path, "" | "~" | "/home" | "/etc" | "/usr") && !first.text.is_empty() {
-                    scene.add(call.range, Does::Destroy { what: first.text.clone() });
+                    scene.add(call.range, Action::Destroy { what: first.text.clone() });
                 }
                 Value::unknown()
             }
@@ -130,10 +135,10 @@ impl Program {
         }
     }
 
-    fn open(&mut self, path: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    fn open(&mut self, path: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
         let mode = call.named("mode").unwrap_or_else(|| call.nth(1)).text;
         if mode.contains(['w', 'a', 'x']) {
-            let written = Does::Write { path: path.text.clone(), text: UNKNOWN.to_string() };
+            let written = Action::Write { path: path.text.clone(), text: UNKNOWN.to_string() };
             scene.add(call.range, written);
             let made_by = Some("open:w".to_owned());
             return Value { text: path.text.clone(), made_by, ..Value::default() };
@@ -143,7 +148,7 @@ impl Program {
         file
     }
 
-    fn shell(&mut self, command: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    fn shell(&mut self, command: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
         let comes_from_elsewhere =
             |carry: &Carry| matches!(carry, Carry::Fetched(_) | Carry::Decoded(_));
         if command.carries.iter().any(comes_from_elsewhere) {
@@ -165,17 +170,17 @@ impl Program {
     }
 
     /// A value in a command line that talks to a host leaves with it.
-    fn sent_by_line(&mut self, command: &Value, range: &Range<usize>, scene: &mut Scene) {
+    fn sent_by_line(&mut self, command: &Value, range: &Range<usize>, scene: &mut OpCollector) {
         let talks = ["curl ", "wget ", "nc ", "Invoke-WebRequest"];
         let talks = talks.iter().any(|word| command.text.contains(word));
         let mut words = command.text.split([' ', '"', '\'']);
         let to = words.find(|word| word.contains("://")).and_then(Remote::parse);
         if let Some(to) = to.filter(|_| talks && !command.secrets().is_empty()) {
-            scene.add(range, Does::Send { to, secrets: command.secrets(), by: Channel::Body });
+            scene.add(range, Action::Send { to, secrets: command.secrets(), by: Channel::Body });
         }
     }
 
-    fn start(&mut self, first: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    fn start(&mut self, first: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
         if first.items.is_empty() {
             // `spawn("sh", ["-c", x])`: the program first, then a list.
             let rest = call.nth(1).items;
@@ -191,7 +196,7 @@ impl Program {
         self.words(&first.items, call.range, scene)
     }
 
-    fn words(&mut self, words: &[Value], range: &Range<usize>, scene: &mut Scene) -> Value {
+    fn words(&mut self, words: &[Value], range: &Range<usize>, scene: &mut OpCollector) -> Value {
         let mut output = Value::unknown();
         let files = self.files.iter().map(|(path, value)| (path.clone(), value.clone()));
         let mut shell = Shell::default();
@@ -203,9 +208,9 @@ impl Program {
         output
     }
 
-    pub(super) fn read(&mut self, path: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn read(&mut self, path: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
         if call.name.starts_with("keyring") || call.name.starts_with("browser_cookie") {
-            scene.add(call.range, Does::Read("login.keychain".to_owned()));
+            scene.add(call.range, Action::Read("login.keychain".to_owned()));
             return Value::unknown().with(Carry::File(PathClass::Vault, call.name.to_owned()));
         }
         if let Some(written) = self.files.get(&path.text) {
@@ -213,7 +218,7 @@ impl Program {
         }
         let text = path.text.trim_matches(UNKNOWN).to_owned();
         if !text.is_empty() {
-            scene.add(call.range, Does::Read(text.clone()));
+            scene.add(call.range, Action::Read(text.clone()));
         }
         let name = text.rsplit('/').next().unwrap_or(&text);
         if let Some(known) = self.siblings.get(name) {
@@ -232,15 +237,15 @@ impl Program {
         path: &Value,
         content: &Value,
         range: &Range<usize>,
-        scene: &mut Scene,
+        scene: &mut OpCollector,
     ) {
-        scene.add(range, Does::Write { path: path.text.clone(), text: content.text.clone() });
+        scene.add(range, Action::Write { path: path.text.clone(), text: content.text.clone() });
         self.files.insert(path.text.clone(), content.clone());
     }
 }
 
 /// Text that is run as code.
-fn evaluated(first: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+fn evaluated(first: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
     let name = call.name;
     let is_function = name == "Function";
     let code = if is_function { call.args.last().map(|(_, value)| value) } else { Some(first) };
@@ -250,7 +255,7 @@ fn evaluated(first: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
     }
     let is_plain = code.is_known() && code.carries.is_empty();
     if !is_plain || name.starts_with("vm.") {
-        scene.add(call.range, Does::Evaluate { by: name.to_owned() });
+        scene.add(call.range, Action::Evaluate { by: name.to_owned() });
     }
     let is_javascript = is_function || name.starts_with("vm.") || name.contains(".eval");
     let language = if is_javascript { Language::JavaScript } else { Language::Python };

@@ -9,7 +9,7 @@ use super::library::{Meaning, meaning, method};
 use super::{Arg, Expr, Step};
 use crate::decode::Encoding;
 use crate::hosts::UNKNOWN;
-use crate::op::{Does, Scene};
+use crate::op::{Action, OpCollector};
 use crate::value::{Carry, Value};
 
 /// A call of a function in another file: module, function, arguments.
@@ -108,7 +108,7 @@ impl Program {
     }
 
     /// Follows a program that consists of one text.
-    pub(crate) fn run(&mut self, steps: &[Step], scene: &mut Scene) {
+    pub(crate) fn run(&mut self, steps: &[Step], scene: &mut OpCollector) {
         let kept = scene.ops.len();
         for _ in 0..LOOKS {
             scene.ops.truncate(kept);
@@ -123,7 +123,7 @@ impl Program {
         }
     }
 
-    fn step(&mut self, step: &Step, scene: &mut Scene) {
+    fn step(&mut self, step: &Step, scene: &mut OpCollector) {
         match step {
             Step::Assign { to, value } => {
                 let value = self.value(value, scene);
@@ -184,7 +184,7 @@ impl Program {
     }
 
     /// Returns the full name of a function: imports and what made a value are resolved.
-    fn name(&mut self, function: &Expr, scene: &mut Scene) -> Option<String> {
+    fn name(&mut self, function: &Expr, scene: &mut OpCollector) -> Option<String> {
         match function {
             Expr::Name(name) => Some(match self.imports.get(name) {
                 Some(means) => means.clone(),
@@ -219,7 +219,7 @@ impl Program {
                             Some(Meaning::Shell | Meaning::Start | Meaning::Evaluate)
                         );
                         if runs && (!is_plain || !member.carries.is_empty()) {
-                            scene.add(range, Does::Disguise { what: whole.clone() });
+                            scene.add(range, Action::Disguise { what: whole.clone() });
                         }
                         member.is_known().then_some(whole)
                     }
@@ -235,7 +235,7 @@ impl Program {
         .map(|name| name.strip_prefix("builtins.").map(str::to_owned).unwrap_or(name))
     }
 
-    pub(super) fn value(&mut self, expr: &Expr, scene: &mut Scene) -> Value {
+    pub(super) fn value(&mut self, expr: &Expr, scene: &mut OpCollector) -> Value {
         self.budget = match self.budget.checked_sub(1) {
             Some(left) => left,
             None => {
@@ -295,11 +295,17 @@ impl Program {
         }
     }
 
-    fn member(&mut self, whole: &Expr, object: &Expr, member: &str, scene: &mut Scene) -> Value {
+    fn member(
+        &mut self,
+        whole: &Expr,
+        object: &Expr,
+        member: &str,
+        scene: &mut OpCollector,
+    ) -> Value {
         if let Some(name) = self.name(whole, scene) {
             match name.as_str() {
                 "os.environ" | "process.env" | "Deno.env" => {
-                    scene.add(&(0..0), Does::Variable(None));
+                    scene.add(&(0..0), Action::Variable(None));
                     return Value::unknown().with(Carry::Environment);
                 }
                 _ => {
@@ -307,7 +313,7 @@ impl Program {
                         .iter()
                         .find_map(|start| name.strip_prefix(start));
                     if let Some(variable) = variable.filter(|variable| !variable.contains('.')) {
-                        scene.add(&(0..0), Does::Variable(Some(variable.to_owned())));
+                        scene.add(&(0..0), Action::Variable(Some(variable.to_owned())));
                         return Value::unknown().with(Carry::Variable(variable.to_owned()));
                     }
                     if let Some(value) = self.values.get(&name) {
@@ -333,7 +339,7 @@ impl Program {
         }
     }
 
-    fn index(&mut self, object: &Expr, index: &Expr, scene: &mut Scene) -> Value {
+    fn index(&mut self, object: &Expr, index: &Expr, scene: &mut OpCollector) -> Value {
         if let Expr::Name(slice) = index
             && let Some(slice) = slice.strip_prefix("slice:")
         {
@@ -349,7 +355,7 @@ impl Program {
             matches!(self.name(object, scene).as_deref(), Some("os.environ" | "process.env"));
         if is_environment {
             let name = at.is_known().then(|| at.text.clone());
-            scene.add(&(0..0), Does::Variable(name.clone()));
+            scene.add(&(0..0), Action::Variable(name.clone()));
             return Value::unknown().with(name.map_or(Carry::Environment, Carry::Variable));
         }
         let list = self.value(object, scene);
@@ -364,7 +370,7 @@ impl Program {
         function: &Expr,
         args: &[Arg],
         range: &Range<usize>,
-        scene: &mut Scene,
+        scene: &mut OpCollector,
     ) -> Value {
         let name = self.name(function, scene);
         let values: Vec<(Option<String>, Value)> =

@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::python::number;
-use super::{Arg, DEEPEST, Expr, Step, children, parse, unquoted};
+use super::lowering::{self, Grammar, Lowering, added, called, nothing, number, unnamed};
+use super::{Arg, Expr, Step, children, unquoted};
 
 /// Which grammar a text is read by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,111 +12,146 @@ pub(super) enum Dialect {
     TypeScript,
 }
 
+struct JavaScript;
+
 /// Returns the steps of the code.
 pub(super) fn steps(text: &str, dialect: Dialect) -> Option<Vec<Step>> {
     let language = match dialect {
         Dialect::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
         Dialect::TypeScript => tree_sitter_typescript::LANGUAGE_TSX.into(),
     };
-    let tree = parse(text, &language)?;
-    let mut lowering = Lowering { text, steps: Vec::new(), function: String::new(), is_cut: false };
-    lowering.block(tree.root_node(), 0);
-    (!lowering.is_cut).then_some(lowering.steps)
+    lowering::steps::<JavaScript>(text, &language)
 }
 
-struct Lowering<'a> {
-    text: &'a str,
-    steps: Vec<Step>,
-    function: String,
-    /// Whether something stands deeper than is looked.
-    is_cut: bool,
-}
-
-impl Lowering<'_> {
-    fn source(&self, node: Node<'_>) -> &str {
-        &self.text[node.byte_range()]
-    }
-
-    fn block(&mut self, node: Node<'_>, depth: usize) {
-        if depth > DEEPEST {
-            self.is_cut = true;
-            return;
-        }
-        for child in children(node) {
-            self.statement(child, depth + 1);
-        }
-    }
-
-    fn statement(&mut self, node: Node<'_>, depth: usize) {
+impl Grammar for JavaScript {
+    fn statement(code: &mut Lowering<'_, Self>, node: Node<'_>, depth: usize) {
         match node.kind() {
-            "import_statement" => self.import(node),
-            "variable_declarator" => self.declarator(node, depth),
+            "import_statement" => code.import(node),
+            "variable_declarator" => code.declarator(node, depth),
             "expression_statement" => {
                 for child in children(node) {
-                    let value = self.expression(child, depth);
-                    self.steps.push(Step::Do(value));
+                    code.does(child, depth);
                 }
             }
             "function_declaration" | "method_definition" | "generator_function_declaration" => {
-                let name =
-                    node.child_by_field_name("name").map(|name| self.source(name).to_owned());
-                self.function(node, name.unwrap_or_default(), depth);
-            }
-            "return_statement" => {
-                for value in children(node) {
-                    let value = self.expression(value, depth);
-                    self.steps.push(Step::Return { function: self.function.clone(), value });
-                }
+                let name = code.field(node, "name").unwrap_or_default();
+                code.function(node, name, depth);
             }
             "for_in_statement" => {
                 if let (Some(left), Some(right)) =
                     (node.child_by_field_name("left"), node.child_by_field_name("right"))
                 {
-                    let value = self.expression(right, depth);
-                    let to = self.names(left);
-                    self.steps.push(Step::Assign { to, value });
+                    let value = code.expression(right, depth);
+                    let to = code.names(left);
+                    code.steps.push(Step::Assign { to, value });
                 }
                 if let Some(body) = node.child_by_field_name("body") {
-                    self.statement(body, depth);
+                    code.statement(body, depth);
                 }
             }
-            "comment" => {}
-            kind if kind.ends_with("_expression") || kind == "identifier" => {
-                let value = self.expression(node, depth);
-                self.steps.push(Step::Do(value));
-            }
-            _ => self.block(node, depth),
+            kind if kind.ends_with("_expression") || kind == "identifier" => code.does(node, depth),
+            _ => code.block(node, depth),
         }
     }
 
+    fn expression(code: &mut Lowering<'_, Self>, node: Node<'_>, depth: usize) -> Expr {
+        match node.kind() {
+            "identifier" | "this" | "super" => Expr::Name(code.source(node).to_owned()),
+            "string" => {
+                let text = code.source(node);
+                let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
+                Expr::Text(unquoted(inner))
+            }
+            "template_string" => code.template(node, depth),
+            "number" => Expr::Number(number(code.source(node))),
+            "member_expression" => code.member(node, "property", depth),
+            "subscript_expression" => {
+                let object = code.part(node, "object", depth);
+                let index = code.part(node, "index", depth);
+                Expr::Index(Box::new(object), Box::new(index))
+            }
+            "call_expression" | "new_expression" => code.call(node, depth),
+            "binary_expression" => {
+                let is_sum = code.field(node, "operator").is_some_and(|operator| operator == "+");
+                let parts = code.all(node, depth);
+                if is_sum { Expr::Join(parts) } else { Expr::Many(parts) }
+            }
+            "array" => Expr::List(code.all(node, depth)),
+            "object" => code.object(node, depth),
+            "assignment_expression" | "augmented_assignment_expression" => {
+                let to = code.names_of(node, "left");
+                let value = code.part(node, "right", depth);
+                let is_added = node.kind().starts_with("augmented");
+                let value = if is_added { added(&to, value) } else { value };
+                code.steps.push(Step::Assign { to, value: value.clone() });
+                value
+            }
+            "parenthesized_expression"
+            | "await_expression"
+            | "as_expression"
+            | "non_null_expression"
+            | "spread_element"
+            | "satisfies_expression" => code.inner(node.named_child(0), depth),
+            "arrow_function" | "function_expression" | "function" => {
+                // What a function does is looked at where it stands.
+                code.function(node, String::new(), depth + 1);
+                nothing()
+            }
+            _ => Expr::Many(code.all(node, depth)),
+        }
+    }
+
+    fn names(code: &Lowering<'_, Self>, node: Node<'_>) -> Vec<String> {
+        match node.kind() {
+            "identifier"
+            | "shorthand_property_identifier_pattern"
+            | "property_identifier"
+            | "this"
+            | "member_expression" => vec![code.source(node).to_owned()],
+            "subscript_expression" => code.names_of(node, "object"),
+            "pair_pattern" => code.names_of(node, "value"),
+            "type_annotation" => Vec::new(),
+            _ => code.names_inside(node),
+        }
+    }
+}
+
+impl Lowering<'_, JavaScript> {
     fn function(&mut self, node: Node<'_>, name: String, depth: usize) {
         let list = node
             .child_by_field_name("parameters")
             .or_else(|| node.child_by_field_name("parameter"));
-        let parameters = list.map(|list| {
-            if list.kind() == "identifier" {
-                vec![self.source(list).to_owned()]
-            } else {
-                children(list)
-                    .into_iter()
-                    .flat_map(|one| self.names(one).into_iter().take(1))
-                    .collect()
+        let parameters = match list {
+            Some(one) if one.kind() == "identifier" => vec![self.source(one).to_owned()],
+            Some(list) => {
+                let first = |one| self.names(one).into_iter().take(1);
+                children(list).into_iter().flat_map(first).collect()
             }
-        });
-        self.steps.push(Step::Function {
-            name: name.clone(),
-            parameters: parameters.unwrap_or_default(),
-        });
-        let around = std::mem::replace(&mut self.function, name);
-        if let Some(body) = node.child_by_field_name("body") {
-            if body.kind() == "statement_block" {
-                self.block(body, depth);
-            } else {
-                let value = self.expression(body, depth + 1);
-                self.steps.push(Step::Return { function: self.function.clone(), value });
+            None => Vec::new(),
+        };
+        self.define(name, parameters, |code| match node.child_by_field_name("body") {
+            Some(body) if body.kind() == "statement_block" => code.block(body, depth),
+            Some(body) => {
+                let value = code.expression(body, depth + 1);
+                code.returns(value);
             }
-        }
-        self.function = around;
+            None => {}
+        });
+    }
+
+    fn call(&mut self, node: Node<'_>, depth: usize) -> Expr {
+        let function = node
+            .child_by_field_name("function")
+            .or_else(|| node.child_by_field_name("constructor"));
+        let function = Box::new(self.inner(function, depth));
+        let args = match node.child_by_field_name("arguments") {
+            Some(args) if args.kind() == "template_string" => {
+                vec![unnamed(self.template(args, depth))]
+            }
+            Some(args) => self.all(args, depth).into_iter().map(unnamed).collect(),
+            None => Vec::new(),
+        };
+        Expr::Call { function, args, range: node.byte_range() }
     }
 
     fn declarator(&mut self, node: Node<'_>, depth: usize) {
@@ -177,14 +212,10 @@ impl Lowering<'_> {
         while let Some(child) = open.pop() {
             match child.kind() {
                 "import_specifier" => {
-                    let what =
-                        child.child_by_field_name("name").map(|name| self.source(name).to_owned());
-                    let name = child
-                        .child_by_field_name("alias")
-                        .map(|alias| self.source(alias).to_owned());
-                    if let Some(what) = what {
+                    if let Some(what) = self.field(child, "name") {
                         let means = format!("{module}.{what}");
-                        self.steps.push(Step::Import { name: name.unwrap_or(what), means });
+                        let name = self.field(child, "alias").unwrap_or(what);
+                        self.steps.push(Step::Import { name, means });
                     }
                 }
                 "identifier" => {
@@ -197,127 +228,6 @@ impl Lowering<'_> {
         }
     }
 
-    fn names(&self, node: Node<'_>) -> Vec<String> {
-        match node.kind() {
-            "identifier"
-            | "shorthand_property_identifier_pattern"
-            | "property_identifier"
-            | "this" => vec![self.source(node).to_owned()],
-            "member_expression" => vec![self.source(node).to_owned()],
-            "subscript_expression" => node
-                .child_by_field_name("object")
-                .map(|object| self.names(object))
-                .unwrap_or_default(),
-            "pair_pattern" => {
-                node.child_by_field_name("value").map(|value| self.names(value)).unwrap_or_default()
-            }
-            "type_annotation" => Vec::new(),
-            _ => children(node).into_iter().flat_map(|child| self.names(child)).collect(),
-        }
-    }
-
-    fn expression(&mut self, node: Node<'_>, depth: usize) -> Expr {
-        if depth > DEEPEST {
-            self.is_cut = true;
-            return Expr::Many(Vec::new());
-        }
-        let nothing = || Expr::Many(Vec::new());
-        match node.kind() {
-            "identifier" | "this" | "super" => Expr::Name(self.source(node).to_owned()),
-            "string" => {
-                let text = self.source(node);
-                let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
-                Expr::Text(unquoted(inner))
-            }
-            "template_string" => self.template(node, depth),
-            "number" => Expr::Number(number(self.source(node))),
-            "member_expression" => {
-                let object = node
-                    .child_by_field_name("object")
-                    .map_or_else(nothing, |object| self.expression(object, depth + 1));
-                let name =
-                    node.child_by_field_name("property").map(|name| self.source(name).to_owned());
-                Expr::Member(Box::new(object), name.unwrap_or_default())
-            }
-            "subscript_expression" => {
-                let object = node
-                    .child_by_field_name("object")
-                    .map_or_else(nothing, |object| self.expression(object, depth + 1));
-                let index = node
-                    .child_by_field_name("index")
-                    .map_or_else(nothing, |index| self.expression(index, depth + 1));
-                Expr::Index(Box::new(object), Box::new(index))
-            }
-            "call_expression" | "new_expression" => {
-                let function = node
-                    .child_by_field_name("function")
-                    .or_else(|| node.child_by_field_name("constructor"));
-                let function =
-                    function.map_or_else(nothing, |function| self.expression(function, depth + 1));
-                let args = node.child_by_field_name("arguments").map(|args| {
-                    if args.kind() == "template_string" {
-                        return vec![Arg { name: None, value: self.template(args, depth) }];
-                    }
-                    children(args)
-                        .into_iter()
-                        .map(|arg| Arg { name: None, value: self.expression(arg, depth + 1) })
-                        .collect()
-                });
-                Expr::Call {
-                    function: Box::new(function),
-                    args: args.unwrap_or_default(),
-                    range: node.byte_range(),
-                }
-            }
-            "binary_expression" => {
-                let is_sum = node
-                    .child_by_field_name("operator")
-                    .is_some_and(|operator| self.source(operator) == "+");
-                let parts = self.all(node, depth);
-                if is_sum { Expr::Join(parts) } else { Expr::Many(parts) }
-            }
-            "array" => Expr::List(self.all(node, depth)),
-            "object" => self.object(node, depth),
-            "assignment_expression" | "augmented_assignment_expression" => {
-                let to = node
-                    .child_by_field_name("left")
-                    .map(|left| self.names(left))
-                    .unwrap_or_default();
-                let value = node
-                    .child_by_field_name("right")
-                    .map_or_else(nothing, |right| self.expression(right, depth + 1));
-                let value = if node.kind().starts_with("augmented") {
-                    Expr::Join(
-                        to.first().cloned().map(Expr::Name).into_iter().chain([value]).collect(),
-                    )
-                } else {
-                    value
-                };
-                self.steps.push(Step::Assign { to, value: value.clone() });
-                value
-            }
-            "parenthesized_expression"
-            | "await_expression"
-            | "as_expression"
-            | "non_null_expression"
-            | "spread_element"
-            | "satisfies_expression" => {
-                node.named_child(0).map_or_else(nothing, |inner| self.expression(inner, depth + 1))
-            }
-            "arrow_function" | "function_expression" | "function" => {
-                // What a function does is looked at where it stands.
-                self.function(node, String::new(), depth + 1);
-                nothing()
-            }
-            "comment" => nothing(),
-            _ => Expr::Many(self.all(node, depth)),
-        }
-    }
-
-    fn all(&mut self, node: Node<'_>, depth: usize) -> Vec<Expr> {
-        children(node).into_iter().map(|child| self.expression(child, depth + 1)).collect()
-    }
-
     /// An object is its values, each under its name.
     fn object(&mut self, node: Node<'_>, depth: usize) -> Expr {
         let mut args = Vec::new();
@@ -326,24 +236,18 @@ impl Lowering<'_> {
                 "pair" => {
                     let name = self.key(child);
                     if let Some(value) = child.child_by_field_name("value") {
-                        args.push(Arg {
-                            name: Some(name),
-                            value: self.expression(value, depth + 1),
-                        });
+                        let value = self.expression(value, depth + 1);
+                        args.push(Arg { name: Some(name), value });
                     }
                 }
                 "shorthand_property_identifier" => {
                     let name = self.source(child).to_owned();
                     args.push(Arg { name: Some(name.clone()), value: Expr::Name(name) });
                 }
-                _ => args.push(Arg { name: None, value: self.expression(child, depth + 1) }),
+                _ => args.push(unnamed(self.expression(child, depth + 1))),
             }
         }
-        Expr::Call {
-            function: Box::new(Expr::Name("{}".to_owned())),
-            args,
-            range: node.byte_range(),
-        }
+        called("{}", args, node)
     }
 
     fn template(&mut self, node: Node<'_>, depth: usize) -> Expr {

@@ -6,7 +6,7 @@ use super::calls::Call;
 use super::evaluate::Program;
 use super::library::Meaning;
 use crate::hosts::{Remote, UNKNOWN};
-use crate::op::{Channel, Does, Scene};
+use crate::op::{Action, Channel, OpCollector};
 use crate::programs::somewhere;
 use crate::value::{Carry, Value};
 
@@ -15,11 +15,16 @@ const SENT: [&str; 8] = ["data", "json", "files", "body", "content", "params", "
 
 impl Program {
     /// Carries out a method of a value that a library made; the call's name is that of the value.
-    pub(super) fn act_on(&mut self, meaning: Meaning, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn act_on(
+        &mut self,
+        meaning: Meaning,
+        call: &Call<'_>,
+        scene: &mut OpCollector,
+    ) -> Value {
         match meaning {
             Meaning::Connect => {
                 let to = connection(call);
-                scene.add(call.range, Does::Fetch(to.clone()));
+                scene.add(call.range, Action::Fetch(to.clone()));
                 self.connections.insert(call.name.to_owned(), to.clone());
                 Value::unknown().with(Carry::Fetched(to))
             }
@@ -28,16 +33,21 @@ impl Program {
                 let known = known.or_else(|| self.values.get(call.name).and_then(Value::remote));
                 let to = known.unwrap_or_else(|| somewhere(call.name));
                 let secrets = call.all().secrets();
-                scene.add(call.range, Does::Send { to, secrets, by: Channel::Body });
+                scene.add(call.range, Action::Send { to, secrets, by: Channel::Body });
                 Value::unknown()
             }
             other => self.act(other, call, scene),
         }
     }
 
-    pub(super) fn fetch(&mut self, address: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn fetch(
+        &mut self,
+        address: &Value,
+        call: &Call<'_>,
+        scene: &mut OpCollector,
+    ) -> Value {
         let to = remote(address);
-        scene.add(call.range, Does::Fetch(to.clone()));
+        scene.add(call.range, Action::Fetch(to.clone()));
         in_address(address, &to, call.range, scene);
         if let Some(params) = call.named("params") {
             in_address(&params, &to, call.range, scene);
@@ -49,7 +59,12 @@ impl Program {
         answer
     }
 
-    pub(super) fn send(&mut self, address: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn send(
+        &mut self,
+        address: &Value,
+        call: &Call<'_>,
+        scene: &mut OpCollector,
+    ) -> Value {
         let to = remote(address);
         let (mut body, mut is_sent) = (Value::default(), false);
         for (at, (name, value)) in call.args.iter().enumerate() {
@@ -67,9 +82,9 @@ impl Program {
         scene.add(
             call.range,
             if is_sent {
-                Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body }
+                Action::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body }
             } else {
-                Does::Fetch(to.clone())
+                Action::Fetch(to.clone())
             },
         );
         // A request that is still open is written to by its name.
@@ -78,29 +93,35 @@ impl Program {
         Value { text, ..Value::default() }.with(Carry::Fetched(to))
     }
 
-    pub(super) fn connect(&mut self, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn connect(&mut self, call: &Call<'_>, scene: &mut OpCollector) -> Value {
         let to = connection(call);
-        scene.add(call.range, Does::Fetch(to.clone()));
+        scene.add(call.range, Action::Fetch(to.clone()));
         let made_by = Some(call.name.to_owned());
         Value { made_by, text: to.text.clone(), ..Value::default() }.with(Carry::Fetched(to))
     }
 
-    pub(super) fn look_up(&mut self, name: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn look_up(
+        &mut self,
+        name: &Value,
+        call: &Call<'_>,
+        scene: &mut OpCollector,
+    ) -> Value {
         // A name that is made while it runs can carry anything.
         if !name.secrets().is_empty() || !name.is_known() || name.text.contains('%') {
             let host = name.text.rsplit([UNKNOWN, '%']).next().unwrap_or_default();
             let host = host.trim_start_matches(['s', 'd', '.']);
             let to = Remote::parse(&format!("tcp://{host}")).unwrap_or_else(|| somewhere(host));
-            scene.add(call.range, Does::Send { to, secrets: name.secrets(), by: Channel::Lookup });
+            scene
+                .add(call.range, Action::Send { to, secrets: name.secrets(), by: Channel::Lookup });
         }
         Value::unknown()
     }
 }
 
-fn in_address(address: &Value, to: &Remote, range: &Range<usize>, scene: &mut Scene) {
+fn in_address(address: &Value, to: &Remote, range: &Range<usize>, scene: &mut OpCollector) {
     if !address.secrets().is_empty() {
         let (to, secrets) = (to.clone(), address.secrets());
-        scene.add(range, Does::Send { to, secrets, by: Channel::Address });
+        scene.add(range, Action::Send { to, secrets, by: Channel::Address });
     }
 }
 

@@ -2,116 +2,129 @@
 
 use tree_sitter::Node;
 
-use super::{Arg, DEEPEST, Expr, Step, children, parse, unquoted};
+use super::lowering::{self, Grammar, Lowering, added, called, nothing, number, unnamed};
+use super::{Arg, Expr, Step, children, unquoted};
+
+struct Python;
 
 /// Returns the steps of Python code.
 pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
-    let tree = parse(text, &tree_sitter_python::LANGUAGE.into())?;
-    let mut lowering = Lowering { text, steps: Vec::new(), function: String::new(), is_cut: false };
-    lowering.block(tree.root_node(), 0);
-    (!lowering.is_cut).then_some(lowering.steps)
+    lowering::steps::<Python>(text, &tree_sitter_python::LANGUAGE.into())
 }
 
-struct Lowering<'a> {
-    text: &'a str,
-    steps: Vec<Step>,
-    function: String,
-    /// Whether something stands deeper than is looked.
-    is_cut: bool,
-}
-
-impl Lowering<'_> {
-    fn source(&self, node: Node<'_>) -> &str {
-        &self.text[node.byte_range()]
-    }
-
-    fn block(&mut self, node: Node<'_>, depth: usize) {
-        if depth > DEEPEST {
-            self.is_cut = true;
-            return;
-        }
-        for child in children(node) {
-            self.statement(child, depth + 1);
-        }
-    }
-
-    fn statement(&mut self, node: Node<'_>, depth: usize) {
+impl Grammar for Python {
+    fn statement(code: &mut Lowering<'_, Self>, node: Node<'_>, depth: usize) {
         match node.kind() {
-            "import_statement" => self.import(node),
-            "import_from_statement" => self.import_from(node),
+            "import_statement" => code.import(node),
+            "import_from_statement" => code.import_from(node),
             "expression_statement" => {
                 for child in children(node) {
-                    self.expression_statement(child, depth);
+                    code.expression_statement(child, depth);
                 }
             }
-            "function_definition" => {
-                let name =
-                    node.child_by_field_name("name").map(|name| self.source(name).to_owned());
-                let name = name.unwrap_or_default();
-                let parameters = node.child_by_field_name("parameters").map(|parameters| {
-                    let names = children(parameters).into_iter().filter_map(|parameter| {
-                        let is_name = parameter.kind() == "identifier";
-                        let name = if is_name {
-                            Some(parameter)
-                        } else {
-                            parameter
-                                .child_by_field_name("name")
-                                .or_else(|| parameter.named_child(0))
-                        };
-                        name.map(|name| self.source(name).to_owned())
-                    });
-                    names.collect()
-                });
-                self.steps.push(Step::Function {
-                    name: name.clone(),
-                    parameters: parameters.unwrap_or_default(),
-                });
-                let around = std::mem::replace(&mut self.function, name);
-                self.block(node, depth);
-                self.function = around;
-            }
-            "return_statement" => {
-                for value in children(node) {
-                    let value = self.expression(value, depth);
-                    self.steps.push(Step::Return { function: self.function.clone(), value });
-                }
-            }
+            "function_definition" => code.function(node, depth),
             "with_item" | "for_statement" | "as_pattern" => {
-                let value =
-                    node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"));
-                let target =
-                    node.child_by_field_name("left").or_else(|| node.child_by_field_name("alias"));
-                if let Some(value) = value {
-                    // `with open(x) as f` is one node inside another.
-                    let (value, target) = if value.kind() == "as_pattern" {
-                        (
-                            value.named_child(0).unwrap_or(value),
-                            value.child_by_field_name("alias").or(target),
-                        )
-                    } else {
-                        (value, target)
-                    };
-                    let lowered = self.expression(value, depth);
-                    let to = target.map(|target| self.names(target)).unwrap_or_default();
-                    // What a loop goes over is what its name carries.
-                    self.steps.push(Step::Assign { to, value: lowered });
-                }
-                self.block(node, depth);
+                code.binding(node, depth);
+                code.block(node, depth);
             }
-            "comment" | "string" => {}
-            _ if is_expression(node) => {
-                let value = self.expression(node, depth);
-                self.steps.push(Step::Do(value));
-            }
-            _ => self.block(node, depth),
+            "string" => {}
+            _ if is_expression(node) => code.does(node, depth),
+            _ => code.block(node, depth),
         }
+    }
+
+    fn expression(code: &mut Lowering<'_, Self>, node: Node<'_>, depth: usize) -> Expr {
+        match node.kind() {
+            "identifier" => Expr::Name(code.source(node).to_owned()),
+            "string" => code.string(node, depth),
+            "concatenated_string" => Expr::Join(code.all(node, depth)),
+            "integer" => Expr::Number(number(code.source(node))),
+            "attribute" => code.member(node, "attribute", depth),
+            "subscript" => {
+                let value = code.part(node, "value", depth);
+                let index = match node.child_by_field_name("subscript") {
+                    Some(slice) if slice.kind() == "slice" => {
+                        Expr::Name(format!("slice:{}", code.source(slice)))
+                    }
+                    index => code.inner(index, depth),
+                };
+                Expr::Index(Box::new(value), Box::new(index))
+            }
+            "call" => {
+                let function = Box::new(code.part(node, "function", depth));
+                let args = node.child_by_field_name("arguments");
+                let args = args.map(|args| code.arguments(args, depth)).unwrap_or_default();
+                Expr::Call { function, args, range: node.byte_range() }
+            }
+            "binary_operator" => {
+                let operator = code.field(node, "operator");
+                let parts = code.all(node, depth);
+                match operator.as_deref() {
+                    Some("+") => Expr::Join(parts),
+                    // Paths are put together by a slash.
+                    Some("/") => Expr::Join(with_between(parts, "/")),
+                    Some("%") => called("%", parts.into_iter().map(unnamed).collect(), node),
+                    _ => Expr::Many(parts),
+                }
+            }
+            "list" | "tuple" | "expression_list" => Expr::List(code.all(node, depth)),
+            "parenthesized_expression" if node.named_child_count() == 1 => {
+                code.inner(node.named_child(0), depth)
+            }
+            "await" => code.inner(node.named_child(0), depth),
+            "named_expression" => {
+                code.expression_statement(node, depth + 1);
+                code.field(node, "name").map_or_else(nothing, Expr::Name)
+            }
+            _ => Expr::Many(code.all(node, depth)),
+        }
+    }
+
+    /// Names that a target binds: `a`, `a, b`, and `d` of `d["x"]`.
+    fn names(code: &Lowering<'_, Self>, node: Node<'_>) -> Vec<String> {
+        match node.kind() {
+            "identifier" | "attribute" => vec![code.source(node).to_owned()],
+            "subscript" => code.names_of(node, "value"),
+            _ => code.names_inside(node),
+        }
+    }
+}
+
+impl Lowering<'_, Python> {
+    fn function(&mut self, node: Node<'_>, depth: usize) {
+        let name = self.field(node, "name").unwrap_or_default();
+        let parameters = node.child_by_field_name("parameters").map(children).unwrap_or_default();
+        let parameters = parameters.into_iter().filter_map(|parameter| {
+            let name = if parameter.kind() == "identifier" {
+                Some(parameter)
+            } else {
+                parameter.child_by_field_name("name").or_else(|| parameter.named_child(0))
+            };
+            name.map(|name| self.source(name).to_owned())
+        });
+        let parameters = parameters.collect();
+        self.define(name, parameters, |code| code.block(node, depth));
+    }
+
+    /// What a loop goes over, or a `with` opens, is what its name carries.
+    fn binding(&mut self, node: Node<'_>, depth: usize) {
+        let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"));
+        let target = node.child_by_field_name("left").or_else(|| node.child_by_field_name("alias"));
+        let Some(value) = value else { return };
+        // `with open(x) as f` is one node inside another.
+        let (value, target) = if value.kind() == "as_pattern" {
+            (value.named_child(0).unwrap_or(value), value.child_by_field_name("alias").or(target))
+        } else {
+            (value, target)
+        };
+        let value = self.expression(value, depth);
+        let to = target.map(|target| self.names(target)).unwrap_or_default();
+        self.steps.push(Step::Assign { to, value });
     }
 
     fn expression_statement(&mut self, node: Node<'_>, depth: usize) {
         if !matches!(node.kind(), "assignment" | "augmented_assignment" | "named_expression") {
-            let value = self.expression(node, depth);
-            self.steps.push(Step::Do(value));
-            return;
+            return self.does(node, depth);
         }
         let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
         let to = left.map(|left| self.names(left)).unwrap_or_default();
@@ -131,51 +144,27 @@ impl Lowering<'_> {
         }
         let mut value = self.expression(right, depth);
         if node.kind() == "augmented_assignment" {
-            let before = to.first().cloned().map(Expr::Name);
-            value = Expr::Join(before.into_iter().chain([value]).collect());
+            value = added(&to, value);
         }
         self.steps.push(Step::Assign { to, value });
     }
 
     /// A function without a name that gets one.
     fn lambda(&mut self, node: Node<'_>, name: &str, depth: usize) {
-        let parameters = node.child_by_field_name("parameters");
-        let parameters = parameters.map(|list| self.names(list)).unwrap_or_default();
-        self.steps.push(Step::Function { name: name.to_owned(), parameters });
-        if let Some(body) = node.child_by_field_name("body") {
-            let value = self.expression(body, depth + 1);
-            self.steps.push(Step::Return { function: name.to_owned(), value });
-        }
-    }
-
-    /// Names that a target binds: `a`, `a, b`, and `d` of `d["x"]`.
-    fn names(&self, node: Node<'_>) -> Vec<String> {
-        match node.kind() {
-            "identifier" => vec![self.source(node).to_owned()],
-            "attribute" => vec![self.source(node).to_owned()],
-            "subscript" => {
-                node.child_by_field_name("value").map(|value| self.names(value)).unwrap_or_default()
+        let parameters = self.names_of(node, "parameters");
+        self.define(name.to_owned(), parameters, |code| {
+            if let Some(body) = node.child_by_field_name("body") {
+                let value = code.expression(body, depth + 1);
+                code.returns(value);
             }
-            _ => children(node).into_iter().flat_map(|child| self.names(child)).collect(),
-        }
+        });
     }
 
     fn import(&mut self, node: Node<'_>) {
         for child in children(node) {
-            let (module, name) = match child.kind() {
-                "aliased_import" => {
-                    (child.child_by_field_name("name"), child.child_by_field_name("alias"))
-                }
-                _ => (Some(child), None),
-            };
-            let Some(module) = module.map(|module| self.source(module).to_owned()) else {
-                continue;
-            };
-            match name {
-                Some(name) => {
-                    let name = self.source(name).to_owned();
-                    self.steps.push(Step::Import { name, means: module });
-                }
+            let Some((module, alias)) = self.imported(child) else { continue };
+            match alias {
+                Some(name) => self.steps.push(Step::Import { name, means: module }),
                 None => {
                     let first = module.split('.').next().unwrap_or(&module).to_owned();
                     self.steps.push(Step::Import { name: first.clone(), means: first });
@@ -188,118 +177,31 @@ impl Lowering<'_> {
         let Some(module) = node.child_by_field_name("module_name") else { return };
         let module_text = self.source(module).trim_start_matches('.').to_owned();
         for child in children(node).into_iter().filter(|child| child.id() != module.id()) {
-            let (what, name) = match child.kind() {
-                "aliased_import" => {
-                    (child.child_by_field_name("name"), child.child_by_field_name("alias"))
-                }
-                _ => (Some(child), None),
-            };
-            let Some(what) = what.map(|what| self.source(what).to_owned()) else { continue };
-            let name =
-                name.map(|name| self.source(name).to_owned()).unwrap_or_else(|| what.clone());
-            self.steps.push(Step::Import { name, means: format!("{module_text}.{what}") });
+            let Some((what, alias)) = self.imported(child) else { continue };
+            let means = format!("{module_text}.{what}");
+            self.steps.push(Step::Import { name: alias.unwrap_or(what), means });
         }
     }
 
-    fn expression(&mut self, node: Node<'_>, depth: usize) -> Expr {
-        if depth > DEEPEST {
-            self.is_cut = true;
-            return Expr::Many(Vec::new());
-        }
+    /// Returns what is imported, and the name that it gets.
+    fn imported(&self, node: Node<'_>) -> Option<(String, Option<String>)> {
         match node.kind() {
-            "identifier" => Expr::Name(self.source(node).to_owned()),
-            "string" => self.string(node, depth),
-            "concatenated_string" => Expr::Join(self.all(node, depth)),
-            "integer" => Expr::Number(number(self.source(node))),
-            "attribute" => {
-                let object = node.child_by_field_name("object");
-                let name =
-                    node.child_by_field_name("attribute").map(|name| self.source(name).to_owned());
-                let object = object
-                    .map_or(Expr::Many(Vec::new()), |object| self.expression(object, depth + 1));
-                Expr::Member(Box::new(object), name.unwrap_or_default())
-            }
-            "subscript" => {
-                let value = node.child_by_field_name("value");
-                let index = node.child_by_field_name("subscript");
-                let value =
-                    value.map_or(Expr::Many(Vec::new()), |value| self.expression(value, depth + 1));
-                let index = match index {
-                    Some(slice) if slice.kind() == "slice" => {
-                        Expr::Name(format!("slice:{}", self.source(slice)))
-                    }
-                    Some(index) => self.expression(index, depth + 1),
-                    None => Expr::Many(Vec::new()),
-                };
-                Expr::Index(Box::new(value), Box::new(index))
-            }
-            "call" => {
-                let function = node.child_by_field_name("function");
-                let function = function.map_or(Expr::Many(Vec::new()), |function| {
-                    self.expression(function, depth + 1)
-                });
-                let args =
-                    node.child_by_field_name("arguments").map(|args| self.arguments(args, depth));
-                Expr::Call {
-                    function: Box::new(function),
-                    args: args.unwrap_or_default(),
-                    range: node.byte_range(),
-                }
-            }
-            "binary_operator" => {
-                let operator = node
-                    .child_by_field_name("operator")
-                    .map(|operator| self.source(operator).to_owned());
-                let parts = self.all(node, depth);
-                match operator.as_deref() {
-                    Some("+" | "/") if operator.as_deref() == Some("+") => Expr::Join(parts),
-                    // Paths are put together by a slash.
-                    Some("/") => Expr::Join(with_between(parts, "/")),
-                    Some("%") => Expr::Call {
-                        function: Box::new(Expr::Name("%".to_owned())),
-                        args: parts.into_iter().map(|value| Arg { name: None, value }).collect(),
-                        range: node.byte_range(),
-                    },
-                    Some("*") => Expr::Many(parts),
-                    _ => Expr::Many(parts),
-                }
-            }
-            "list" | "tuple" | "expression_list" => Expr::List(self.all(node, depth)),
-            "parenthesized_expression" if node.named_child_count() == 1 => node
-                .named_child(0)
-                .map_or(Expr::Many(Vec::new()), |inner| self.expression(inner, depth + 1)),
-            "await" => node
-                .named_child(0)
-                .map_or(Expr::Many(Vec::new()), |inner| self.expression(inner, depth + 1)),
-            "named_expression" => {
-                self.expression_statement(node, depth + 1);
-                node.child_by_field_name("name")
-                    .map_or(Expr::Many(Vec::new()), |name| Expr::Name(self.source(name).to_owned()))
-            }
-            "comment" => Expr::Many(Vec::new()),
-            _ => Expr::Many(self.all(node, depth)),
+            "aliased_import" => Some((self.field(node, "name")?, self.field(node, "alias"))),
+            _ => Some((self.source(node).to_owned(), None)),
         }
-    }
-
-    fn all(&mut self, node: Node<'_>, depth: usize) -> Vec<Expr> {
-        children(node).into_iter().map(|child| self.expression(child, depth + 1)).collect()
     }
 
     fn arguments(&mut self, node: Node<'_>, depth: usize) -> Vec<Arg> {
         if node.kind() == "generator_expression" {
-            return vec![Arg { name: None, value: Expr::Many(self.all(node, depth)) }];
+            return vec![unnamed(Expr::Many(self.all(node, depth)))];
         }
         let mut args = Vec::new();
         for child in children(node) {
             if child.kind() == "keyword_argument" {
-                let name =
-                    child.child_by_field_name("name").map(|name| self.source(name).to_owned());
-                let value = child.child_by_field_name("value");
-                let value =
-                    value.map_or(Expr::Many(Vec::new()), |value| self.expression(value, depth + 1));
-                args.push(Arg { name, value });
+                let name = self.field(child, "name");
+                args.push(Arg { name, value: self.part(child, "value", depth) });
             } else {
-                args.push(Arg { name: None, value: self.expression(child, depth + 1) });
+                args.push(unnamed(self.expression(child, depth + 1)));
             }
         }
         args
@@ -366,15 +268,4 @@ fn is_expression(node: Node<'_>) -> bool {
             | "named_expression"
             | "yield"
     )
-}
-
-/// Reads a number as it is written in either language.
-pub(super) fn number(text: &str) -> i64 {
-    let text = text.replace('_', "").to_lowercase();
-    for (start, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
-        if let Some(digits) = text.strip_prefix(start) {
-            return i64::from_str_radix(digits, radix).unwrap_or(0);
-        }
-    }
-    text.parse().unwrap_or(0)
 }

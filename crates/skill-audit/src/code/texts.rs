@@ -4,12 +4,17 @@ use super::calls::{Args, Call};
 use super::evaluate::Program;
 use crate::decode::{self, Encoding};
 use crate::hosts::UNKNOWN;
-use crate::op::Scene;
+use crate::op::OpCollector;
 use crate::value::{Carry, Value};
 
 impl Program {
     /// Methods of texts, files and answers.
-    pub(super) fn method(&mut self, object: &Value, call: &Call<'_>, scene: &mut Scene) -> Value {
+    pub(super) fn method(
+        &mut self,
+        object: &Value,
+        call: &Call<'_>,
+        scene: &mut OpCollector,
+    ) -> Value {
         let (first, args) = (call.nth(0), call.args);
         let same = |text: String| Value { text, ..object.clone() };
         match call.name {

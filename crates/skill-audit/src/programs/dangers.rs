@@ -1,12 +1,12 @@
 //! Programs that are dangerous by themselves, or that make something stay.
 
 use super::{has, has_letter};
-use crate::op::{Does, Scene};
+use crate::op::{Action, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::Invocation;
 use crate::value::{Carry, Value};
 
-pub(super) fn keychain(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn keychain(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let reads = call.args.iter().any(|arg| {
         matches!(
             arg.text.as_str(),
@@ -24,12 +24,12 @@ pub(super) fn keychain(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     if !reads {
         return Value::unknown();
     }
-    scene.add(call.range, Does::Read("login.keychain".to_owned()));
+    scene.add(call.range, Action::Read("login.keychain".to_owned()));
     Value::unknown().with(Carry::File(PathClass::Vault, "login.keychain".to_owned()))
 }
 
 /// Programs that make something run later.
-pub(super) fn lasting(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn lasting(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let first = call.args.first().map(|arg| arg.text.to_lowercase()).unwrap_or_default();
     let all = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     let is_lasting = match call.program.as_str() {
@@ -46,13 +46,16 @@ pub(super) fn lasting(call: &Invocation<'_>, scene: &mut Scene) -> Value {
             "launchctl" => "~/Library/LaunchAgents",
             _ => "/var/spool/cron",
         };
-        scene.add(call.range, Does::Write { path: path.to_owned(), text: call.stdin.text.clone() });
+        scene.add(
+            call.range,
+            Action::Write { path: path.to_owned(), text: call.stdin.text.clone() },
+        );
     }
     Value::unknown()
 }
 
 /// What is dangerous by itself.
-pub(super) fn dangers(call: &Invocation<'_>, scene: &mut Scene) {
+pub(super) fn dangers(call: &Invocation<'_>, scene: &mut OpCollector) {
     let all = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     let lower = all.to_lowercase();
     let program = call.program.as_str();
@@ -84,7 +87,7 @@ pub(super) fn dangers(call: &Invocation<'_>, scene: &mut Scene) {
         _ => None,
     };
     if let Some(what) = destroyed {
-        scene.add(call.range, Does::Destroy { what });
+        scene.add(call.range, Action::Destroy { what });
     }
     let weakened = match program {
         "xattr" => (lower.contains("quarantine")
@@ -106,12 +109,12 @@ pub(super) fn dangers(call: &Invocation<'_>, scene: &mut Scene) {
         _ => None,
     };
     if let Some(what) = weakened {
-        scene.add(call.range, Does::Weaken { what: what.to_owned() });
+        scene.add(call.range, Action::Weaken { what: what.to_owned() });
     }
     if matches!(program, "xmrig" | "minerd" | "cpuminer" | "ethminer" | "nbminer" | "t-rex")
         || lower.contains("stratum+tcp")
         || lower.contains("stratum+ssl")
     {
-        scene.add(call.range, Does::Mine { what: program.to_owned() });
+        scene.add(call.range, Action::Mine { what: program.to_owned() });
     }
 }

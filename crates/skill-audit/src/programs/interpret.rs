@@ -4,7 +4,7 @@ use skill::interpreters::{Interpreter, InterpreterLanguage};
 
 use crate::decode::{self, Encoding};
 use crate::hosts::{Remote, UNKNOWN};
-use crate::op::{Does, Scene};
+use crate::op::{Action, OpCollector};
 use crate::shell_code::{Code, Invocation, Language, Shell};
 use crate::value::{Carry, Value};
 
@@ -13,7 +13,7 @@ pub(super) fn interpret(
     shell: &mut Shell,
     call: &Invocation<'_>,
     interpreter: Option<&Interpreter>,
-    scene: &mut Scene,
+    scene: &mut OpCollector,
 ) -> Value {
     let program = call.program.as_str();
     let language = language(program, interpreter);
@@ -25,7 +25,7 @@ pub(super) fn interpret(
             all.push(arg);
             all.push(&Value::plain(" "));
         }
-        scene.add(call.range, Does::Evaluate { by: program.to_owned() });
+        scene.add(call.range, Action::Evaluate { by: program.to_owned() });
         code = Some(all);
     }
     while let (None, Some(arg)) = (&code, args.next()) {

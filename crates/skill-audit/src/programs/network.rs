@@ -2,7 +2,7 @@
 
 use super::{has, has_letter, somewhere};
 use crate::hosts::{Remote, UNKNOWN};
-use crate::op::{Channel, Does, Scene};
+use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::{Invocation, Shell};
 use crate::value::{Carry, Value};
@@ -70,7 +70,7 @@ const OTHER: [&str; 42] = [
     "-P",
 ];
 
-pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let is_wget = call.program == "wget" || call.program == "aria2c";
     let (mut body, mut sends, mut target, mut addresses) =
         (Value::default(), false, None, Vec::new());
@@ -149,16 +149,16 @@ pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sce
         if !in_address.is_empty() {
             scene.add(
                 call.range,
-                Does::Send { to: to.clone(), secrets: in_address, by: Channel::Address },
+                Action::Send { to: to.clone(), secrets: in_address, by: Channel::Address },
             );
         }
         if sends {
             scene.add(
                 call.range,
-                Does::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body },
+                Action::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body },
             );
         } else {
-            scene.add(call.range, Does::Fetch(to.clone()));
+            scene.add(call.range, Action::Fetch(to.clone()));
         }
         answer.carries.insert(Carry::Fetched(to.clone()));
         let saves_by_name = is_wget && target.is_none() && !has(call, &["-O-", "-qO-"])
@@ -167,7 +167,7 @@ pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sce
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             let content = Value::unknown().with(Carry::Fetched(to));
             shell.files.insert(name.clone(), content);
-            scene.add(call.range, Does::Write { path: name, text: UNKNOWN.to_string() });
+            scene.add(call.range, Action::Write { path: name, text: UNKNOWN.to_string() });
         }
     }
     if target.is_some() { Value::unknown() } else { answer }
@@ -178,7 +178,7 @@ fn base_name(address: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-pub(super) fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn connect(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let all: String = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     let lower = all.to_lowercase();
     let runs = lower.contains("exec:")
@@ -196,7 +196,10 @@ pub(super) fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     });
     let is_shell = call.stdin.made_by.as_deref() == Some("shell");
     if runs || is_shell {
-        scene.add(call.range, Does::RemoteShell { form: format!("a shell over {}", call.program) });
+        scene.add(
+            call.range,
+            Action::RemoteShell { form: format!("a shell over {}", call.program) },
+        );
     }
     let listens = has_letter(call, 'l');
     if let Some(to) = to.filter(|_| !listens) {
@@ -204,7 +207,7 @@ pub(super) fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
         if !is_probe && (!call.stdin.carries.is_empty() || !call.stdin.text.is_empty()) {
             scene.add(
                 call.range,
-                Does::Send { to: to.clone(), secrets: call.stdin.secrets(), by: Channel::Body },
+                Action::Send { to: to.clone(), secrets: call.stdin.secrets(), by: Channel::Body },
             );
         }
         return Value::unknown().with(Carry::Fetched(to));
@@ -212,17 +215,21 @@ pub(super) fn connect(call: &Invocation<'_>, scene: &mut Scene) -> Value {
     Value::unknown()
 }
 
-pub(super) fn look_up(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn look_up(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     for arg in call.args.iter().filter(|arg| !arg.secrets().is_empty()) {
         let name = arg.text.trim_start_matches([UNKNOWN, '.']).to_owned();
         let to = Remote::parse(&name).unwrap_or_else(|| somewhere(&name));
-        scene.add(call.range, Does::Send { to, secrets: arg.secrets(), by: Channel::Lookup });
+        scene.add(call.range, Action::Send { to, secrets: arg.secrets(), by: Channel::Lookup });
     }
     Value::unknown()
 }
 
 /// Programs that copy files to other machines.
-pub(super) fn copy_away(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn copy_away(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    scene: &mut OpCollector,
+) -> Value {
     let mut body = call.stdin.clone();
     let is_target = |arg: &&Value| arg.text.contains(':') && !arg.text.starts_with('-');
     for arg in call.args.iter().filter(|arg| PathClass::of(&arg.text).is_secret()) {
@@ -234,7 +241,7 @@ pub(super) fn copy_away(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Sc
         let to =
             Remote::parse(&format!("tcp://{host}/")).unwrap_or_else(|| somewhere(&target.text));
         if !body.secrets().is_empty() {
-            scene.add(call.range, Does::Send { to, secrets: body.secrets(), by: Channel::Body });
+            scene.add(call.range, Action::Send { to, secrets: body.secrets(), by: Channel::Body });
         }
     }
     Value::unknown()

@@ -3,7 +3,7 @@
 use super::{has, has_letter};
 use crate::decode::{self, Encoding};
 use crate::hosts::UNKNOWN;
-use crate::op::{Does, Scene};
+use crate::op::{Action, OpCollector};
 use crate::shell_code::{Invocation, Shell};
 use crate::value::{Carry, Value};
 
@@ -48,7 +48,7 @@ pub(super) fn print(call: &Invocation<'_>) -> Value {
     value
 }
 
-pub(super) fn filter(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn filter(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let mut value =
         if call.program == "cat" { call.stdin.clone() } else { call.stdin.only_carried() };
     for arg in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
@@ -95,7 +95,7 @@ pub(super) fn translated(call: &Invocation<'_>) -> Value {
 }
 
 /// Programs that encode and decode.
-pub(super) fn coded(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn coded(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let file = call.args.iter().rfind(|arg| {
         !arg.text.starts_with('-') && !matches!(arg.text.as_str(), "enc" | "base64" | "decode")
     });
@@ -131,15 +131,15 @@ pub(super) fn coded(shell: &mut Shell, call: &Invocation<'_>, scene: &mut Scene)
     value
 }
 
-pub(super) fn environment(call: &Invocation<'_>, scene: &mut Scene) -> Value {
+pub(super) fn environment(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     let named = call.args.iter().find(|arg| !arg.text.starts_with('-'));
     match (call.program.as_str(), named) {
         ("printenv", Some(name)) => {
-            scene.add(call.range, Does::Variable(Some(name.text.clone())));
+            scene.add(call.range, Action::Variable(Some(name.text.clone())));
             Value::unknown().with(Carry::Variable(name.text.clone()))
         }
         ("env" | "printenv", None) => {
-            scene.add(call.range, Does::Variable(None));
+            scene.add(call.range, Action::Variable(None));
             Value::unknown().with(Carry::Environment)
         }
         ("set" | "export" | "declare", None)

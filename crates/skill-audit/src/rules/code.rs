@@ -5,7 +5,7 @@ use crate::about::{belongs, is_secret_name};
 use crate::finding::Severity;
 use crate::generic::secret_paths;
 use crate::hosts::{HostClass, Remote};
-use crate::op::{At, Channel, Does, Op, Role};
+use crate::op::{Action, Channel, Location, Op, Role};
 use crate::paths::PathClass;
 use crate::value::Carry;
 
@@ -13,15 +13,15 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     let all = || skill.files.iter().flat_map(|file| &file.ops);
     for op in all() {
         match &op.does {
-            Does::Send { secrets, .. } if !secrets.is_empty() => sent(skill, op, hits),
-            Does::Read(path) => read(skill, op, path, hits),
-            Does::Write { path, text } => written(skill, op, path, text, hits),
-            Does::RemoteShell { form } => {
+            Action::Send { secrets, .. } if !secrets.is_empty() => sent(skill, op, hits),
+            Action::Read(path) => read(skill, op, path, hits),
+            Action::Write { path, text } => written(skill, op, path, text, hits),
+            Action::RemoteShell { form } => {
                 let hit =
                     Hit::new("RSH-01", op.at.clone(), format!("somebody elsewhere gets {form}"));
                 hits.push(hit.blocking().unless_quoted(skill));
             }
-            Does::Destroy { what } => {
+            Action::Destroy { what } => {
                 let hit = Hit::new(
                     "DES-01",
                     op.at.clone(),
@@ -33,8 +33,8 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                     hit.severity(Severity::Medium).unless_quoted(skill)
                 });
             }
-            Does::Weaken { what } => weakened(skill, op, what, hits),
-            Does::Mine { what } => {
+            Action::Weaken { what } => weakened(skill, op, what, hits),
+            Action::Mine { what } => {
                 let hit = Hit::new(
                     "DES-03",
                     op.at.clone(),
@@ -42,11 +42,11 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
                 );
                 hits.push(hit.blocking().unless_quoted(skill));
             }
-            Does::Evaluate { by } if op.at.role == Role::Script => {
+            Action::Evaluate { by } if op.at.role == Role::Script => {
                 let message = format!("`{by}` runs text that is made while it runs");
                 hits.push(Hit::new("OBF-01", op.at.clone(), message));
             }
-            Does::Disguise { what } => {
+            Action::Disguise { what } => {
                 let hit = Hit::new(
                     "OBF-02",
                     op.at.clone(),
@@ -66,7 +66,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
 
 /// Secrets that are sent somewhere.
 fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
-    let Does::Send { to, secrets, by } = &op.does else { return };
+    let Action::Send { to, secrets, by } = &op.does else { return };
     let by = *by;
     let way = match by {
         Channel::Body => "",
@@ -167,11 +167,11 @@ fn is_wallet(name: &str) -> bool {
 }
 
 /// Returns where a secret is read, for the way it takes.
-fn source(skill: &Skill<'_>, op: &Op, secrets: &[Carry]) -> Option<(At, String)> {
+fn source(skill: &Skill<'_>, op: &Op, secrets: &[Carry]) -> Option<(Location, String)> {
     let reads = |other: &&Op| match (&other.does, secrets.first()) {
-        (Does::Read(path), Some(Carry::File(_, known))) => path == known,
-        (Does::Variable(name), Some(Carry::Variable(known))) => name.as_deref() == Some(known),
-        (Does::Variable(None), Some(Carry::Environment)) => true,
+        (Action::Read(path), Some(Carry::File(_, known))) => path == known,
+        (Action::Variable(name), Some(Carry::Variable(known))) => name.as_deref() == Some(known),
+        (Action::Variable(None), Some(Carry::Environment)) => true,
         _ => false,
     };
     let all = skill.files.iter().flat_map(|file| &file.ops);
@@ -265,7 +265,7 @@ fn weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
     };
     let fetched =
         skill.files.iter().flat_map(|file| &file.ops).filter(near).any(|other| match &other.does {
-            Does::Fetch(from) | Does::RunFetched { from, .. } => !matches!(
+            Action::Fetch(from) | Action::RunFetched { from, .. } => !matches!(
                 from.class,
                 HostClass::Vendor | HostClass::Registry | HostClass::Local | HostClass::Code
             ),
@@ -291,13 +291,13 @@ fn harvest(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
         all.filter(|op| op.at.role == Role::Script || !op.at.chain.is_empty())
     };
     let out = scripts().find_map(|op| match &op.does {
-        Does::Send { to, .. } if !to.host.is_empty() && is_strange(skill, to) => Some((op, to)),
+        Action::Send { to, .. } if !to.host.is_empty() && is_strange(skill, to) => Some((op, to)),
         _ => None,
     });
     let Some((out, to)) = out else { return };
     let read = scripts().find_map(|op| {
         match &op.does {
-            Does::Read(path) => Some((op.at.clone(), PathClass::of(path))),
+            Action::Read(path) => Some((op.at.clone(), PathClass::of(path))),
             _ => None,
         }
         .filter(|(_, class)| matches!(class, PathClass::Secret | PathClass::Vault))

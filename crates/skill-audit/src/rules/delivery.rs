@@ -11,7 +11,7 @@ use crate::cues::Cue;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::{Inspected, MOST_PLACES};
-use crate::op::{At, Does, Op, Role};
+use crate::op::{Action, Location, Op, Role};
 
 /// How far words that belong together are apart.
 const NEAR: usize = 400;
@@ -62,10 +62,10 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
 fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
     match &op.does {
         // Dots stand for whatever one likes: it is spoken of, not done.
-        Does::RunFetched { from, .. }
+        Action::RunFetched { from, .. }
             if from.host.is_empty() && (from.text.contains("...") || from.text.contains('…')) => {
         }
-        Does::RunFetched { from, by } => {
+        Action::RunFetched { from, by } => {
             let hit = Hit::new(
                 if op.at.role == Role::Frontmatter { "DEL-07" } else { "DEL-01" },
                 op.at.clone(),
@@ -73,7 +73,7 @@ fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
             );
             hits.push(weighed(skill, op, from, hit));
         }
-        Does::RunDecoded { encoding, by, text } => {
+        Action::RunDecoded { encoding, by, text } => {
             let what = text.as_deref().map(|text| format!(": {}", short(text))).unwrap_or_default();
             let message = format!("text hidden as {} is run by `{by}`{what}", encoding.as_str());
             let hit = Hit::new("DEL-02", op.at.clone(), message);
@@ -141,7 +141,7 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
 }
 
 /// Returns true if what stands around a place is to be kept from the user.
-fn is_kept_secret(skill: &Skill<'_>, at: &At) -> bool {
+fn is_kept_secret(skill: &Skill<'_>, at: &Location) -> bool {
     let file = &skill.files[at.file];
     let around = at.span.start.saturating_sub(NEAR)..at.span.end + NEAR;
     file.cues.near(Cue::Conceal, &around).is_some()
@@ -214,7 +214,7 @@ fn pasted(
     file: &Inspected<'_>,
     remote: &Remote,
     around: &Range<usize>,
-    at: &At,
+    at: &Location,
 ) -> Option<Hit> {
     let cues = &file.cues;
     let text = file.slice(around);
@@ -294,7 +294,7 @@ fn helper(
     file: &Inspected<'_>,
     remote: &Remote,
     spans: &Spans<'_>,
-    at: &At,
+    at: &Location,
 ) -> Option<Hit> {
     let Spans { around, wide } = *spans;
     let cues = &file.cues;

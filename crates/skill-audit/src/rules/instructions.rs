@@ -12,7 +12,7 @@ use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
 use crate::inspect::{Inspected, MOST_PLACES};
 use crate::near;
-use crate::op::{At, Does, Role};
+use crate::op::{Action, Location, Role};
 use crate::rules::delivery::FOLLOW;
 
 const NEAR: usize = 300;
@@ -108,7 +108,7 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             around.contains(&op.at.span.start)
                 && matches!(
                     op.does,
-                    Does::Send { .. } | Does::RunFetched { .. } | Does::RunDecoded { .. }
+                    Action::Send { .. } | Action::RunFetched { .. } | Action::RunDecoded { .. }
                 )
         });
         hits.push(match at.role {
@@ -283,7 +283,13 @@ struct Page<'a> {
 }
 
 /// The agent is told to do what a page says that can change at any time.
-fn followed(skill: &Skill<'_>, file: &Inspected<'_>, page: &Page<'_>, at: At, hits: &mut Vec<Hit>) {
+fn followed(
+    skill: &Skill<'_>,
+    file: &Inspected<'_>,
+    page: &Page<'_>,
+    at: Location,
+    hits: &mut Vec<Hit>,
+) {
     let Page { remote, near, is_pushed } = *page;
     let text = file.slice(near);
     if !FOLLOW.is_match(text) {
@@ -432,7 +438,7 @@ fn unasked(
         let around = window(range);
         let acts = file.ops.iter().any(|op| {
             around.contains(&op.at.span.start)
-                && matches!(op.does, Does::RunFetched { .. } | Does::RunDecoded { .. })
+                && matches!(op.does, Action::RunFetched { .. } | Action::RunDecoded { .. })
         });
         if acts {
             hits.push(

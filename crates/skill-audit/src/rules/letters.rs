@@ -4,7 +4,7 @@ use super::{Hit, Skill};
 use crate::artifact::Kind;
 use crate::finding::Severity;
 use crate::normal::Oddity;
-use crate::op::{At, Role};
+use crate::op::{Location, Role};
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for (number, file) in skill.files.iter().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
         } else {
             Role::Data
         };
-        let place = |span: &std::ops::Range<usize>| At {
+        let place = |span: &std::ops::Range<usize>| Location {
             file: number,
             span: span.clone(),
             role,

@@ -3,14 +3,14 @@
 use super::{Hit, Skill};
 use crate::artifact::Kind;
 use crate::finding::Severity;
-use crate::op::{At, Role};
+use crate::op::{Location, Role};
 
 /// Text of one line that is longer than this is made by a program.
 const LONG_LINE: usize = 20_000;
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for (number, file) in skill.files.iter().enumerate() {
-        let at = At { file: number, span: 0..0, role: Role::Data, chain: Vec::new() };
+        let at = Location { file: number, span: 0..0, role: Role::Data, chain: Vec::new() };
         let path = file.file.path;
         match file.kind {
             Kind::Native => {
@@ -44,7 +44,7 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
             _ => {}
         }
         if let Some(reason) = &file.unread {
-            let at = At { file: number, span: 0..0, role: Role::Data, chain: Vec::new() };
+            let at = Location { file: number, span: 0..0, role: Role::Data, chain: Vec::new() };
             hits.push(Hit::new("OPQ-01", at, format!("`{path}` was not read: {reason}")));
         }
         packed(number, file, hits);
@@ -71,7 +71,7 @@ fn active(number: usize, file: &crate::inspect::Inspected<'_>, hits: &mut Vec<Hi
     let lower = file.text.text.to_lowercase();
     for mark in ["<script", "onload=", "onerror=", "onclick=", "javascript:", "<foreignobject"] {
         if let Some(start) = lower.find(mark) {
-            let at = At {
+            let at = Location {
                 file: number,
                 span: file.text.origin(&(start..start + mark.len())),
                 role: Role::Data,
@@ -126,14 +126,17 @@ fn packed(number: usize, file: &crate::inspect::Inspected<'_>, hits: &mut Vec<Hi
         }
         (None, false, false) => return,
     };
-    let at = At { file: number, span: 0..0, role: Role::Script, chain: Vec::new() };
+    let at = Location { file: number, span: 0..0, role: Role::Script, chain: Vec::new() };
     hits.push(Hit::new("OBF-04", at, format!("`{}` cannot be read: {reason}", file.file.path)));
 }
 
 /// A long run of letters that decodes to nothing readable, in a script that runs what it decodes.
 fn runs_blob(file: &crate::inspect::Inspected<'_>) -> bool {
     let runs = file.ops.iter().any(|op| {
-        matches!(op.does, crate::Does::Evaluate { .. } | crate::Does::RunDecoded { text: None, .. })
+        matches!(
+            op.does,
+            crate::Action::Evaluate { .. } | crate::Action::RunDecoded { text: None, .. }
+        )
     });
     let is_part =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\');

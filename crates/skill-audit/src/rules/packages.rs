@@ -3,7 +3,7 @@
 use super::{Hit, Skill};
 use crate::finding::Severity;
 use crate::hosts::HostClass;
-use crate::op::{Does, Op, Role};
+use crate::op::{Action, Op, Role};
 
 /// Packages that others are named after.
 const POPULAR: [&str; 70] = [
@@ -96,7 +96,7 @@ const SKILLS: [&str; 12] = [
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for op in skill.files.iter().flat_map(|file| &file.ops) {
-        if let Does::Install { by, what } = &op.does {
+        if let Action::Install { by, what } = &op.does {
             installed(skill, op, by, what, hits);
         }
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use skill::capabilities::Extent;
 
 use super::{AuditedSkill, REVOKED};
-use crate::{Finding, FlowStep, Location, ObservedKind, Report};
+use crate::{Finding, FlowStep, LineRange, ObservedKind, Report};
 
 /// The text of a file of a skill, to show lines of.
 #[derive(Debug, Clone, Copy)]
@@ -246,7 +246,7 @@ fn show(page: &mut String, finding: &Finding, because: Option<&str>, sources: &[
 
 /// Shows the lines of a finding and those around it.
 fn lines(page: &mut String, text: &str, finding: &Finding) {
-    let Location { line: start, end_line: end, .. } = finding.location;
+    let LineRange { line: start, end_line: end, .. } = finding.location;
     let first = start.saturating_sub(AROUND).max(1);
     let last = end.min(start + 12) + AROUND;
     page.push_str("<pre>");

@@ -7,7 +7,7 @@ use skill::capabilities::CapabilityExtents;
 use super::json::{CapabilityJson, ExtentJson, FindingJson, ReportJson};
 use crate::decode::Encoding;
 use crate::{
-    BundleReport, Finding, FlowStep, Location, Observed, ObservedKind, Report, Role, RuleId,
+    BundleReport, Finding, FlowStep, LineRange, Observed, ObservedKind, Report, Role, RuleId,
     Severity, Suppressed, Verdict,
 };
 
@@ -83,7 +83,7 @@ fn finding(json: FindingJson) -> Result<Finding, UnknownWord> {
         severity: known(&json.severity, Severity::parse, "a severity")?,
         blocks: json.blocks,
         file: json.file,
-        location: Location { line: json.line, column: json.column, end_line: json.end_line },
+        location: LineRange { line: json.line, column: json.column, end_line: json.end_line },
         role: known(&json.role, Role::parse, "a role")?,
         chain: json.chain.iter().map(encoding).collect::<Result<_, _>>()?,
         message: json.message,

@@ -7,8 +7,9 @@ use skill_state::SkillSource;
 use crate::record::process::ProcessIdentity;
 
 /// A script that is about to start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ScriptStart {
     /// The random id of this execution; the events that end it repeat it.
     pub execution_id: String,
@@ -42,8 +43,9 @@ pub struct ScriptStart {
 }
 
 /// A script that could not be started, or whose sandbox failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ScriptFailure {
     /// The id of the execution.
     pub execution_id: String,
@@ -65,8 +67,9 @@ pub struct ScriptFailure {
 }
 
 /// A script whose process was killed while it ran. What is absent could not be read from the marker that the process left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ScriptInterruption {
     /// The id of the execution. Everything else is what its `skill.script_started` says.
     pub execution_id: String,
@@ -90,8 +93,9 @@ pub struct ScriptInterruption {
 }
 
 /// A script that ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct ScriptExecution {
     /// The id of the execution.
     pub execution_id: String,
@@ -178,7 +182,7 @@ pub struct Again {
 }
 
 /// How an execution ended, in detail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "how", deny_unknown_fields)]
 pub enum ExecutionEnd {
     /// By itself.
@@ -235,8 +239,9 @@ impl Writing {
 }
 
 /// What a run wrote that was not committed, or not all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct CommitFailure {
     /// The id of the execution.
     pub execution_id: String,
@@ -254,8 +259,9 @@ pub struct CommitFailure {
 }
 
 /// What a run wrote that was committed, all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct Committed {
     /// The id of the execution.
     pub execution_id: String,
@@ -271,8 +277,9 @@ pub struct Committed {
 
 /// A commit whose process was killed before it could record how the commit ended: all changes may be in the workspace, some or
 /// none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct CommitInterruption {
     /// The id of the execution. Everything else is what its `skill.script_executed` says.
     pub execution_id: String,
@@ -289,8 +296,8 @@ pub struct CommitInterruption {
 }
 
 /// What an execution did, for an audit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ExecutionRecord {
     /// The skill's id.
     pub skill_id: String,
@@ -321,7 +328,7 @@ pub struct ExecutionRecord {
 }
 
 /// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitStatus {
     /// With code 0.

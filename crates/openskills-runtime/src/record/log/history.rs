@@ -10,8 +10,9 @@ use super::checkpoint::Checkpoint;
 use super::head::{FILE, Head};
 use super::read::Source;
 use super::runs::Runs;
-use super::verify::{Before, Checked, LogProblem, LogReport, MAX_PROBLEMS, check};
+use super::verify::{Checked, LogProblem, LogReport, MAX_PROBLEMS, check};
 use super::{Checkpoints, Key, LogError};
+use crate::LogBefore;
 
 /// What a log is held to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,8 +57,9 @@ pub fn verify_with(source: &Source, options: &VerifyOptions<'_>) -> Result<LogRe
         Source::File(_) => {}
     }
     if let Some(checkpoints) = options.checkpoints {
-        let own = (own.head.as_ref(), own.links, own.end);
-        history.compare(checkpoints, source, (&chain, own, is_there));
+        let seen = SeenLog { chain, links: own.links, end: own.end };
+        let own = OwnLog { head: own.head.as_ref(), seen, is_there };
+        history.compare(checkpoints, source, own);
     }
     let History { mut report, runs, .. } = history;
     report.notes.extend(runs.notes());
@@ -72,12 +74,24 @@ struct History<'a> {
     options: &'a VerifyOptions<'a>,
     report: LogReport,
     runs: Runs,
-    /// Archives that were looked at, by the ids of their logs.
-    seen: HashMap<String, (Chain, Links, u64)>,
+    /// Logs that were looked at, by their ids.
+    seen: HashMap<String, SeenLog>,
 }
 
-/// The log itself: how it is chained, its head, its digests and its end, and whether it is there.
-type Own<'a> = (&'a Chain, (Option<&'a Head>, Links, u64), bool);
+/// What checkpoints are compared with.
+struct SeenLog {
+    chain: Chain,
+    links: Links,
+    /// The number of its last event.
+    end: u64,
+}
+
+/// The log itself, as opposed to its archives.
+struct OwnLog<'a> {
+    head: Option<&'a Head>,
+    seen: SeenLog,
+    is_there: bool,
+}
 
 impl History<'_> {
     fn problem(&mut self, file: String, line: Option<u64>, message: String) {
@@ -87,7 +101,7 @@ impl History<'_> {
     }
 
     /// Follows what each log says of the one before it.
-    fn archives(&mut self, before: Option<Before>, folder: &AbsPath) {
+    fn archives(&mut self, before: Option<LogBefore>, folder: &AbsPath) {
         let mut visited = HashSet::new();
         let mut next = before;
         while let Some(before) = next.take() {
@@ -126,7 +140,7 @@ impl History<'_> {
     }
 
     /// Looks at one archive. Returns what it says of the log before it.
-    fn archive(&mut self, folder: &AbsPath) -> Result<Option<Before>, LogError> {
+    fn archive(&mut self, folder: &AbsPath) -> Result<Option<LogBefore>, LogError> {
         let source = Source::Copy(folder.clone());
         let is_plain = Head::load(folder)?.is_some_and(|head| head.chain == Chain::Plain.name());
         let keyed = self.options.keys.iter().cloned().map(Chain::Keyed);
@@ -155,13 +169,13 @@ impl History<'_> {
         self.report.archives += 1;
         self.runs.after(runs);
         if let Some(head) = head.filter(|head| !head.id.is_empty()) {
-            self.seen.insert(head.id, (chain, links, end));
+            self.seen.insert(head.id, SeenLog { chain, links, end });
         }
         Ok(before)
     }
 
     /// Finds the log that another one follows: it has the head that the other one says it had.
-    fn find(&self, before: &Before, folder: &AbsPath) -> Found {
+    fn find(&self, before: &LogBefore, folder: &AbsPath) -> Found {
         let Some(head) = &before.head else { return Found::Headless };
         let is_name = !before.folder.is_empty() && !before.folder.contains(['/', '\\', '\0']);
         let is_name = is_name && before.folder != "." && before.folder != "..";
@@ -187,8 +201,8 @@ impl History<'_> {
 
     /// Compares the log and its archives with checkpoints. One that is shorter than a checkpoint of it, another one, or gone, is
     /// not what was written.
-    fn compare(&mut self, checkpoints: &Checkpoints, source: &Source, own: Own<'_>) {
-        let (chain, (head, links, end), is_there) = own;
+    fn compare(&mut self, checkpoints: &Checkpoints, source: &Source, own: OwnLog<'_>) {
+        let OwnLog { head, seen, is_there } = own;
         let file = &checkpoints.file;
         for line in &checkpoints.malformed {
             let what = "the checkpoint cannot be read";
@@ -200,7 +214,7 @@ impl History<'_> {
             return self.problem(file.clone(), None, what.to_owned());
         }
         if let Some(id) = &id {
-            self.seen.insert(id.clone(), (chain.clone(), links, end));
+            self.seen.insert(id.clone(), seen);
         }
         let seen = std::mem::take(&mut self.seen);
         let mut compared = 0;
@@ -303,7 +317,8 @@ enum Found {
 }
 
 /// Returns what is wrong with a log by one of its checkpoints.
-fn differs(one: &Checkpoint, (chain, links, end): &(Chain, Links, u64)) -> Option<String> {
+fn differs(one: &Checkpoint, log: &SeenLog) -> Option<String> {
+    let SeenLog { chain, links, end } = log;
     if !one.is_signed(chain) {
         return Some("the checkpoint was not written by one who has the key".to_owned());
     }

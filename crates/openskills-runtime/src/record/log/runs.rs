@@ -11,8 +11,9 @@ use super::line::is_own;
 use super::read::log_files;
 use super::{Entry, LogError};
 use crate::Event;
-use crate::record::event::{CommitInterruption, ScriptInterruption, Writing};
-use crate::record::process::ProcessIdentity;
+use crate::record::event::{
+    CommitInterruption, ScriptExecution, ScriptInterruption, ScriptStart, Writing,
+};
 
 /// What every event of an execution has in its line, as it is written.
 const KINDS: [&[u8]; 2] = [b"\"event\":\"skill.script_", b"\"event\":\"skill.commit"];
@@ -25,13 +26,13 @@ pub(super) struct Runs {
     ended: BTreeSet<String>,
 }
 
-/// How far an execution came.
+/// How far an execution came, and when it came there.
 #[derive(Debug, Clone)]
 pub(super) enum Unended {
-    /// It began: its `skill.script_started`.
-    Running(Entry),
-    /// It ended, and what it wrote was to be applied: its `skill.script_executed`.
-    Committing(Entry),
+    /// It began.
+    Running { start: Box<ScriptStart>, at: String },
+    /// It ended, and what it wrote was to be applied.
+    Committing { end: Box<ScriptExecution>, at: String },
 }
 
 impl Runs {
@@ -55,26 +56,45 @@ impl Runs {
 
     /// Takes one line of a log into account; they come in order.
     pub(super) fn see(&mut self, line: &[u8]) {
-        let Ok(entry) = Entry::parse(line) else { return };
-        let Some(id) = entry.text("executionId").map(str::to_owned) else { return };
-        match entry.event.as_str() {
-            "skill.script_started" => {
-                self.unended.insert(id, Unended::Running(entry));
+        let Ok(Entry { event, time: at, .. }) = Entry::parse(line) else { return };
+        let ended = match event {
+            Event::ScriptStarted(start) => {
+                self.unended.insert(start.execution_id.clone(), Unended::Running { start, at });
+                return;
             }
-            "skill.script_executed" if is_commit(&entry) => {
-                self.unended.insert(id, Unended::Committing(entry));
+            Event::ScriptExecuted(end) if is_commit(&end) => {
+                self.unended.insert(end.execution_id.clone(), Unended::Committing { end, at });
+                return;
             }
-            "skill.script_executed"
-            | "skill.script_failed"
-            | "skill.script_interrupted"
-            | "skill.committed"
-            | "skill.commit_failed"
-            | "skill.commit_interrupted" => {
-                self.unended.remove(&id);
-                self.ended.insert(id);
-            }
-            _ => {}
-        }
+            Event::ScriptExecuted(end) => end.execution_id,
+            Event::ScriptFailed(failure) => failure.execution_id,
+            Event::ScriptInterrupted(interruption) => interruption.execution_id,
+            Event::Committed(committed) => committed.execution_id,
+            Event::CommitFailed(failure) => failure.execution_id,
+            Event::CommitInterrupted(interruption) => interruption.execution_id,
+            Event::Discovered { .. }
+            | Event::Removed { .. }
+            | Event::Activated(_)
+            | Event::Deactivated { .. }
+            | Event::ActivationFailed(_)
+            | Event::ResourceRead(_)
+            | Event::Undone { .. }
+            | Event::BeyondLimits { .. }
+            | Event::NotListed { .. }
+            | Event::ServedChanged { .. }
+            | Event::Installed(_)
+            | Event::Uninstalled(_)
+            | Event::Called { .. }
+            | Event::PolicyDecided(_)
+            | Event::ApprovalGranted(_)
+            | Event::ApprovalRevoked(_)
+            | Event::LogStarted(_)
+            | Event::LogRecovered(_)
+            | Event::CheckpointFailed(_)
+            | Event::Unknown => return,
+        };
+        self.unended.remove(&ended);
+        self.ended.insert(ended);
     }
 
     /// Takes the log before this one into account.
@@ -92,51 +112,48 @@ impl Runs {
 
     /// Returns what there is to say of every execution without an end.
     pub(super) fn notes(&self) -> Vec<String> {
-        let told = |(id, run): (&String, &Unended)| match run {
-            Unended::Running(start) => format!(
-                "the execution {id} began at {} and has no end: it still runs, or its process was killed and that is not recorded yet",
-                start.time
+        let note = |(id, run): (&String, &Unended)| match run {
+            Unended::Running { at, .. } => format!(
+                "the execution {id} began at {at} and has no end: it still runs, or its process was killed and that is not recorded yet"
             ),
-            Unended::Committing(end) => format!(
-                "the execution {id} ended at {}, and how its changes were applied is not recorded: that is being done, or its process was killed",
-                end.time
+            Unended::Committing { at, .. } => format!(
+                "the execution {id} ended at {at}, and how its changes were applied is not recorded: that is being done, or its process was killed"
             ),
         };
-        self.unended.iter().map(told).collect()
+        self.unended.iter().map(note).collect()
     }
 }
 
 impl Unended {
     /// Returns the event that ends it, if its process is gone; `None` while that runs.
     pub(super) fn interrupted(&self) -> Option<Event> {
-        let text = |entry: &Entry, key: &str| entry.text(key).unwrap_or_default().to_owned();
         match self {
-            Self::Running(start) => {
-                let process = start.fields.get("process").cloned().unwrap_or_default();
-                let process: ProcessIdentity = serde_json::from_value(process).ok()?;
-                if process.is_running() {
-                    return None;
-                }
-                let is_direct = start.text("writes") == Some("direct");
-                let writes = if is_direct { Writing::Direct } else { Writing::Dropped };
+            Self::Running { start, .. } if start.process.is_running() => None,
+            Self::Running { start, at } => {
+                let writes = match start.writes {
+                    Writing::Direct => Writing::Direct,
+                    Writing::Commit | Writing::DryRun | Writing::Dropped | Writing::Pending => {
+                        Writing::Dropped
+                    }
+                };
                 Some(Event::ScriptInterrupted(Box::new(ScriptInterruption {
-                    execution_id: text(start, "executionId"),
-                    skill_id: text(start, "skillId"),
-                    session_id: text(start, "sessionId"),
-                    task_id: start.text("taskId").map(str::to_owned),
-                    script: text(start, "script"),
-                    started_at: start.time.clone(),
+                    execution_id: start.execution_id.clone(),
+                    skill_id: start.skill_id.clone(),
+                    session_id: start.session_id.clone(),
+                    task_id: start.task_id.clone(),
+                    script: start.script.clone(),
+                    started_at: at.clone(),
                     writes,
                     may_have_written: writes.may_have_written(),
-                    process,
+                    process: start.process.clone(),
                 })))
             }
-            Self::Committing(end) => Some(Event::CommitInterrupted(CommitInterruption {
-                execution_id: text(end, "executionId"),
-                skill_id: text(end, "skillId"),
-                session_id: text(end, "sessionId"),
-                script: text(end, "script"),
-                change_count: change_count(end),
+            Self::Committing { end, .. } => Some(Event::CommitInterrupted(CommitInterruption {
+                execution_id: end.execution_id.clone(),
+                skill_id: end.skill_id.clone(),
+                session_id: end.session_id.clone(),
+                script: end.script.clone(),
+                change_count: end.change_count as u64,
                 may_have_written: true,
             })),
         }
@@ -148,10 +165,6 @@ pub(super) fn is_about_a_run(line: &[u8]) -> bool {
     KINDS.iter().any(|kind| memchr::memmem::find(line, kind).is_some())
 }
 
-fn is_commit(executed: &Entry) -> bool {
-    executed.text("writes") == Some("commit") && change_count(executed) > 0
-}
-
-fn change_count(executed: &Entry) -> u64 {
-    executed.fields.get("changeCount").and_then(serde_json::Value::as_u64).unwrap_or_default()
+fn is_commit(executed: &ScriptExecution) -> bool {
+    executed.writes == Writing::Commit && executed.change_count > 0
 }

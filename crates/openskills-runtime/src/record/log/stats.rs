@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Entry, LogError};
+use crate::decide::policy::Decision;
+use crate::{Event, ExitStatus};
 
 /// The numbers of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -49,36 +51,57 @@ pub fn stats(
     for entry in entries {
         let entry = entry?;
         all.events += 1;
-        // A failed activation may be of something that is no skill at all: then by what was asked for.
-        let Some(id) = entry.text("skillId").or_else(|| entry.text("name")) else { continue };
+        let Some(id) = entry.skill() else { continue };
         let skill = all.skills.entry(id.to_owned()).or_default();
-        let count = match entry.event.as_str() {
-            "skill.activated" => &mut skill.activations,
-            "skill.activation_failed" => &mut skill.activation_failures,
-            "skill.resource_read" => &mut skill.resource_reads,
-            "skill.script_executed" => {
-                let record = entry.fields.get("record");
-                if record.is_none_or(|record| record["exit_status"] != "success") {
-                    skill.script_failures += 1;
-                }
-                &mut skill.script_runs
-            }
-            "skill.script_failed" | "skill.script_interrupted" => {
-                skill.script_failures += 1;
-                &mut skill.script_runs
-            }
-            "policy.decided" => match entry.text("decision") {
-                Some("allow") => &mut skill.allowed,
-                Some("ask") => &mut skill.asked,
-                _ => &mut skill.denied,
-            },
-            _ => {
-                skill.last.clone_from(&entry.time);
-                continue;
-            }
-        };
-        *count += 1;
+        skill.count(&entry.event);
         skill.last = entry.time;
     }
     Ok(all)
+}
+
+impl SkillStats {
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Activated(_) => self.activations += 1,
+            Event::ActivationFailed(_) => self.activation_failures += 1,
+            Event::ResourceRead(_) => self.resource_reads += 1,
+            Event::ScriptExecuted(execution) => {
+                self.script_runs += 1;
+                match execution.record.exit_status {
+                    ExitStatus::Success => {}
+                    ExitStatus::Failed | ExitStatus::Timeout => self.script_failures += 1,
+                }
+            }
+            Event::ScriptFailed(_) | Event::ScriptInterrupted(_) => {
+                self.script_runs += 1;
+                self.script_failures += 1;
+            }
+            Event::PolicyDecided(decided) => match decided.decision {
+                Decision::Allow => self.allowed += 1,
+                Decision::Ask => self.asked += 1,
+                Decision::Deny => self.denied += 1,
+            },
+            // A start is counted by what ends it.
+            Event::ScriptStarted(_)
+            | Event::Discovered { .. }
+            | Event::Removed { .. }
+            | Event::Deactivated { .. }
+            | Event::CommitFailed(_)
+            | Event::Committed(_)
+            | Event::Undone { .. }
+            | Event::CommitInterrupted(_)
+            | Event::BeyondLimits { .. }
+            | Event::NotListed { .. }
+            | Event::ServedChanged { .. }
+            | Event::Installed(_)
+            | Event::Uninstalled(_)
+            | Event::Called { .. }
+            | Event::ApprovalGranted(_)
+            | Event::ApprovalRevoked(_)
+            | Event::LogStarted(_)
+            | Event::LogRecovered(_)
+            | Event::CheckpointFailed(_)
+            | Event::Unknown => {}
+        }
+    }
 }

@@ -14,6 +14,7 @@ use super::line::{Linked, follows, is_own, linked};
 use super::read::{LogFile, Snapshot, Source};
 use super::runs::{Runs, is_about_a_run};
 use super::{Checkpoints, Entry, Key, LogError};
+use crate::{Event, LogBefore};
 
 /// How much is looked at at once.
 const CHUNK: u64 = 8 << 20;
@@ -65,19 +66,11 @@ pub struct LogProblem {
     pub message: String,
 }
 
-/// What a log says of the one before it, in its first event.
-#[derive(Debug, Clone)]
-pub(super) struct Before {
-    pub(super) folder: String,
-    pub(super) id: Option<String>,
-    pub(super) head: Option<String>,
-}
-
 /// A log that was looked at by itself.
 pub(super) struct Checked {
     pub(super) report: LogReport,
     pub(super) head: Option<Head>,
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<LogBefore>,
     /// The digests of the events that checkpoints know of.
     pub(super) links: Links,
     /// The number of its last event.
@@ -217,7 +210,7 @@ struct Check<'a> {
     /// The id in the first event.
     started: Option<String>,
     /// What the first event says of the log before.
-    follows: Option<Before>,
+    follows: Option<LogBefore>,
     file: String,
     line: u64,
     is_single: bool,
@@ -228,8 +221,22 @@ struct Check<'a> {
     runs: Runs,
 }
 
-/// What the chain needs of a line, and its own digest; whether one who has the key wrote it, and whether it is about an execution.
-type Looked = (Hex, Option<(u64, String, [bool; 2])>);
+/// A line that was looked at.
+struct SeenLine {
+    /// Its own digest.
+    link: Hex,
+    /// What the chain needs of it; absent if it is no event.
+    linked: Option<SeenEvent>,
+}
+
+/// What the chain needs of an event.
+struct SeenEvent {
+    seq: u64,
+    prev: String,
+    /// Whether one who has the key wrote it.
+    is_own: bool,
+    is_about_a_run: bool,
+}
 
 impl Check<'_> {
     fn file(&mut self, file: &LogFile) -> Result<(), LogError> {
@@ -242,7 +249,7 @@ impl Check<'_> {
         loop {
             let read = (&mut reader).take(CHUNK).read_to_end(&mut bytes).map_err(failed)?;
             let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-            self.lines(&bytes[..end], (file.first, place));
+            self.lines(&bytes[..end], file.first, place);
             place += end as u64;
             bytes.drain(..end);
             if read == 0 || bytes.len() > MAX_LINE {
@@ -260,7 +267,7 @@ impl Check<'_> {
     }
 
     /// Looks at whole lines, which stand at `place` of the file whose first event is `first`.
-    fn lines(&mut self, bytes: &[u8], (first, mut place): (u64, u64)) {
+    fn lines(&mut self, bytes: &[u8], first: u64, mut place: u64) {
         let mut lines = Vec::new();
         let mut start = 0;
         for at in memchr::memchr_iter(b'\n', bytes) {
@@ -270,20 +277,20 @@ impl Check<'_> {
         let chain = self.chain;
         let read = |line: &&[u8]| {
             let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
-            let is = [is_own(line, chain), is_about_a_run(line)];
-            (
-                chain.link(line),
-                linked(line)
-                    .filter(|_| is_json)
-                    .map(|Linked { seq, prev }| (seq, prev.to_owned(), is)),
-            )
+            let linked = linked(line).filter(|_| is_json).map(|Linked { seq, prev }| SeenEvent {
+                seq,
+                prev: prev.to_owned(),
+                is_own: is_own(line, chain),
+                is_about_a_run: is_about_a_run(line),
+            });
+            SeenLine { link: chain.link(line), linked }
         };
-        let links: Vec<Looked> = lines.par_iter().with_min_len(256).map(read).collect();
-        for ((link, linked), line) in links.into_iter().zip(&lines) {
+        let seen: Vec<SeenLine> = lines.par_iter().with_min_len(256).map(read).collect();
+        for (SeenLine { link, linked }, line) in seen.into_iter().zip(&lines) {
             self.line += 1;
             place += line.len() as u64 + 1;
             match linked {
-                Some((seq, prev, [is_own, is_run])) => {
+                Some(SeenEvent { seq, prev, is_own, is_about_a_run }) => {
                     if !is_own {
                         let message = format!("event {seq} was not written by one who has the key");
                         self.problem(Some(seq), message);
@@ -295,7 +302,7 @@ impl Check<'_> {
                     if seq == 1 {
                         self.begins(line);
                     }
-                    if is_run {
+                    if is_about_a_run {
                         self.runs.see(line);
                     }
                     if let Some(wanted) = self.wanted.get_mut(&seq) {
@@ -310,14 +317,11 @@ impl Check<'_> {
 
     /// Reads what the first event says of this log and of the one before.
     fn begins(&mut self, line: &[u8]) {
-        let Ok(entry) = Entry::parse(line) else { return };
-        self.started = entry.text("id").map(str::to_owned);
-        let before = entry.fields.get("before");
-        self.follows = before.map(|before| {
-            let text = |key: &str| before[key].as_str().map(str::to_owned);
-            let folder = text("folder").unwrap_or_default();
-            Before { folder, id: text("id"), head: text("head") }
-        });
+        let Ok(Entry { event: Event::LogStarted(started), .. }) = Entry::parse(line) else {
+            return;
+        };
+        self.started = Some(started.id);
+        self.follows = started.before;
     }
 
     fn event(&mut self, event: &Linked<'_>, link: Hex) {

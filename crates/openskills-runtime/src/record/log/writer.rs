@@ -14,7 +14,7 @@ use super::archive::{archive_with_id, last_archive, set_aside};
 use super::chain::{Chain, Hex, text};
 use super::checkpoint::{Checkpoint, CheckpointOptions, write_to};
 use super::head::{Head, VERSION, open_regular, private};
-use super::line::{follows, is_own, linked, write};
+use super::line::{LineStart, follows, is_own, linked, write};
 use super::open_runs::{Marker, OpenRun, abandoned};
 use super::read::{file_name, log_files};
 use super::runs::Runs;
@@ -235,7 +235,8 @@ impl Log {
     fn write(&self, batch: Batch) -> Result<Checkpoint, LogError> {
         let Batch { now, bytes, tail, last } = batch;
         if bytes.is_empty() {
-            let head = tail.head(&self.chain, (tail.first, tail.size, 0));
+            let head =
+                tail.head(&self.chain, LastLine { first: tail.first, end: tail.size, length: 0 });
             return Ok(Checkpoint::new(&self.chain, &head, &tail.link, &now));
         }
         let is_full = tail.size > 0 && tail.size + bytes.len() as u64 > self.max_bytes;
@@ -256,7 +257,8 @@ impl Log {
         }
         let size = start + bytes.len() as u64;
         let line = &bytes[bytes.len() - last..];
-        let head = tail.head(&self.chain, (first, size, last as u64)).sealed(&self.chain, line);
+        let end = LastLine { first, end: size, length: last as u64 };
+        let head = tail.head(&self.chain, end).sealed(&self.chain, line);
         let head_file = match head.save(&self.folder) {
             Ok(file) => file,
             Err(error) => {
@@ -412,19 +414,30 @@ impl Tail {
     }
 
     /// Returns the head of a log that ends here, without its seal.
-    fn head(&self, chain: &Chain, (first, size, last): (u64, u64, u64)) -> Head {
+    fn head(&self, chain: &Chain, last: LastLine) -> Head {
         Head {
             schema_version: VERSION,
             chain: chain.name().to_owned(),
             id: self.id.clone(),
             previous: self.previous.clone(),
             events: self.events,
-            first,
-            size,
-            last,
+            first: last.first,
+            size: last.end,
+            last: last.length,
             seal: String::new(),
         }
     }
+}
+
+/// The last line of a log.
+#[derive(Debug, Clone, Copy)]
+struct LastLine {
+    /// The first event of its file.
+    first: u64,
+    /// Where it ends in that file.
+    end: u64,
+    /// How many bytes it has, with its line break.
+    length: u64,
 }
 
 /// Lines about to be written.
@@ -439,15 +452,15 @@ struct Batch {
 impl Batch {
     fn add(&mut self, chain: &Chain, event: &Event) -> Result<(), LogError> {
         let at = self.bytes.len();
-        let place = (self.tail.events + 1, chain, &self.tail.link);
+        let start = LineStart { seq: self.tail.events + 1, prev: &self.tail.link, time: &self.now };
         let written = match event {
             // There may be very many, and nothing in them is typed by anybody.
             Event::Discovered { .. } | Event::Removed { .. } => {
-                write(&mut self.bytes, place, &self.now, event)
+                write(&mut self.bytes, chain, start, event)
             }
             _ => serde_json::to_value(event).and_then(|mut value| {
                 redact_all(&mut value);
-                write(&mut self.bytes, place, &self.now, &value)
+                write(&mut self.bytes, chain, start, &value)
             }),
         };
         written

@@ -1,15 +1,17 @@
 //! One event in a line.
 
 use openskills_runtime::log::Entry;
-use serde_json::Value;
+use openskills_runtime::{
+    Event, ExecutionEnd, PolicyDecision, ScriptExecution, ScriptInterruption, ScriptStart,
+};
 
-/// Returns the cells of an event: number, time, kind, skill, and what else matters.
+/// Returns the cells of an event: number, time, name, skill, and what else matters.
 pub(super) fn cells(entry: &Entry) -> Vec<String> {
-    let skill = entry.text("skillId").or_else(|| entry.text("name")).unwrap_or("-");
+    let skill = entry.skill().unwrap_or("-");
     vec![
         entry.seq.to_string(),
         entry.time.clone(),
-        entry.event.clone(),
+        entry.name.clone(),
         skill.to_owned(),
         detail(entry),
     ]
@@ -17,98 +19,109 @@ pub(super) fn cells(entry: &Entry) -> Vec<String> {
 
 /// Returns what matters about an event beside its skill.
 pub(super) fn detail(entry: &Entry) -> String {
-    let field = |key: &str| entry.text(key).unwrap_or_default();
-    let list = |key: &str| match entry.fields.get(key) {
-        Some(Value::Array(items)) => {
-            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    match &entry.event {
+        Event::Discovered { change, path, .. } => format!("{} {path}", change.as_str()),
+        Event::Removed { path, .. } => path.clone(),
+        Event::ResourceRead(read) => read.path.clone(),
+        Event::Activated(activation) => {
+            let again = if activation.repeated { " again" } else { "" };
+            format!("{}{again} in {}", short(&activation.hash), activation.session_id)
         }
-        _ => String::new(),
-    };
-    match entry.event.as_str() {
-        "skill.discovered" => format!("{} {}", field("change"), field("path")),
-        "skill.removed" | "skill.resource_read" => field("path").to_owned(),
-        "skill.activated" => {
-            let again = if entry.fields.get("repeated") == Some(&Value::Bool(true)) {
-                " again"
-            } else {
-                ""
-            };
-            format!("{}{again} in {}", short(field("hash")), field("sessionId"))
+        Event::ActivationFailed(failure) => failure.reason.clone(),
+        Event::Deactivated { session_id, .. } => format!("in {session_id}"),
+        Event::ScriptStarted(start) => started(start),
+        Event::ScriptExecuted(execution) => executed(execution),
+        Event::ScriptFailed(failure) => {
+            format!("{}: {}{}", failure.script, failure.reason, written(failure.may_have_written))
         }
-        "skill.activation_failed" => field("reason").to_owned(),
-        "skill.deactivated" => format!("in {}", field("sessionId")),
-        "skill.undone" => {
-            let count = entry.fields.get("paths").and_then(Value::as_u64).unwrap_or_default();
-            format!("{count} taken back from the workspace")
+        Event::ScriptInterrupted(interruption) => interrupted(interruption),
+        Event::Committed(committed) => {
+            format!("{}: {} applied to the workspace", committed.script, committed.change_count)
         }
-        "skill.script_started" => {
-            let arguments = list("arguments");
-            let given =
-                if arguments.is_empty() { String::new() } else { format!(" ({arguments})") };
-            let degraded = list("allowDegraded");
-            let without =
-                if degraded.is_empty() { String::new() } else { format!(", without {degraded}") };
-            format!("{}{given}{without}", field("script"))
-        }
-        "skill.script_executed" => {
-            let record = entry.fields.get("record").cloned().unwrap_or_default();
-            let status = record["exit_status"].as_str().unwrap_or_default();
-            let ended = entry.fields.get("ended").cloned().unwrap_or_default();
-            let how = match (ended["how"].as_str(), ended["signal"].as_i64()) {
-                (Some("interrupted"), Some(signal)) => {
-                    format!(", interrupted by signal {signal}{}", written(entry))
-                }
-                (Some("cancelled"), _) => format!(", cancelled{}", written(entry)),
-                _ => String::new(),
-            };
-            let denied = record["permissions_denied"].as_array().map_or(0, Vec::len);
-            let denied = if denied == 0 { String::new() } else { format!(", {denied} denied") };
-            format!("{} {status} in {} ms{how}{denied}", field("script"), record["duration_ms"])
-        }
-        "skill.script_failed" => {
-            format!("{}: {}{}", field("script"), field("reason"), written(entry))
-        }
-        "skill.script_interrupted" => {
-            let pid = entry.fields.get("process").and_then(|process| process["pid"].as_u64());
-            let whose = pid.map_or_else(String::new, |pid| format!(" {pid}"));
-            format!("{}: process{whose} was killed{}", field("script"), written(entry))
-        }
-        "skill.committed" => {
-            let count = entry.fields.get("changeCount").and_then(Value::as_u64).unwrap_or_default();
-            format!("{}: {count} applied to the workspace", field("script"))
-        }
-        "skill.commit_interrupted" => format!(
+        Event::CommitFailed(failure) => format!("{}: {}", failure.script, failure.reason),
+        Event::CommitInterrupted(interruption) => format!(
             "{}: the process was killed while it applied changes{}",
-            field("script"),
-            written(entry)
+            interruption.script,
+            written(interruption.may_have_written)
         ),
-        "skill.commit_failed" => format!("{}: {}", field("script"), field("reason")),
-        "log.checkpoint_failed" => format!("{}: {}", field("place"), field("reason")),
-        "policy.decided" => {
-            let input = entry.text("input").map(|input| format!(" {input}")).unwrap_or_default();
-            format!("{} {}{input}: {}", field("decision"), field("action"), field("because"))
+        Event::Undone { paths, .. } => format!("{paths} taken back from the workspace"),
+        Event::BeyondLimits { warning, .. } | Event::NotListed { warning, .. } => warning.clone(),
+        Event::ServedChanged { path, reason, .. } => format!("{path}: {reason}"),
+        Event::Installed(record) => {
+            format!("{} from {}", short(&record.installed.digest), record.installed.source)
         }
-        "approval.granted" | "approval.revoked" => {
-            format!("{} {}", short(field("bundleSha256")), list("granted"))
+        Event::Uninstalled(record) => format!("from {}", record.path),
+        Event::Called { tool, skill, outcome, .. } => {
+            let skill = skill.as_ref().map(|skill| format!(" {skill}")).unwrap_or_default();
+            format!("{tool}{skill}: {}", outcome.as_str())
         }
-        "log.recovered" => {
-            let bytes = entry.fields.get("bytes").and_then(Value::as_u64).unwrap_or_default();
-            format!("{bytes} bytes of a torn line are left out")
+        Event::PolicyDecided(decided) => decision(decided),
+        Event::ApprovalGranted(change) | Event::ApprovalRevoked(change) => {
+            format!("{} {}", short(&change.bundle_sha256), change.granted.join(", "))
         }
-        "log.started" => entry.fields.get("before").map_or_else(String::new, |before| {
-            format!("after {}", before["folder"].as_str().unwrap_or_default())
-        }),
-        _ => String::new(),
+        Event::LogStarted(started) => started
+            .before
+            .as_ref()
+            .map(|before| format!("after {}", before.folder))
+            .unwrap_or_default(),
+        Event::LogRecovered(recovered) => {
+            format!("{} bytes of a torn line are left out", recovered.bytes)
+        }
+        Event::CheckpointFailed(failure) => format!("{}: {}", failure.place, failure.reason),
+        Event::Unknown => match &entry.unreadable {
+            Some(reason) => format!("cannot be read: {reason}"),
+            None => "unknown to this version of openskills".to_owned(),
+        },
     }
 }
 
-/// Says so if files of the workspace may have been changed.
-fn written(entry: &Entry) -> &'static str {
-    if entry.fields.get("mayHaveWritten") == Some(&Value::Bool(true)) {
-        "; files of the workspace may have been written"
-    } else {
-        ""
-    }
+fn started(start: &ScriptStart) -> String {
+    let in_brackets = |list: &[String]| format!(" ({})", list.join(", "));
+    let arguments = Some(&start.arguments).filter(|list| !list.is_empty());
+    let arguments = arguments.map(|list| in_brackets(list)).unwrap_or_default();
+    let degraded = Some(&start.allow_degraded).filter(|list| !list.is_empty());
+    let degraded =
+        degraded.map(|list| format!(", without {}", list.join(", "))).unwrap_or_default();
+    format!("{}{arguments}{degraded}", start.script)
+}
+
+fn executed(execution: &ScriptExecution) -> String {
+    let record = &execution.record;
+    let how = match execution.ended {
+        ExecutionEnd::Interrupted { signal } => {
+            let written = written(execution.may_have_written);
+            format!(", interrupted by signal {signal}{written}")
+        }
+        ExecutionEnd::Cancelled => format!(", cancelled{}", written(execution.may_have_written)),
+        ExecutionEnd::Exited { .. }
+        | ExecutionEnd::Signalled { .. }
+        | ExecutionEnd::Timeout
+        | ExecutionEnd::Memory
+        | ExecutionEnd::Trapped
+        | ExecutionEnd::Output => String::new(),
+    };
+    let denied = match record.permissions_denied.len() {
+        0 => String::new(),
+        count => format!(", {count} denied"),
+    };
+    let (status, time) = (record.exit_status.as_str(), record.duration_ms);
+    format!("{} {status} in {time} ms{how}{denied}", execution.script)
+}
+
+fn interrupted(interruption: &ScriptInterruption) -> String {
+    let written = written(interruption.may_have_written);
+    let (script, pid) = (&interruption.script, interruption.process.pid);
+    format!("{script}: process {pid} was killed{written}")
+}
+
+fn decision(decided: &PolicyDecision) -> String {
+    let input = decided.input.as_ref().map(|input| format!(" {input}")).unwrap_or_default();
+    format!("{} {}{input}: {}", decided.decision, decided.action, decided.because)
+}
+
+/// Warns if files of the workspace may have been changed.
+fn written(may_have_written: bool) -> &'static str {
+    if may_have_written { "; files of the workspace may have been written" } else { "" }
 }
 
 /// Returns the beginning of a digest.

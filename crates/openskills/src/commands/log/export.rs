@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use openskills_runtime::RuntimeError;
-use openskills_runtime::log::{Entry, LogError, redact};
+use openskills_runtime::log::{Entry, redact};
 use serde_json::Value;
 
 use super::detail::detail;
-use super::{Filter, Which, otlp};
+use super::{EventSelection, otlp};
 use term::safe_text;
 
 use crate::context::Context;
@@ -45,9 +45,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
-    which: Which,
-    #[command(flatten)]
-    filter: Filter,
+    events: EventSelection,
     /// How; json by default, otlp with --endpoint
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
@@ -67,9 +65,7 @@ enum Format {
 }
 
 pub(crate) fn export(context: &mut Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
-    let source = args.which.source(context)?;
-    let entries = args.filter.entries(&source).map_err(RuntimeError::from)?;
-    let entries = entries.map(|entry: Result<Entry, LogError>| entry.map_err(RuntimeError::from));
+    let entries = args.events.entries(context)?.map(|entry| entry.map_err(RuntimeError::from));
     match (&args.endpoint, args.format) {
         (Some(endpoint), None | Some(Format::Otlp)) => send(context, args, endpoint, entries)?,
         (Some(_), Some(Format::Json | Format::Csv)) => {
@@ -112,7 +108,7 @@ fn csv(
     context.ui.out(&format!("seq,time,event,{},detail,fields\n", COLUMNS.join(",")))?;
     for entry in entries {
         let entry = entry?;
-        let own = [entry.seq.to_string(), entry.time.clone(), entry.event.clone()];
+        let own = [entry.seq.to_string(), entry.time.clone(), entry.name.clone()];
         let named = COLUMNS.iter().map(|key| match entry.fields.get(*key) {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),

@@ -1,13 +1,26 @@
 //! Events as OpenTelemetry logs, in the JSON of OTLP/HTTP.
 
 use jiff::Timestamp;
+use openskills_runtime::EventSeverity;
 use openskills_runtime::log::{Checkpoint, Entry};
 use serde_json::{Map, Value, json};
 
 use super::detail::detail;
 
-/// Information, and a warning.
-const SEVERITIES: [(u32, &str); 2] = [(9, "INFO"), (13, "WARN")];
+/// How OTLP calls a severity.
+struct OtlpSeverity {
+    number: u32,
+    text: &'static str,
+}
+
+impl From<EventSeverity> for OtlpSeverity {
+    fn from(severity: EventSeverity) -> Self {
+        match severity {
+            EventSeverity::Info => Self { number: 9, text: "INFO" },
+            EventSeverity::Warning => Self { number: 13, text: "WARN" },
+        }
+    }
+}
 
 /// Returns the address that a collector takes logs at.
 pub(crate) fn logs_address(endpoint: &str) -> String {
@@ -19,7 +32,7 @@ pub(crate) fn logs_address(endpoint: &str) -> String {
 pub(crate) fn checkpoint_request(checkpoint: &Checkpoint) -> Value {
     let time: Option<Timestamp> = checkpoint.time.parse().ok();
     let nanoseconds = time.map_or(0, Timestamp::as_nanosecond).to_string();
-    let (number, text) = SEVERITIES[0];
+    let severity = OtlpSeverity::from(EventSeverity::Info);
     let named = [
         ("openskills.log".to_owned(), json!(checkpoint.log)),
         ("openskills.events".to_owned(), json!(checkpoint.events)),
@@ -27,8 +40,8 @@ pub(crate) fn checkpoint_request(checkpoint: &Checkpoint) -> Value {
     body(&[json!({
         "timeUnixNano": nanoseconds,
         "observedTimeUnixNano": nanoseconds,
-        "severityNumber": number,
-        "severityText": text,
+        "severityNumber": severity.number,
+        "severityText": severity.text,
         "eventName": "log.checkpoint",
         "body": { "stringValue": checkpoint.line() },
         "attributes": attributes(named.into_iter()),
@@ -56,7 +69,7 @@ fn body(records: &[Value]) -> Value {
 
 fn record(entry: &Entry) -> Value {
     let nanoseconds = entry.timestamp().map_or(0, Timestamp::as_nanosecond).to_string();
-    let (number, text) = SEVERITIES[usize::from(is_warning(entry))];
+    let severity = OtlpSeverity::from(entry.event.severity());
     let own = [("seq".to_owned(), json!(entry.seq)), ("prev".to_owned(), json!(entry.prev))];
     let fields = entry.fields.iter().map(|(key, value)| (key.clone(), value.clone()));
     let named =
@@ -64,31 +77,12 @@ fn record(entry: &Entry) -> Value {
     json!({
         "timeUnixNano": nanoseconds,
         "observedTimeUnixNano": nanoseconds,
-        "severityNumber": number,
-        "severityText": text,
-        "eventName": entry.event,
-        "body": { "stringValue": format!("{} {}", entry.event, detail(entry)).trim_end() },
+        "severityNumber": severity.number,
+        "severityText": severity.text,
+        "eventName": entry.name,
+        "body": { "stringValue": format!("{} {}", entry.name, detail(entry)).trim_end() },
         "attributes": attributes(named),
     })
-}
-
-/// What somebody should look at.
-fn is_warning(entry: &Entry) -> bool {
-    let is_denied = || entry.text("decision") == Some("deny");
-    let is_failed =
-        || entry.fields.get("record").is_none_or(|record| record["exit_status"] != "success");
-    match entry.event.as_str() {
-        "skill.activation_failed"
-        | "skill.script_failed"
-        | "skill.script_interrupted"
-        | "skill.commit_failed"
-        | "skill.commit_interrupted"
-        | "log.recovered"
-        | "log.checkpoint_failed" => true,
-        "policy.decided" => is_denied(),
-        "skill.script_executed" => is_failed(),
-        _ => false,
-    }
 }
 
 fn attributes(all: impl Iterator<Item = (String, Value)>) -> Vec<Value> {

@@ -2,48 +2,39 @@
 
 use std::process::ExitCode;
 
+use openskills_runtime::RuntimeError;
+use term::table;
+
+use super::EventSelection;
 use super::detail::cells;
-use super::{Filter, Which};
 use crate::context::Context;
 use crate::output::EventLine;
-use term::table;
 
 /// How many rows are put into columns together.
 const ROWS: usize = 1000;
 
-const AFTER: &str = "\
-Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:
-  openskills log show
-  openskills log show --skill pdf --since 2d
-  openskills log show --event policy.decided --json
-  openskills log show ./log-of-another-machine";
+const AFTER: &str = reads_log!(
+    "openskills log show",
+    "openskills log show --skill pdf --since 2d",
+    "openskills log show --event policy.decided --json",
+    "openskills log show ./log-of-another-machine",
+);
 
 /// Show events, the oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
-    which: Which,
-    #[command(flatten)]
-    filter: Filter,
+    events: EventSelection,
     /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
-    let source = args.which.source(context)?;
     let mut rows = Vec::new();
-    for entry in args.filter.entries(&source).map_err(openskills_runtime::RuntimeError::from)? {
-        let entry = entry.map_err(openskills_runtime::RuntimeError::from)?;
+    for entry in args.events.entries(context)? {
+        let entry = entry.map_err(RuntimeError::from)?;
         if args.json {
             context.ui.json_row(&EventLine::new(&entry))?;
             continue;

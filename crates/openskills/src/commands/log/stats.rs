@@ -6,40 +6,25 @@ use openskills_runtime::RuntimeError;
 use openskills_runtime::log::stats;
 use term::headed_table;
 
-use super::{Filter, Which};
+use super::EventSelection;
 use crate::context::Context;
 use crate::output::{LogStatsJson, VERSION};
 
-const AFTER: &str = "\
-Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:
-  openskills log stats
-  openskills log stats --since 7d --json";
+const AFTER: &str = reads_log!("openskills log stats", "openskills log stats --since 7d --json");
 
 /// Count activations, reads, runs, failures and decisions of every skill
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
-    which: Which,
-    #[command(flatten)]
-    filter: Filter,
+    events: EventSelection,
     /// Write it as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Result<ExitCode> {
-    let source = args.which.source(context)?;
-    let entries = args.filter.entries(&source).map_err(RuntimeError::from)?;
-    let stats = stats(entries).map_err(RuntimeError::from)?;
+    let stats = stats(args.events.entries(context)?).map_err(RuntimeError::from)?;
     if args.json {
         context.ui.json(&LogStatsJson { version: VERSION, stats })?;
         return Ok(ExitCode::SUCCESS);

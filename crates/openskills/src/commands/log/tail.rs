@@ -9,7 +9,7 @@ use openskills_runtime::RuntimeError;
 use openskills_runtime::log::Entries;
 use term::table;
 
-use super::Which;
+use super::LogLocation;
 use super::detail::cells;
 use crate::context::Context;
 use crate::output::EventLine;
@@ -17,26 +17,18 @@ use crate::output::EventLine;
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(200);
 
-const AFTER: &str = "\
-Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:
-  openskills log tail
-  openskills log tail -n 100
-  openskills log tail --follow --json";
+const AFTER: &str = reads_log!(
+    "openskills log tail",
+    "openskills log tail -n 100",
+    "openskills log tail --follow --json",
+);
 
 /// Show the last events
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct TailArgs {
     #[command(flatten)]
-    which: Which,
+    log: LogLocation,
     /// How many
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10)]
     count: u64,
@@ -49,20 +41,20 @@ pub(crate) struct TailArgs {
 }
 
 pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<ExitCode> {
-    let source = args.which.source(context)?;
+    let source = args.log.source(context)?;
     let mut entries = source.last_entries(args.count).map_err(RuntimeError::from)?;
-    tell(context, args, &mut entries)?;
+    print(context, args, &mut entries)?;
     if !args.follow {
         return Ok(ExitCode::SUCCESS);
     }
     loop {
         std::thread::sleep(PAUSE);
         entries.more().map_err(RuntimeError::from)?;
-        tell(context, args, &mut entries)?;
+        print(context, args, &mut entries)?;
     }
 }
 
-fn tell(context: &mut Context, args: &TailArgs, entries: &mut Entries) -> anyhow::Result<()> {
+fn print(context: &mut Context, args: &TailArgs, entries: &mut Entries) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for entry in entries {
         let entry = entry.map_err(RuntimeError::from)?;

@@ -7,7 +7,7 @@ use openskills_runtime::log::{Checkpoints, Key, LogReport, VerifyOptions, verify
 use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
 use term::{counted, safe_line};
 
-use super::{Which, absolute, key};
+use super::{LogLocation, absolute, key};
 use crate::cli::LOG;
 use crate::context::Context;
 use crate::output::{LogVerifyJson, VERSION};
@@ -46,7 +46,7 @@ Examples:
 #[command(after_help = AFTER)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
-    which: Which,
+    log: LogLocation,
     /// The key of the log; by default the one that config.json names for the user's own. More of them are of archives
     #[arg(long, value_name = "FILE")]
     key_file: Vec<PathBuf>,
@@ -62,9 +62,9 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
-    let source = args.which.source(context)?;
+    let source = args.log.source(context)?;
     let first = args.key_file.first().map(PathBuf::as_path);
-    let mut keys: Vec<Key> = key(context, first, &args.which)?.into_iter().collect();
+    let mut keys: Vec<Key> = key(context, first, &args.log)?.into_iter().collect();
     for file in args.key_file.iter().skip(1) {
         keys.push(Key::load(&absolute(context, file)?).map_err(RuntimeError::from)?);
     }
@@ -77,7 +77,7 @@ pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Re
         }
         None => None,
     };
-    let must_exist = match &args.which.log {
+    let must_exist = match &args.log.log {
         Some(_) => true,
         None => OpenSkillRuntime::open_log(&Places::from_environment()?)?.is_guarded(),
     };

@@ -5,8 +5,10 @@ use openskills_runtime::uri::{segments, uri};
 use openskills_runtime::{FileDigest, OpenSkillRuntime, Skill, one_line};
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents};
-use serde_json::{Value, json};
+use serde::Serialize;
 use skill::SKILL_FILE;
+
+use crate::mcp::payloads::{HashedFile, Index, IndexedSkill, SkillFiles};
 
 use super::{Listed, failed, is_listed, located, no_resource, served_path, tagged};
 
@@ -33,18 +35,28 @@ pub(in crate::mcp) fn read(
 ) -> Option<Result<ResourceContents, ErrorData>> {
     let is_index = address == INDEX && located(runtime, address).is_err();
     let made = if is_index { all(runtime, listed) } else { manifest(runtime, address)? };
-    Some(made.map(|(value, server)| {
-        let contents = ResourceContents::text(value.to_string(), address).with_mime_type(JSON);
-        match server {
+    Some(made.map(|made| {
+        let contents = ResourceContents::text(made.json, address).with_mime_type(JSON);
+        match made.server {
             Some(server) => contents.with_meta(tagged(&server)),
             None => contents,
         }
     }))
 }
 
-type Made = Result<(Value, Option<String>), ErrorData>;
+/// One of the two, and the MCP server that what it lists comes from.
+struct Made {
+    json: String,
+    server: Option<String>,
+}
 
-fn all(runtime: &mut OpenSkillRuntime, listed: Listed) -> Made {
+fn made(payload: &impl Serialize, server: Option<String>) -> Result<Made, ErrorData> {
+    let json = serde_json::to_string(payload)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    Ok(Made { json, server })
+}
+
+fn all(runtime: &mut OpenSkillRuntime, listed: Listed) -> Result<Made, ErrorData> {
     let (skills, _) = runtime.page_for_model(0, usize::MAX);
     let mut entries = Vec::new();
     for skill in skills {
@@ -53,20 +65,20 @@ fn all(runtime: &mut OpenSkillRuntime, listed: Listed) -> Made {
         if !is_listed(runtime, listed, &skill.id, &frontmatter).map_err(|error| failed(&error))? {
             continue;
         }
-        entries.push(json!({
-            "name": one_line(&skill.name),
-            "type": "skill-md",
-            "description": one_line(&skill.description),
-            "url": uri(&skill.id, SKILL_FILE),
-            "digest": file.sha256,
-            "frontmatter": frontmatter,
-            "archives": [],
-        }));
+        entries.push(IndexedSkill {
+            name: one_line(&skill.name),
+            kind: "skill-md",
+            description: one_line(&skill.description),
+            url: uri(&skill.id, SKILL_FILE),
+            digest: file.sha256,
+            frontmatter,
+            archives: [],
+        });
     }
-    Ok((json!({"$schema": SCHEMA, "skills": entries}), None))
+    made(&Index { schema: SCHEMA, skills: entries }, None)
 }
 
-fn manifest(runtime: &mut OpenSkillRuntime, address: &str) -> Option<Made> {
+fn manifest(runtime: &mut OpenSkillRuntime, address: &str) -> Option<Result<Made, ErrorData>> {
     let mut parts = segments(address)?;
     if parts.pop()? != MANIFEST {
         return None;
@@ -82,17 +94,22 @@ fn manifest(runtime: &mut OpenSkillRuntime, address: &str) -> Option<Made> {
     if is_its_own {
         return None;
     }
-    Some(files(runtime, &id).map_err(|error| failed(&error)))
+    let files = files(runtime, &id).map_err(|error| failed(&error));
+    Some(files.and_then(|(files, server)| made(&files, server)))
 }
 
 fn files(
     runtime: &OpenSkillRuntime,
     id: &str,
-) -> Result<(Value, Option<String>), openskills_runtime::RuntimeError> {
+) -> Result<(SkillFiles, Option<String>), openskills_runtime::RuntimeError> {
     let contents = runtime.contents(id)?;
     let skill: &Skill = runtime.skill(id)?;
-    let file = |file: &FileDigest| json!({"path": served_path(skill, &file.path), "size": file.size, "hash": file.sha256});
-    let files: Vec<Value> = contents.files.iter().map(file).collect();
+    let file = |file: &FileDigest| HashedFile {
+        path: served_path(skill, &file.path),
+        size: file.size,
+        hash: file.sha256.clone(),
+    };
+    let files = contents.files.iter().map(file).collect();
     let server = skill.served_by().map(|(server, _)| server.to_owned());
-    Ok((json!({"skill": one_line(&skill.name), "files": files}), server))
+    Ok((SkillFiles { skill: one_line(&skill.name), files }, server))
 }

@@ -5,34 +5,31 @@ use openskills_runtime::{
     ApprovalState, Depth, Invoker, OpenSkillRuntime, ReadOptions, Resource, RuntimeError,
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Arguments, Failure, Which, answered};
+use super::inputs::{ReadResourceInput, parse};
+use super::outputs::{FileFacts, FileOutput};
+use super::{Failure, Tool, answered};
 use crate::mcp::catalogue::{MAX_BYTES, base64, mime_type, own_path, served_path, tagged};
 use crate::mcp::server::Served;
 
 /// How many bytes of a text one call gives, unless it asks for fewer or more.
 pub(in crate::mcp) const PART: u64 = 64 << 10;
 /// The most that it may ask for.
-pub(in crate::mcp) const MOST: u64 = 4 << 20;
+pub(in crate::mcp) const MAX_PART: u64 = 4 << 20;
 /// The largest file that is no text of which a call gives the bytes.
-const MOST_BINARY: usize = 4 << 20;
+const MAX_BINARY: usize = 4 << 20;
 
-/// Which part of a text is asked for, in bytes.
+/// Tool part of a text is asked for, in bytes.
 struct Part {
     offset: usize,
     limit: usize,
 }
 
 impl Part {
-    fn take(arguments: &mut Arguments) -> Result<Self, Failure> {
-        let offset = arguments.number("offset")?.unwrap_or(0);
-        let limit = arguments.number("limit")?.unwrap_or(PART);
-        if limit == 0 || limit > MOST {
-            return Err(Failure::Arguments(format!("`limit` must be between 1 and {MOST}")));
-        }
+    fn new(offset: Option<u64>, limit: Option<u64>) -> Self {
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        Ok(Self { offset: number(offset), limit: number(limit) })
+        Self { offset: number(offset.unwrap_or(0)), limit: number(limit.unwrap_or(PART)) }
     }
 
     /// Returns the part, and where it begins. It breaks no character, and where it can no line.
@@ -60,11 +57,9 @@ pub(super) fn read(
     arguments: JsonObject,
     served: &Served,
 ) -> Result<CallToolResult, Failure> {
-    let mut arguments = Arguments(arguments);
-    let (name, path) = (arguments.skill()?, arguments.required("path")?);
-    let part = Part::take(&mut arguments)?;
-    let depth = if arguments.flag("nested")? { Depth::Nested } else { Depth::OneLevel };
-    arguments.end()?;
+    let ReadResourceInput { skill, path, offset, limit, nested } = parse(arguments)?;
+    let (name, part) = (skill.chosen()?, Part::new(offset, limit));
+    let depth = if nested { Depth::Nested } else { Depth::OneLevel };
     let options = ReadOptions { depth, max_bytes: MAX_BYTES, invoker: Invoker::Model };
     let own = own_path(runtime, &name, &path).unwrap_or_else(|| path.clone());
     runtime.check_model_reads(&name, &own)?;
@@ -84,25 +79,30 @@ pub(super) fn read(
     let path = served_path(skill, &resource.path);
     let server = skill.served_by().map(|(server, _)| server.to_owned());
     let address = uri(&read.skill_id, &path);
-    let about = json!({
-        "skillId": read.skill_id,
-        "uri": address,
-        "path": path,
-        "sha256": resource.sha256,
-        "size": resource.bytes.len(),
-    });
+    let about = FileOutput {
+        skill_id: read.skill_id,
+        file: Some(FileFacts {
+            uri: address.clone(),
+            sha256: resource.sha256.clone(),
+            size: resource.bytes.len(),
+        }),
+        path: path.clone(),
+        offset: None,
+        next_offset: None,
+    };
     let mut result = match resource.text() {
         Some(text) => text_of(text, &part, about, |next| {
-            let (tool, name) = (Which::ReadResource.name(served.names), json!(name));
+            let tool = Tool::ReadResource.name(served.names);
+            let (name, path) = (Value::from(name), Value::from(path));
             let nested = if depth == Depth::Nested { ", nested true" } else { "" };
-            format!("call {tool} with name {name}, path {}{nested} and offset {next}", json!(path))
+            format!("call {tool} with name {name}, path {path}{nested} and offset {next}")
         })?,
-        None => bytes_of(&resource, &path, &address, about),
+        None => answered(vec![block_of(&resource, &path, &address)], &about)?,
     };
     if let Some(server) = server {
-        let told =
+        let warning =
             format!("The next text comes from the MCP server `{server}`: a stranger wrote it.");
-        result.content.insert(0, ContentBlock::text(told));
+        result.content.insert(0, ContentBlock::text(warning));
         let mut meta = tagged(&server);
         meta.0.extend(result.meta.take().unwrap_or_default().0);
         result.meta = Some(meta);
@@ -129,7 +129,13 @@ fn folder(
     if lines.is_empty() {
         return Ok(None);
     }
-    let about = json!({"skillId": skill.id, "path": path});
+    let about = FileOutput {
+        skill_id: skill.id.clone(),
+        file: None,
+        path: path.to_owned(),
+        offset: None,
+        next_offset: None,
+    };
     let rest = |next: usize| format!("call it again with offset {next}");
     text_of(&lines, part, about, rest).map(Some)
 }
@@ -138,31 +144,29 @@ fn folder(
 fn text_of(
     text: &str,
     part: &Part,
-    mut about: Value,
+    mut about: FileOutput,
     rest: impl FnOnce(usize) -> String,
 ) -> Result<CallToolResult, Failure> {
     let (given, start) = part.of(text)?;
     let end = start + given.len();
-    about["offset"] = json!(start);
+    about.offset = Some(start);
     let mut blocks = vec![ContentBlock::text(given)];
     if end < text.len() {
-        about["nextOffset"] = json!(end);
+        about.next_offset = Some(end);
         blocks.push(ContentBlock::text(format!(
             "[bytes {start} to {end} of {}; for the rest, {}]",
             text.len(),
             rest(end)
         )));
     }
-    let mut result = answered(String::new(), about);
-    result.content = blocks;
-    Ok(result)
+    answered(blocks, &about)
 }
 
 /// Returns a file that is no text: an image as one, so that a model sees it, and anything else as it is.
-fn bytes_of(resource: &Resource, path: &str, address: &str, about: Value) -> CallToolResult {
+fn block_of(resource: &Resource, path: &str, address: &str) -> ContentBlock {
     let (kind, size) = (mime_type(path), resource.bytes.len());
     let is_shown = matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
-    let block = if size > MOST_BINARY {
+    if size > MAX_BINARY {
         ContentBlock::text(format!(
             "[{kind}, {size} bytes: too large to return; a script of the skill can read it]"
         ))
@@ -171,10 +175,7 @@ fn bytes_of(resource: &Resource, path: &str, address: &str, about: Value) -> Cal
     } else {
         let contents = ResourceContents::blob(base64(&resource.bytes), address);
         ContentBlock::resource(contents.with_mime_type(kind))
-    };
-    let mut result = answered(String::new(), about);
-    result.content = vec![block];
-    result
+    }
 }
 
 #[cfg(test)]
