@@ -148,6 +148,9 @@ fn the_record_says_what_was_granted_denied_and_given_up() {
     let record = &executed["record"];
     assert_eq!(record["allow_degraded"], json!(["mem"]));
     assert_eq!(started["allowDegraded"], json!(["mem"]));
+    let decided = events(&env, "policy.decided");
+    let because = decided.last().unwrap()["because"].as_str().unwrap();
+    assert!(because.contains("; without the guarantees mem"), "{because}");
     assert_eq!(record["permissions_granted"], started["granted"]);
     let granted: Vec<&str> = record["permissions_granted"]
         .as_array()
