@@ -135,6 +135,7 @@ fn log_export_csv_has_columns_and_a_detail() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a snapshot")]
 fn log_export_otlp_has_a_severity_for_every_event() {
     let request: Value = serde_json::from_str(&run("log export log.jsonl --format otlp")).unwrap();
     let records = request["resourceLogs"][0]["scopeLogs"][0]["logRecords"].as_array().unwrap();

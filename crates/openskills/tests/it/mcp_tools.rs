@@ -11,6 +11,7 @@ fn check(value: &Value, expected: &Expect) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a snapshot")]
 fn the_listing_of_the_tools() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "--workspace .");
@@ -254,6 +255,7 @@ fn the_listing_of_the_tools() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a snapshot")]
 fn one_answer_of_each_tool() {
     let env = TestEnv::with(SKILLS);
     let mut client = Client::start(&env, "");

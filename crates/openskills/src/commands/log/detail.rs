@@ -5,6 +5,9 @@ use openskills_runtime::{
     Event, ExecutionEnd, PolicyDecision, ScriptExecution, ScriptInterruption, ScriptStart,
 };
 
+/// What is said of files of the workspace: nothing, or that they may have been changed.
+const WRITTEN: [&str; 2] = ["", "; files of the workspace may have been written"];
+
 /// Returns the cells of an event: number, time, name, skill, and what else matters.
 pub(super) fn cells(entry: &Entry) -> Vec<String> {
     let skill = entry.skill().unwrap_or("-");
@@ -32,7 +35,12 @@ pub(super) fn detail(entry: &Entry) -> String {
         Event::ScriptStarted(start) => started(start),
         Event::ScriptExecuted(execution) => executed(execution),
         Event::ScriptFailed(failure) => {
-            format!("{}: {}{}", failure.script, failure.reason, written(failure.may_have_written))
+            format!(
+                "{}: {}{}",
+                failure.script,
+                failure.reason,
+                WRITTEN[usize::from(failure.may_have_written)]
+            )
         }
         Event::ScriptInterrupted(interruption) => interrupted(interruption),
         Event::Committed(committed) => {
@@ -42,7 +50,7 @@ pub(super) fn detail(entry: &Entry) -> String {
         Event::CommitInterrupted(interruption) => format!(
             "{}: the process was killed while it applied changes{}",
             interruption.script,
-            written(interruption.may_have_written)
+            WRITTEN[usize::from(interruption.may_have_written)]
         ),
         Event::Undone { paths, .. } => format!("{paths} taken back from the workspace"),
         Event::BeyondLimits { warning, .. } | Event::NotListed { warning, .. } => warning.clone(),
@@ -89,10 +97,12 @@ fn executed(execution: &ScriptExecution) -> String {
     let record = &execution.record;
     let how = match execution.ended {
         ExecutionEnd::Interrupted { signal } => {
-            let written = written(execution.may_have_written);
+            let written = WRITTEN[usize::from(execution.may_have_written)];
             format!(", interrupted by signal {signal}{written}")
         }
-        ExecutionEnd::Cancelled => format!(", cancelled{}", written(execution.may_have_written)),
+        ExecutionEnd::Cancelled => {
+            format!(", cancelled{}", WRITTEN[usize::from(execution.may_have_written)])
+        }
         ExecutionEnd::Exited { .. }
         | ExecutionEnd::Signalled { .. }
         | ExecutionEnd::Timeout
@@ -109,7 +119,7 @@ fn executed(execution: &ScriptExecution) -> String {
 }
 
 fn interrupted(interruption: &ScriptInterruption) -> String {
-    let written = written(interruption.may_have_written);
+    let written = WRITTEN[usize::from(interruption.may_have_written)];
     let (script, pid) = (&interruption.script, interruption.process.pid);
     format!("{script}: process {pid} was killed{written}")
 }
@@ -117,11 +127,6 @@ fn interrupted(interruption: &ScriptInterruption) -> String {
 fn decision(decided: &PolicyDecision) -> String {
     let input = decided.input.as_ref().map(|input| format!(" {input}")).unwrap_or_default();
     format!("{} {}{input}: {}", decided.decision, decided.action, decided.because)
-}
-
-/// Warns if files of the workspace may have been changed.
-fn written(may_have_written: bool) -> &'static str {
-    if may_have_written { "; files of the workspace may have been written" } else { "" }
 }
 
 /// Returns the beginning of a digest.

@@ -203,13 +203,13 @@ pub(super) fn tokens(text: &str, ranges: &mut Ranges) {
         }
         let length = bytes[start..].iter().position(|byte| !is_part(*byte));
         let end = length.map_or(bytes.len(), |length| start + length);
-        tokens_of_run(bytes, (start, end), ranges);
+        tokens_of_run(bytes, start, end, ranges);
         start = end;
     }
 }
 
 /// Looks at characters that stand together. The first token in them reaches to their end.
-fn tokens_of_run(bytes: &[u8], (start, end): (usize, usize), ranges: &mut Ranges) {
+fn tokens_of_run(bytes: &[u8], start: usize, end: usize, ranges: &mut Ranges) {
     let run = &bytes[start..end];
     let last = |is: fn(&u8) -> bool| run.iter().rposition(is);
     let digits =

@@ -20,7 +20,7 @@ pub(super) fn hex(from: &Stream) -> Stream {
             continue;
         }
         if byte.is_ascii_hexdigit() {
-            digits.push(&[byte.to_ascii_lowercase()], from, (at, at + 1));
+            digits.push(&[byte.to_ascii_lowercase()], from, at..at + 1);
         } else if !byte.is_ascii_whitespace() && !matches!(byte, b':' | b',' | b'-') {
             separate(&mut digits, from, at);
         }
@@ -60,7 +60,7 @@ fn dump_line(line: &[u8], start: usize, from: &Stream, digits: &mut Stream) {
         }
         for (index, digit) in line[at..at + length].iter().enumerate() {
             let here = start + at + index;
-            digits.push(&[digit.to_ascii_lowercase()], from, (here, here + 1));
+            digits.push(&[digit.to_ascii_lowercase()], from, here..here + 1);
         }
         at += length;
         left -= length;
@@ -82,13 +82,13 @@ pub(super) fn base64(from: &Stream) -> Stream {
                 continue;
             }
         };
-        letters.push(&[letter], from, (at, at + 1));
+        letters.push(&[letter], from, at..at + 1);
     }
     letters
 }
 
 fn separate(to: &mut Stream, from: &Stream, at: usize) {
     if to.bytes.last().is_some_and(|last| *last != BREAK) {
-        to.push(&[BREAK], from, (at, at + 1));
+        to.push(&[BREAK], from, at..at + 1);
     }
 }

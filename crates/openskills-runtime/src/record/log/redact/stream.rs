@@ -3,6 +3,8 @@
 //! Programs write one value in many ways: `\u00e4`, `%C3%A4`, `&#228;`, with colors between its letters. Here every such way is one byte or a
 //! few, so that a value is looked for once, and what is found says what to take out of the text.
 
+use std::ops::Range;
+
 /// Bytes, and where in a text each of them stands.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
@@ -33,9 +35,9 @@ impl Stream {
     }
 
     /// Adds bytes that stand where some of another stream stand.
-    pub(super) fn push(&mut self, bytes: &[u8], from: &Self, (start, end): (usize, usize)) {
+    pub(super) fn push(&mut self, bytes: &[u8], from: &Self, place: Range<usize>) {
         self.bytes.extend_from_slice(bytes);
-        self.spans.extend(std::iter::repeat_n(from.place(start, end), bytes.len()));
+        self.spans.extend(std::iter::repeat_n(from.place(place.start, place.end), bytes.len()));
     }
 
     /// Returns it as it is, and read once more and once more: with every escape as what it stands for, and without what is not seen.
@@ -43,10 +45,10 @@ impl Stream {
     /// The two are apart, since each may take a letter for its own that it is not.
     pub(super) fn readings(self, mut see: impl FnMut(&Self)) {
         /// How often a text may be written into another.
-        const MOST_LEVELS: usize = 3;
+        const MAX_LEVELS: usize = 3;
         let mut stream = self;
         see(&stream);
-        for _ in 0..MOST_LEVELS {
+        for _ in 0..MAX_LEVELS {
             let mut is_same = true;
             for reading in [meant, unseen] {
                 if let Some(next) = stream.read(reading) {
@@ -71,7 +73,7 @@ impl Stream {
         while at < self.bytes.len() {
             let read = reading(&self.bytes[at..]);
             let (read, length) = read.unwrap_or((Meant::one(self.bytes[at]), 1));
-            next.push(read.as_bytes(), self, (at, at + length));
+            next.push(read.as_bytes(), self, at..at + length);
             at += length;
         }
         (next.bytes != self.bytes).then_some(next)
