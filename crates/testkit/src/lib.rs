@@ -16,7 +16,7 @@ mod tree;
 pub use env::{Run, TestEnv};
 pub use fault::Fault;
 pub use git::GitRepo;
-pub use pages::same_pages;
+pub use pages::{same_pages, same_section};
 pub use schema_page::schema_page;
 pub use skip::skip;
 pub use tree::{entries, write_tree};

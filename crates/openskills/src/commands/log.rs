@@ -10,34 +10,39 @@ mod tail;
 mod verify;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use jiff::Timestamp;
 use openskills_runtime::log::{Entry, Key, LogError, Source};
 use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
 use skill_fs::AbsPath;
 
+use term::HelpText;
+
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::when::When;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event
 holds the digest of the one before, and head.json says where the log ends, so that a change, a
 gap and a cut are found. Whoever may write the folder could write a whole new log; against that
 helps a key that they cannot read, see `log.key_file` in docs/reference.md. They could also put
 an older copy of the folder back; against that help checkpoints in a second place, see
-`log.checkpoints` there and `openskills log verify --against`.
-
-Examples:
-  openskills log show --since 1d
-  openskills log tail --follow
-  openskills log verify
-  openskills log stats --json
-  openskills log export --endpoint http://localhost:4318";
+`log.checkpoints` there and `openskills log verify --against`.",
+    exit_codes: &[],
+    examples: &[
+        "openskills log show --since 1d",
+        "openskills log tail --follow",
+        "openskills log verify",
+        "openskills log stats --json",
+        "openskills log export --endpoint http://localhost:4318",
+    ],
+};
 
 /// Show, check and export the record of what skills did
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct LogArgs {
     #[command(subcommand)]
     command: LogCommand,
@@ -51,20 +56,6 @@ enum LogCommand {
     Export(export::ExportArgs),
     Stats(stats::StatsArgs),
     Archive(archive::ArchiveArgs),
-}
-
-impl LogArgs {
-    /// Returns true if what it answers, failures too, is JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        match &self.command {
-            LogCommand::Show(args) => args.json,
-            LogCommand::Tail(args) => args.json,
-            LogCommand::Verify(args) => args.json,
-            LogCommand::Stats(args) => args.json,
-            LogCommand::Archive(args) => args.json,
-            LogCommand::Export(_) => false,
-        }
-    }
 }
 
 pub(crate) fn log(context: &mut Context, args: &LogArgs) -> anyhow::Result<ExitCode> {
@@ -124,7 +115,7 @@ fn absolute(context: &Context, path: &Path) -> Result<AbsPath, RuntimeError> {
 #[command(next_help_heading = "Which events")]
 pub(crate) struct Filter {
     /// Only events of this skill: a name or an id
-    #[arg(long, value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(long, value_name = "NAME", add = term::names(crate::completion::skills))]
     skill: Option<String>,
     /// Only events of this kind, such as skill.activated, or of all kinds that start so, such as skill.
     #[arg(long, value_name = "KIND")]

@@ -7,15 +7,15 @@ use csk_core::audit::rules::Rule;
 use csk_core::audit::rules::show::{AuditedJson, FindingJson, ReportJson};
 use term::{counted, safe_line, table};
 
-use super::look::Looked;
+use super::inspect::Inspected;
 
 /// How many findings of one rule are shown one by one.
-const MOST_OF_A_RULE: usize = 5;
+const MAX_OF_A_RULE: usize = 5;
 
 /// Returns reports as text.
-pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
+pub(super) fn text(inspected: &[Inspected], width: Option<usize>) -> String {
     let mut text = String::new();
-    for one in looked {
+    for one in inspected {
         let report = one.report();
         let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.word());
         if let Some(reason) = &one.audited.revoked {
@@ -43,14 +43,14 @@ pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
     }
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for verdict in ["REVOKED", "BLOCK", "UNANALYZABLE", "REVIEW", "NOTE", "PASS"] {
-        let count = looked.iter().filter(|looked| looked.word() == verdict).count();
+        let count = inspected.iter().filter(|inspected| inspected.word() == verdict).count();
         if count > 0 {
             counts.push((verdict, count));
         }
     }
     let counts: Vec<String> =
         counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let _ = writeln!(text, "{}: {}", counted(looked.len(), "skill"), counts.join(", "));
+    let _ = writeln!(text, "{}: {}", counted(inspected.len(), "skill"), counts.join(", "));
     text
 }
 
@@ -61,7 +61,7 @@ fn shown(report: &ReportJson) -> Vec<&FindingJson> {
     for finding in &report.findings {
         let count = counts.entry(&finding.rule).or_default();
         *count += 1;
-        if *count <= MOST_OF_A_RULE {
+        if *count <= MAX_OF_A_RULE {
             shown.push(finding);
         }
     }

@@ -1,34 +1,35 @@
 //! `openskills log show`: events, one a line.
 
-use std::process::ExitCode;
-
 use super::detail::cells;
 use super::{Filter, Which};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::EventLine;
-use term::table;
+use term::{HelpText, table};
 
 /// How many rows are put into columns together.
 const ROWS: usize = 1000;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:
-  openskills log show
-  openskills log show --skill pdf --since 2d
-  openskills log show --event policy.decided --json
-  openskills log show ./log-of-another-machine";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("the log cannot be read"),
+    ],
+    examples: &[
+        "openskills log show",
+        "openskills log show --skill pdf --since 2d",
+        "openskills log show --event policy.decided --json",
+        "openskills log show ./log-of-another-machine",
+    ],
+};
 
 /// Show events, the oldest first
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     which: Which,
@@ -36,7 +37,7 @@ pub(crate) struct ShowArgs {
     filter: Filter,
     /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
@@ -55,5 +56,5 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         }
     }
     context.ui.out(&table(&rows, context.ui.width))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

@@ -1,31 +1,29 @@
 //! `openskills log stats`: numbers of every skill.
 
-use std::process::ExitCode;
-
 use openskills_runtime::RuntimeError;
 use openskills_runtime::log::stats;
-use term::headed_table;
+use term::{HelpText, headed_table};
 
 use super::{Filter, Which};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{LogStatsJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:
-  openskills log stats
-  openskills log stats --since 7d --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("the log cannot be read"),
+    ],
+    examples: &["openskills log stats", "openskills log stats --since 7d --json"],
+};
 
 /// Count activations, reads, runs, failures and decisions of every skill
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     which: Which,
@@ -33,7 +31,7 @@ pub(crate) struct StatsArgs {
     filter: Filter,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Result<ExitCode> {
@@ -42,7 +40,7 @@ pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Res
     let stats = stats(entries).map_err(RuntimeError::from)?;
     if args.json {
         context.ui.json(&LogStatsJson { version: VERSION, stats })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let heading =
         ["skill", "activated", "failed", "reads", "runs", "failed", "allow", "ask", "deny", "last"];
@@ -62,5 +60,5 @@ pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Res
         rows.push([vec![id], numbers.to_vec(), vec![skill.last]].concat());
     }
     context.ui.out(&headed_table(&heading, &rows, context.ui.width))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

@@ -2,38 +2,40 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: waiting")]
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use openskills_runtime::RuntimeError;
 use openskills_runtime::log::Entries;
-use term::table;
+use term::{HelpText, table};
 
 use super::Which;
 use super::detail::cells;
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::EventLine;
 
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(200);
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:
-  openskills log tail
-  openskills log tail -n 100
-  openskills log tail --follow --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("the log cannot be read"),
+    ],
+    examples: &[
+        "openskills log tail",
+        "openskills log tail -n 100",
+        "openskills log tail --follow --json",
+    ],
+};
 
 /// Show the last events
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct TailArgs {
     #[command(flatten)]
     which: Which,
@@ -45,7 +47,7 @@ pub(crate) struct TailArgs {
     follow: bool,
     /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<ExitCode> {
@@ -53,7 +55,7 @@ pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<Exi
     let mut entries = source.last_entries(args.count).map_err(RuntimeError::from)?;
     tell(context, args, &mut entries)?;
     if !args.follow {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     loop {
         std::thread::sleep(PAUSE);

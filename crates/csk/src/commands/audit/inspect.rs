@@ -1,5 +1,6 @@
 //! What is found about a skill, and what else is known of it: whether it is revoked, and what it was before.
 
+use anyhow::Context as _;
 use csk_core::audit::rules::Verdict;
 use csk_core::audit::rules::show::{AuditedJson, ReportJson};
 use csk_core::audit::state::{AuditPolicy, Verdicts};
@@ -7,13 +8,12 @@ use csk_core::audit::{Bundle, keep, look_all};
 use csk_core::origin;
 use skill::Marker;
 
-use super::AuditArgs;
+use super::ReportArgs;
 use super::find::Found;
 use crate::context::Context;
-use crate::failure::Failure;
 
-/// A skill that was looked at.
-pub(super) struct Looked {
+/// A skill that was inspected.
+pub(super) struct Inspected {
     pub(super) bundle: Bundle,
     /// What paths of it are relative to, for those who open files.
     pub(super) base: String,
@@ -21,7 +21,7 @@ pub(super) struct Looked {
     pub(super) audited: AuditedJson,
 }
 
-impl Looked {
+impl Inspected {
     pub(super) fn report(&self) -> &ReportJson {
         &self.audited.report
     }
@@ -32,12 +32,12 @@ impl Looked {
     }
 }
 
-/// Looks at skills. What is found about a commit is kept.
-pub(super) fn look(
+/// Inspects skills. What is found about a commit is kept.
+pub(super) fn inspect(
     context: &Context,
     found: Vec<Found>,
     policy: &AuditPolicy,
-) -> Result<Vec<Looked>, Failure> {
+) -> anyhow::Result<Vec<Inspected>> {
     let now = context.timestamp();
     let verdicts = Verdicts::new(&context.home, policy, now);
     let (mut bundles, mut known) = (Vec::new(), Vec::new());
@@ -46,42 +46,41 @@ pub(super) fn look(
         bundles.push((found.bundle, found.base));
         known.push((sources, found.marker, found.is_commit));
     }
-    let looked = look_all(bundles, policy, now).into_iter().zip(known);
-    let looked = looked.map(|((bundle, base, report), (sources, marker, is_commit))| {
+    let inspected = look_all(bundles, policy, now).into_iter().zip(known);
+    let inspected = inspected.map(|((bundle, base, report), (sources, marker, is_commit))| {
         if is_commit {
             keep(&verdicts, &report);
         }
         let revocation = policy.revocation(&report.bundle_sha256, &sources);
         let revoked = revocation.map(|one| one.reason.clone());
-        Looked {
+        Inspected {
             bundle,
             base,
             marker,
             audited: AuditedJson { revoked, ..AuditedJson::new(report) },
         }
     });
-    Ok(looked.collect())
+    Ok(inspected.collect())
 }
 
 /// Returns where a skill comes from: as it is said, and as its repository says. That matters only where a source is revoked.
-fn sources(found: &Found, policy: &AuditPolicy) -> Result<Vec<String>, Failure> {
+fn sources(found: &Found, policy: &AuditPolicy) -> anyhow::Result<Vec<String>> {
     let mut sources = found.said.clone();
     if let Some(repository) = found.repository.as_ref().filter(|_| policy.revokes_sources()) {
         sources.push(repository.to_string());
-        let own = origin(repository).map_err(|error| {
-            Failure::usage(format!("cannot tell where {} comes from: {error}", found.bundle.name))
-        })?;
+        let own = origin(repository)
+            .with_context(|| format!("cannot tell where {} comes from", found.bundle.name))?;
         sources.extend(own);
     }
     Ok(sources)
 }
 
 /// Returns true if a skill makes the command fail.
-pub(super) fn fails(args: &AuditArgs, policy: &AuditPolicy, looked: &Looked) -> bool {
-    let report = looked.report();
+pub(super) fn fails(args: &ReportArgs, policy: &AuditPolicy, inspected: &Inspected) -> bool {
+    let report = inspected.report();
     let is_odd = report.verdict == Verdict::Review.as_str()
         || report.verdict == Verdict::Unanalyzable.as_str();
-    looked.audited.revoked.is_some()
+    inspected.audited.revoked.is_some()
         || report.verdict == Verdict::Block.as_str()
         || args.strict && is_odd && policy.pin(&report.bundle_sha256).is_none()
 }
