@@ -1,7 +1,7 @@
 //! What kind of failure each error of csk's libraries is.
 
-use csk_core::install::RunError;
-use csk_core::{FsError, LockError, StateError};
+use csk_core::install::{RunError, SkillError};
+use csk_core::{FsError, LockError, SourceError, StateError};
 use term::{ErrorReport, FailureKind};
 
 use crate::commands::exec::ExecError;
@@ -10,6 +10,7 @@ use crate::exit_code::ExitCode;
 /// Returns what is printed of a failure, and its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
     let usual = ErrorReport::new(error);
+    let usual = ErrorReport { hint: usual.hint.or_else(|| hint(error)), ..usual };
     let of_kind = |kind: FailureKind| ErrorReport { code: kind.code(), ..ErrorReport::new(error) };
     if let Some(error) = lock_error(error) {
         return match error {
@@ -18,10 +19,6 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
             }
             LockError::File(_) => of_kind(FailureKind::Files),
         };
-    }
-    if let Some(RunError::SkillsRoot(_)) = error.downcast_ref() {
-        let hint = "set skills_root in config.json, or declare a `git` URL for every skill";
-        return ErrorReport { hint: Some(hint.to_owned()), ..usual };
     }
     if let Some(error) = error.downcast_ref::<ExecError>() {
         return ErrorReport { exit_code: error.exit_code().number(), ..usual };
@@ -38,8 +35,29 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
             }
         }
         Some(StateError::Files(_)) => of_kind(FailureKind::Files),
-        None if error.is::<FsError>() => of_kind(FailureKind::Files),
+        None if error.is::<FsError>() || is_home_error(error) => of_kind(FailureKind::Files),
         None => usual,
+    }
+}
+
+/// Returns true if an install cannot use csk's own files.
+fn is_home_error(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(RunError::Home(_)))
+}
+
+/// Returns the advice of a library.
+fn hint(error: &anyhow::Error) -> Option<String> {
+    if let Some(error) = error.downcast_ref::<SourceError>() {
+        return error.hint();
+    }
+    if let Some(error) = error.downcast_ref::<SkillError>() {
+        return error.hint();
+    }
+    match error.downcast_ref::<RunError>() {
+        Some(RunError::SkillsRoot(_)) => Some(
+            "set skills_root in config.json, or declare a `git` URL for every skill".to_owned(),
+        ),
+        Some(RunError::Lock(_) | RunError::Home(_)) | None => None,
     }
 }
 

@@ -35,9 +35,8 @@ impl ManualArgs {
     /// Writes a page for a program and for each of its commands into the folder, seen from `cwd`.
     pub fn write<P: Program>(&self, cwd: &Path, ui: &mut Ui) -> anyhow::Result<()> {
         let folder = cwd.join(&self.dir);
-        let failed = |error: io::Error| {
-            Failure::files(format!("cannot write {}", folder.display()), error)
-        };
+        let failed =
+            |error: io::Error| Failure::files(format!("cannot write {}", folder.display()), error);
         fs::create_dir_all(&folder).map_err(failed)?;
         let pages = pages(commands::<P>(), self.format);
         for (name, text) in &pages {

@@ -20,7 +20,11 @@ fn usage_message(error: &Error) -> String {
 }
 
 /// Prints the version where nothing else is asked for: that needs to know no command.
-pub(crate) fn version_if_asked(program: &str, version: &str, args: &[OsString]) -> Option<ExitCode> {
+pub(crate) fn version_if_asked(
+    program: &str,
+    version: &str,
+    args: &[OsString],
+) -> Option<ExitCode> {
     let [_, flag] = args else { return None };
     if flag != "--version" && flag != "-V" {
         return None;
@@ -33,7 +37,7 @@ pub(crate) fn version_if_asked(program: &str, version: &str, args: &[OsString]) 
 fn usage_hint(error: &Error) -> Option<String> {
     let suggested =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let meant = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(first);
+    let meant = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(nearest);
     if let Some(meant) = meant {
         return Some(format!("did you mean `{meant}`?"));
     }
@@ -45,10 +49,11 @@ fn usage_hint(error: &Error) -> Option<String> {
     Some(format!("usage: {}", line.trim()))
 }
 
-fn first(value: &ContextValue) -> Option<&String> {
+/// Returns what clap suggests; of several the last is the nearest.
+fn nearest(value: &ContextValue) -> Option<&String> {
     match value {
         ContextValue::String(one) => Some(one),
-        ContextValue::Strings(all) => all.first(),
+        ContextValue::Strings(all) => all.last(),
         _ => None,
     }
 }

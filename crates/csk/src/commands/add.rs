@@ -1,5 +1,6 @@
 //! `csk add` and `csk remove`: edit Skillfile.json in place.
 
+use anyhow::Context as _;
 use csk_core::operations::{Inspection, inspect};
 use csk_core::project::find_root;
 use csk_core::{
@@ -140,13 +141,7 @@ pub(crate) fn add_to(
         check_declared_url(url, environment.local)?;
     }
     let found = inspect(&environment, &declaration, network(flags.offline), &context.progress())
-        .map_err(|error| {
-            let failure = Failure::usage(format!("{}: {error}", declaration.name));
-            match error.hint() {
-                Some(hint) => failure.with_hint(hint),
-                None => failure,
-            }
-        })?;
+        .with_context(|| declaration.name.to_string())?;
     if !flags.dry_run {
         // Somebody may have changed the file meanwhile.
         let _lock = context.lock()?;

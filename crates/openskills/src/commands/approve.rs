@@ -6,7 +6,7 @@ use openskills_runtime::permit::{AskedNetwork, Request};
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use term::{HelpText, counted, safe_line};
 
-use crate::ask::{Consent, shown};
+use crate::ask::{Consent, ConsentFlags, shown};
 use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, discover};
 use crate::exit_code::ExitCode;
@@ -103,7 +103,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     }
     let plan = runtime.plan_run(&args.skill, None, asked)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
-    let consent = Consent::of((args.yes, args.json));
+    let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     // A flag is given without reading what the skill declares, so it confirms none of that.
     let request = if consent == Consent::Given { request.by_flags() } else { request };
     if !args.json {

@@ -3,7 +3,7 @@
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig};
 use term::{HelpText, safe_line};
 
-use crate::ask::Consent;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::output::{DeactivateJson, VERSION};
@@ -52,7 +52,7 @@ pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow
     let session_id = Some(args.session.clone());
     let mut runtime =
         OpenSkillRuntime::with_config(RuntimeConfig { session_id, ..RuntimeConfig::default() });
-    let consent = Consent::of((args.yes, args.json));
+    let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     let question = format!("Let tools of this session do what `{}` denies?", safe_line(&args.name));
     if !consent.agreed(&mut context.ui, &question, "nothing was changed")? {
         return Ok(ExitCode::NotAllowed);

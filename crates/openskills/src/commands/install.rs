@@ -13,7 +13,7 @@ use skill::Digest;
 use skill_fs::{AbsPath, real_path};
 use term::{HelpText, safe_line, table};
 
-use crate::ask::{Consent, effects, tell_found};
+use crate::ask::{Consent, ConsentFlags, effects, tell_found};
 use crate::context::Context;
 use crate::discovery::{DiscoveryArgs, runtime};
 use crate::exit_code::ExitCode;
@@ -179,7 +179,7 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
     let (package, origin, signature) = taken(context, args)?;
     let runtime = runtime(args.project.discovery().config(context)?);
     let plan = runtime.plan_install(package, args.place.place(), origin.clone())?;
-    let consent = Consent::of((args.yes, args.json));
+    let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     if !args.json {
         let shown = shown(&plan, &origin, &signature);
         consent.show(&mut context.ui, &shown)?;

@@ -11,7 +11,7 @@ use skill::{
 use skill_fs::{FsError, Root, real_path, write_file};
 use term::{HelpText, safe_line};
 
-use crate::ask::Consent;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
 use crate::discovery::check_folder;
 use crate::exit_code::ExitCode;
@@ -116,7 +116,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     }
     let mut written = false;
     if !diff.is_empty() && !args.dry_run {
-        let consent = Consent::of((args.yes, args.json));
+        let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
         if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
             return Ok(ExitCode::NotAllowed);
         }

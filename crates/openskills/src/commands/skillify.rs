@@ -17,7 +17,7 @@ use skill_fs::{AbsPath, make_private_folder};
 use skillify::{Files, Library, derive};
 use term::{HelpText, counted, safe_line};
 
-use crate::ask::Consent;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::output::{SkillifyJson, VERSION};
@@ -126,7 +126,8 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
             }
         }
         if !args.diff && !diff.is_empty() {
-            let consent = Consent::of((args.yes || before.is_none(), args.json));
+            let consent =
+                Consent::of(ConsentFlags { yes: args.yes || before.is_none(), json: args.json });
             if !consent.agreed(&mut context.ui, "Replace it?", "nothing was written")? {
                 return Ok(ExitCode::NotAllowed);
             }

@@ -1,8 +1,6 @@
 //! `openskills test`: a skill's own tests, in the sandbox.
 
-use openskills_runtime::{
-    Cancel, ExecutionOptions, FileKind, ResourceEntry, RuntimeError,
-};
+use openskills_runtime::{Cancel, ExecutionOptions, FileKind, ResourceEntry, RuntimeError};
 use term::{HelpText, safe_line};
 
 use crate::commands::run::code_of;

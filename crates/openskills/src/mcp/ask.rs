@@ -90,7 +90,7 @@ fn granted(request: &Request) -> Digest {
 }
 
 /// Returns what a question is about: that, the very call, and who made it.
-fn about(request: &Request, (client, call): (&str, &str)) -> Digest {
+fn about(request: &Request, client: &str, call: &str) -> Digest {
     Digest::of(format!("{}\n{client}\n{call}", granted(request)).as_bytes())
 }
 
@@ -253,7 +253,7 @@ impl Asking {
                 }),
 
                 Way::NextCall { about: Some(asked), said }
-                    if *asked == about(request, (&client, &call)) =>
+                    if *asked == about(request, &client, &call) =>
                 {
                     *said
                 }
@@ -274,7 +274,7 @@ impl Asking {
             &self.call,
             &self.questions.look,
         )?));
-        let number = self.questions.open(about(&request, (&self.client, &self.call)))?;
+        let number = self.questions.open(about(&request, &self.client, &self.call))?;
         let requests = BTreeMap::from([(QUESTION.to_owned(), asked)]);
         Some(InputRequiredResult::new(Some(requests), Some(number)))
     }

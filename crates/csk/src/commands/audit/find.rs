@@ -170,18 +170,10 @@ fn marker(folder: &AbsPath) -> Option<Marker> {
 }
 
 fn declared(config: &Config, skill: &Declaration) -> anyhow::Result<Found> {
-    check_origin(&config.skills_root, skill).map_err(|error| {
-        let failure = Failure::usage(error.to_string());
-        match error.hint() {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    })?;
-    let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))
-        .map_err(|error| failed(&error))?;
+    check_origin(&config.skills_root, skill)?;
+    let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))?;
     let (name, folder) = (skill.name.as_str(), skill.path.as_ref());
-    let found =
-        bundle(&repository, name, &skill.reference, folder).map_err(|error| failed(&error))?;
+    let found = bundle(&repository, name, &skill.reference, folder)?;
     Ok(Found { said: skill.git.iter().cloned().collect(), ..found })
 }
 
@@ -189,14 +181,14 @@ fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Resu
     let path = context.cwd.join(name);
     let is_path = fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir());
     let path = if is_path { path } else { context.config()?.skills_root.join(name) };
-    let repository = Repository::open(&path).map_err(|error| failed(&error))?;
+    let repository = Repository::open(&path)?;
     let mut near = None;
     for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
         let reference = Reference { kind, name: reference.to_owned() };
         match bundle(&repository, name, &reference, None) {
             Ok(found) => return Ok(found),
             Err(SourceError::UnknownReference { nearest, .. }) => near = near.or(nearest),
-            Err(error) => return Err(failed(&error).into()),
+            Err(error) => return Err(error.into()),
         }
     }
     let update = "`csk update` fetches what is new";
@@ -223,12 +215,4 @@ fn bundle(
         marker: None,
         is_commit: true,
     })
-}
-
-fn failed(error: &SourceError) -> Failure {
-    let failure = Failure::usage(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
 }

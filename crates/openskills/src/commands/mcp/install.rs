@@ -11,7 +11,7 @@ use similar::TextDiff;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, real_path, write_file};
 use term::{HelpText, safe_line};
 
-use crate::ask::Consent;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
 use crate::exit_code::ExitCode;
 use crate::mcp::{ClientKind, Entry, NoFile, Reach};
@@ -128,7 +128,7 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         }
     }
     if !told.diff.is_empty() && !args.dry_run {
-        let consent = Consent::of((args.yes, args.json));
+        let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
         if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
             return Ok(ExitCode::NotAllowed);
         }

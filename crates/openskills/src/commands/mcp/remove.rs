@@ -50,7 +50,7 @@ pub(super) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
     let mut servers = SkillServers::load(&places)?;
     let server = servers.get(label).ok_or_else(|| unknown(label, &servers))?;
     if !args.skills.is_empty() {
-        return remove_skills(context, &places, (servers, server), &args.skills);
+        return remove_skills(context, &places, servers, server, &args.skills);
     }
     // The server goes last: after a kill it can be removed again.
     let dropped = Dropped::server(&places, label)?;
@@ -64,7 +64,8 @@ pub(super) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
 fn remove_skills(
     context: &mut Context,
     places: &Places,
-    (mut servers, mut server): (SkillServers, SkillServer),
+    mut servers: SkillServers,
+    mut server: SkillServer,
     uris: &[String],
 ) -> anyhow::Result<ExitCode> {
     for uri in uris {
