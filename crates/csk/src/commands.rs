@@ -4,6 +4,7 @@ pub(crate) mod add;
 pub(crate) mod audit;
 pub(crate) mod bootstrap;
 pub(crate) mod cache;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod diff;
 pub(crate) mod doctor;

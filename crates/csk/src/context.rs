@@ -18,9 +18,8 @@ use csk_core::{
 use skill::{Identifier, Severity};
 use skill_fs::{AbsPath, Lock};
 use skill_state::audit::{Asked, AuditMode};
-use term::{ColorChoice, Ui, safe_line};
+use term::{ColorChoice, Failure, Ui, safe_line};
 
-use crate::failure::{Failure, rendered};
 use crate::progress::Progress;
 
 /// Asks whether something that an audit blocks is to be installed all the same. Anything but a yes is a no.
@@ -84,7 +83,7 @@ struct Overrides {
 
 impl Overrides {
     /// Puts them into a config; returns those that are locked.
-    fn apply(&self, config: &mut Config) -> Result<Vec<&'static str>, Failure> {
+    fn apply(&self, config: &mut Config) -> anyhow::Result<Vec<&'static str>> {
         let mut ignored = Vec::new();
         let mut may = |key: &str, name: &'static str, config: &Config| {
             let is_locked = config.is_locked(key);
@@ -120,7 +119,8 @@ impl Overrides {
                 return Err(match config.agents.nearest(unknown) {
                     Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
                     None => failure,
-                });
+                }
+                .into());
             }
             config.default_agents = ids;
             config.from_environment.insert("default_agents");
@@ -145,11 +145,11 @@ impl Overrides {
 }
 
 impl Context {
-    pub(crate) fn read(ui: Ui) -> Result<Self, Failure> {
+    pub(crate) fn read(ui: Ui) -> anyhow::Result<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let cwd = std::env::current_dir()
-            .map_err(|error| Failure::usage(format!("cannot find the current folder: {error}")))?;
-        let cwd = AbsPath::new(cwd).map_err(|error| Failure::usage(error.to_string()))?;
+            .map_err(|error| Failure::files(format!("cannot find the current folder"), error))?;
+        let cwd = AbsPath::new(cwd)?;
         let absolute = |name: &str| match variable(name) {
             None => Ok(None),
             Some(value) => AbsPath::new(cwd.as_path().join(value))
@@ -160,7 +160,7 @@ impl Context {
         let config_path = match (absolute("CSK_CONFIG")?, &user_home) {
             (Some(path), _) => path,
             (None, Some(home)) => home.join(".cocoaskills/config.json"),
-            (None, None) => return Err(Failure::usage("neither HOME nor CSK_CONFIG is set")),
+            (None, None) => return Err(Failure::usage("neither HOME nor CSK_CONFIG is set").into()),
         };
         let home = match absolute("CSK_HOME")? {
             Some(home) => home,
@@ -215,7 +215,7 @@ impl Context {
     }
 
     /// Reads the config, which must be there.
-    pub(crate) fn config(&mut self) -> Result<Config, Failure> {
+    pub(crate) fn config(&mut self) -> anyhow::Result<Config> {
         let path = self.config_path.clone();
         let system = self.system_config()?;
         let text = match fs::read_to_string(path.as_path()) {
@@ -224,15 +224,18 @@ impl Context {
                 // Where the system says where skills come from, nobody needs a file of his own.
                 if system.as_ref().is_none_or(|system| !system.sets("skills_root")) {
                     return Err(Failure::usage(format!("there is no config at {path}"))
-                        .with_hint("run `csk bootstrap` to make one"));
+                        .with_hint("run `csk bootstrap` to make one")
+                        .into());
                 }
                 EMPTY_CONFIG.to_owned()
             }
-            Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
+            Err(error) => return Err(Failure::files(format!("cannot read {path}"), error).into()),
         };
         let home = self.user_home.as_ref();
         let (config, problems) = Config::parse_over(path.as_str(), &text, home, system.as_ref());
-        let Some(mut config) = config else { return Err(Failure::File { text, problems }) };
+        let Some(mut config) = config else {
+            return Err(Failure::malformed(text, problems).into());
+        };
         let ignored = self.overrides.apply(&mut config)?;
         for name in ignored {
             let file = system.as_ref().map_or(SYSTEM_CONFIG, |system| system.file.as_str());
@@ -241,13 +244,12 @@ impl Context {
         }
         let warnings: Vec<_> =
             problems.into_iter().filter(|problem| problem.severity == Severity::Warning).collect();
-        let words = rendered(&text, &warnings, &self.ui);
-        self.ui.error(&words)?;
+        self.ui.problems(&text, &warnings)?;
         Ok(config)
     }
 
     /// Reads the system's config, if there is one.
-    fn system_config(&self) -> Result<Option<SystemConfig>, Failure> {
+    fn system_config(&self) -> anyhow::Result<Option<SystemConfig>> {
         let usual = AbsPath::new(SYSTEM_CONFIG).ok();
         // Another one counts only where there is none for everybody. One that cannot even be looked at is there.
         let is_there = |path: &AbsPath| {
@@ -258,39 +260,41 @@ impl Context {
         let Some(path) = path else { return Ok(None) };
         let text = match fs::read_to_string(path.as_path()) {
             Ok(text) => text,
-            Err(error) => return Err(Failure::usage(format!("cannot read {path}: {error}"))),
+            Err(error) => return Err(Failure::files(format!("cannot read {path}"), error).into()),
         };
         match SystemConfig::parse(path.as_str(), &text, self.user_home.as_ref()) {
             (Some(system), _) => Ok(Some(system)),
-            (None, problems) => Err(Failure::File { text, problems }),
+            (None, problems) => Err(Failure::malformed(text, problems).into()),
         }
     }
 
     /// Takes csk's lock, so that nobody else changes the config meanwhile.
-    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
+    pub(crate) fn lock(&self) -> anyhow::Result<Lock> {
         fs::create_dir_all(self.home.as_path())
-            .map_err(|error| Failure::usage(format!("cannot make {}: {error}", self.home)))?;
+            .map_err(|error| Failure::files(format!("cannot make {}", self.home), error))?;
         let timeout = self.lock_timeout.unwrap_or(Lock::TIMEOUT);
         Ok(Lock::acquire(&self.home.join(".lock"), timeout)?)
     }
 
     /// Writes the config.
-    pub(crate) fn save(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn save(&self, text: &str) -> anyhow::Result<()> {
         // A config that is a link into the user's own files is written where it is.
         let path = fs::canonicalize(self.config_path.as_path())
             .ok()
             .and_then(|path| AbsPath::new(path).ok());
         let path = path.unwrap_or_else(|| self.config_path.clone());
-        let failed =
-            |error: &dyn std::fmt::Display| Failure::usage(format!("cannot write {path}: {error}"));
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            Failure::files(format!("cannot write {path}"), error)
+        };
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+            fs::create_dir_all(folder.as_path()).map_err(|error| failed(error.into()))?;
         }
-        skill_fs::write_file(&path, text.as_bytes()).map(|_| ()).map_err(|error| failed(&error))
+        skill_fs::write_file(&path, text.as_bytes()).map_err(|error| failed(error.into()))?;
+        Ok(())
     }
 
     /// Writes a new config, without what is locked: that is not the user's to say.
-    pub(crate) fn save_new(&self, config: &Config) -> Result<(), Failure> {
+    pub(crate) fn save_new(&self, config: &Config) -> anyhow::Result<()> {
         let Some(system) = self.system_config()? else { return self.save(&config.to_json()) };
         self.save(&system.without_locked(&config.to_json()))
     }
@@ -300,12 +304,12 @@ impl Context {
         &self,
         alias: &Identifier,
         entry: Option<&ProjectEntry>,
-    ) -> Result<(), Failure> {
+    ) -> anyhow::Result<()> {
         let unreadable = || Failure::usage(format!("cannot read {}", self.config_path));
         let text = match fs::read_to_string(self.config_path.as_path()) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => EMPTY_CONFIG.to_owned(),
-            Err(_) => return Err(unreadable()),
+            Err(_) => return Err(unreadable().into()),
         };
         self.save(&edit_project(&text, alias, entry).ok_or_else(unreadable)?)
     }
@@ -330,7 +334,7 @@ impl Context {
         &mut self,
         config: &Config,
         wanted: Option<AuditMode>,
-    ) -> Result<Auditor, Failure> {
+    ) -> anyhow::Result<Auditor> {
         let mode = wanted.unwrap_or(config.audit).max(config.audit);
         if wanted.is_some_and(|wanted| wanted < config.audit) {
             self.ui.error(&format!(

@@ -2,14 +2,13 @@
 
 mod cli;
 mod commands;
+mod completion;
 mod context;
+mod exit_code;
 mod failure;
-mod known;
 mod progress;
 mod projects;
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    cli::main()
+fn main() -> std::process::ExitCode {
+    term::main::<cli::Cli>()
 }

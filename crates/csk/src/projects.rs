@@ -11,15 +11,16 @@ use csk_core::{Config, LOCKFILE, Lockfile, SKILLFILE, Scope, Skillfile};
 use skill::{Code, Diagnostic, Identifier, Strictness, nearest};
 use skill_fs::{AbsPath, read_text};
 
+use term::Failure;
+
 use crate::commands::global;
 use crate::context::Context;
-use crate::failure::{Failure, rendered};
 
 /// Which projects a command is about.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Selection {
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
-    #[arg(value_name = "TARGET", add = term::names(crate::known::projects))]
+    #[arg(value_name = "TARGET", add = term::names(crate::completion::projects))]
     pub(crate) target: Option<String>,
     /// All configured projects
     #[arg(long, conflicts_with = "target")]
@@ -103,7 +104,7 @@ pub(crate) fn select(
     context: &mut Context,
     config: &Config,
     selection: &Selection,
-) -> Result<Selected, Failure> {
+) -> anyhow::Result<Selected> {
     let selected = select_any(context, config, selection)?;
     if !selected.targets.is_empty() || selected.failed || !selected.skipped.is_empty() {
         return Ok(selected);
@@ -114,7 +115,8 @@ pub(crate) fn select(
         format!("there is no {SKILLFILE} in or above {}, and no project is configured", context.cwd)
     };
     Err(Failure::usage(no_project)
-        .with_hint("`csk init` makes one here; `csk project add ALIAS PATH` names one elsewhere"))
+        .with_hint("`csk init` makes one here; `csk project add ALIAS PATH` names one elsewhere")
+        .into())
 }
 
 /// As [`select`]; there may be none.
@@ -122,7 +124,7 @@ pub(crate) fn select_any(
     context: &mut Context,
     config: &Config,
     selection: &Selection,
-) -> Result<Selected, Failure> {
+) -> anyhow::Result<Selected> {
     if selection.global {
         return global::selected(context, config);
     }
@@ -130,7 +132,8 @@ pub(crate) fn select_any(
     let global = clean(&context.home.join("global"));
     if places.iter().any(|place| clean(&place.root) == global) {
         return Err(Failure::usage(format!("{global} is the global scope, not a project"))
-            .with_hint("use `csk global`"));
+            .with_hint("use `csk global`")
+            .into());
     }
     let is_one = places.len() == 1 && !selection.all;
     let mut selected = Selected::default();
@@ -144,23 +147,24 @@ pub(crate) fn select_any(
         };
         match read {
             Read::Good { file, lock, text, warnings } => {
-                let words = rendered(&text, &warnings, &context.ui);
-                context.ui.error(&words)?;
-                tell_locked(context, config, &name, (&place, &file))?;
+                context.ui.problems(&text, &warnings)?;
+                warn_of_enforced(context, config, &name, &place, &file)?;
                 selected.targets.push(Target { lock, ..target(&place, file, config) });
             }
             Read::Missing => {
                 context.ui.error(&format!("{name}: {SKILLFILE} not found, skipped\n"))?;
                 selected.skipped.push((name, place.root));
             }
-            Read::Bad { text, problems } if is_one => return Err(Failure::File { text, problems }),
+            Read::Bad { text, problems } if is_one => {
+                return Err(Failure::malformed(text, problems).into());
+            }
             Read::Bad { text, problems } => {
                 selected.failed = true;
-                let words = rendered(&text, &problems, &context.ui);
+                context.ui.problems(&text, &problems)?;
                 let file = problems.first().map_or(SKILLFILE, |problem| {
                     if problem.file.ends_with(LOCKFILE) { LOCKFILE } else { SKILLFILE }
                 });
-                context.ui.error(&format!("{words}{name}: {file} cannot be used\n"))?;
+                context.ui.error(&format!("{name}: {file} cannot be used\n"))?;
                 selected.unreadable.push(Unreadable { alias: name, root: place.root, problems });
             }
         }
@@ -168,13 +172,14 @@ pub(crate) fn select_any(
     Ok(selected)
 }
 
-/// Tells what of a project counts for nothing, since it is locked.
-fn tell_locked(
+/// Warns of what a project sets to no effect, since the system's config enforces it.
+fn warn_of_enforced(
     context: &mut Context,
     config: &Config,
     name: &str,
-    (place, file): (&Place, &Skillfile),
-) -> Result<(), Failure> {
+    place: &Place,
+    file: &Skillfile,
+) -> anyhow::Result<()> {
     let own = [&file.agents, &place.agents].into_iter().find(|ids| !ids.is_empty());
     let other_agents = own.is_some_and(|own| *own != config.default_agents);
     let other_locale = file.locale.is_some() && file.locale != config.preferred_locale;
@@ -195,7 +200,7 @@ pub(crate) fn places(
     context: &Context,
     config: &Config,
     selection: &Selection,
-) -> Result<Vec<Place>, Failure> {
+) -> anyhow::Result<Vec<Place>> {
     let configured = || -> Vec<Place> {
         let place = |(alias, entry): (&Identifier, &csk_core::ProjectEntry)| Place {
             alias: Some(alias.clone()),
@@ -222,19 +227,20 @@ pub(crate) fn places(
         return match find_root(&path) {
             Some(root) => Ok(vec![at(config, root)]),
             None => Err(Failure::usage(format!("{SKILLFILE} not found in or above {path}"))
-                .with_hint("run `csk project add ALIAS PATH` to make one")),
+                .with_hint("run `csk project add ALIAS PATH` to make one")
+                .into()),
         };
     }
     let failure =
         Failure::usage(format!("there is no project `{target}`, and no folder of that name"));
     match nearest(target, config.projects.keys().map(Identifier::as_str)) {
-        Some(near) => Err(failure.with_hint(format!("did you mean `{near}`?"))),
-        None => Err(failure.with_hint("`csk list` shows the configured projects")),
+        Some(near) => Err(failure.with_hint(format!("did you mean `{near}`?")).into()),
+        None => Err(failure.with_hint("`csk list` shows the configured projects").into()),
     }
 }
 
 /// Finds a configured project by the name that csk prints for it: that of its working copy, else that of the project, if it has one working copy.
-fn by_name(config: &Config, target: &str, places: Vec<Place>) -> Result<Option<Place>, Failure> {
+fn by_name(config: &Config, target: &str, places: Vec<Place>) -> anyhow::Result<Option<Place>> {
     let mut of_project = Vec::new();
     for place in places {
         let read = read_skillfile(&place.root, config);
@@ -249,7 +255,9 @@ fn by_name(config: &Config, target: &str, places: Vec<Place>) -> Result<Option<P
     if of_project.len() > 1 {
         let names: Vec<String> = of_project.into_iter().map(|(_, name)| name).collect();
         let what = format!("the project `{target}` has {} working copies", names.len());
-        return Err(Failure::usage(what).with_hint(format!("name one: {}", names.join(", "))));
+        return Err(Failure::usage(what)
+            .with_hint(format!("name one: {}", names.join(", ")))
+            .into());
     }
     Ok(of_project.pop().map(|(place, _)| place))
 }

@@ -29,12 +29,21 @@ pub(crate) enum Consent {
     Nobody,
 }
 
+/// The flags by which consent is given, or cannot be asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConsentFlags {
+    /// `--yes`
+    pub(crate) yes: bool,
+    /// `--json`: a program reads the output, so nobody is asked.
+    pub(crate) json: bool,
+}
+
 impl Consent {
     /// Returns how it is said, by the flags `--yes` and `--json`. Whoever is not asked must say so: an agent must not agree by the way.
-    pub(crate) fn of((yes, json): (bool, bool)) -> Self {
-        match yes {
+    pub(crate) fn of(flags: ConsentFlags) -> Self {
+        match flags.yes {
             true => Self::Given,
-            false if !json && is_somebody_there() => Self::Asked,
+            false if !flags.json && is_somebody_there() => Self::Asked,
             false => Self::Nobody,
         }
     }

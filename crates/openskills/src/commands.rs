@@ -5,6 +5,7 @@ pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod cache;
 pub(crate) mod check_tool;
+pub(crate) mod completions;
 pub(crate) mod deactivate;
 pub(crate) mod discover;
 pub(crate) mod files;

@@ -1,5 +1,9 @@
-//! The one place that talks to the network: a request to an address that the user named.
+//! The one place that talks to the network: requests to addresses that the user named.
+//!
+//! No redirection is followed: headers may hold a secret, and no other server may get it.
 
+use std::error::Error;
+use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,46 +11,106 @@ use anyhow::{anyhow, bail};
 use rustls::crypto::ring;
 use rustls_native_certs::load_native_certs;
 use ureq::Agent;
+use ureq::http::Request as HttpRequest;
+pub(crate) use ureq::http::{HeaderValue, Method, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// The most that is read of an answer.
+/// The most that is read of an answer that is only shown.
 const MAX_ANSWER: u64 = 16 << 10;
 
-/// Sends JSON; any answer but a good one is an error. No redirection is followed: the headers may hold a secret.
+/// Sends requests to one address.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    agent: Agent,
+    url: String,
+}
+
+/// What an address answers. Its body is read as it comes.
+pub(crate) struct Response {
+    pub(crate) status: StatusCode,
+    response: ureq::http::Response<ureq::Body>,
+}
+
+impl Client {
+    /// Returns a client that waits so long for each answer, from the connection to the end of the body.
+    pub(crate) fn new(url: &str, timeout: Duration) -> Self {
+        // Whom to believe is what this machine believes. Without TLS nobody needs to know.
+        let is_secure = url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+        let known = if is_secure { load_native_certs().certs } else { Vec::new() };
+        let known = known.iter().map(|known| Certificate::from_der(known).to_owned());
+        let tls = TlsConfig::builder()
+            .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+            .root_certs(RootCerts::Specific(Arc::new(known.collect())))
+            .build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .timeout_global(Some(timeout))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(concat!("openskills/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Self { agent: config.into(), url: url.to_owned() }
+    }
+
+    /// Sends a request; the error says why there is no answer.
+    pub(crate) fn send(
+        &self,
+        method: Method,
+        headers: &[(&str, HeaderValue)],
+        body: &[u8],
+    ) -> Result<Response, String> {
+        let mut request = HttpRequest::builder().method(method).uri(&self.url);
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(body).map_err(|error| error.to_string())?;
+        let response = self.agent.run(request).map_err(|error| match error {
+            ureq::Error::Io(error) => innermost(&error),
+            error => innermost(&error),
+        })?;
+        Ok(Response { status: response.status(), response })
+    }
+}
+
+impl Response {
+    /// Returns a header of the answer.
+    pub(crate) fn header(&self, name: &str) -> Option<&HeaderValue> {
+        self.response.headers().get(name)
+    }
+
+    /// Returns the body, to be read as it comes.
+    pub(crate) fn body(self) -> impl BufRead {
+        BufReader::new(self.response.into_body().into_reader())
+    }
+}
+
+/// Sends JSON; any answer but a good one is an error.
 pub(crate) fn post_json(
     url: &str,
     headers: &[(&str, &str)],
     body: &[u8],
     timeout: Duration,
 ) -> anyhow::Result<()> {
-    // Whom to believe is what this machine believes. Without TLS nobody needs to know.
-    let is_secure = url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
-    let known = if is_secure { load_native_certs().certs } else { Vec::new() };
-    let known = known.iter().map(|known| Certificate::from_der(known).to_owned());
-    let tls = TlsConfig::builder()
-        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-        .root_certs(RootCerts::Specific(Arc::new(known.collect())))
-        .build();
-    let config = Agent::config_builder()
-        .tls_config(tls)
-        .timeout_global(Some(timeout))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .user_agent(concat!("openskills/", env!("CARGO_PKG_VERSION")))
-        .build();
-    let agent: Agent = config.into();
-    let mut request = agent.post(url).header("content-type", "application/json");
+    let mut all = vec![("content-type", HeaderValue::from_static("application/json"))];
     for (name, value) in headers {
-        request = request.header(*name, *value);
+        all.push((*name, HeaderValue::from_str(value)?));
     }
-    let mut response =
-        request.send(body).map_err(|error| anyhow!("cannot reach {url}: {error}"))?;
-    let status = response.status();
+    let answer = Client::new(url, timeout).send(Method::POST, &all, body);
+    let mut answer = answer.map_err(|error| anyhow!("cannot reach {url}: {error}"))?;
+    let status = answer.status;
     if !status.is_success() {
-        let told = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string();
-        let told = told.unwrap_or_default();
-        bail!("{url} answers {status}: {}", told.trim());
+        let text = answer.response.body_mut().with_config().limit(MAX_ANSWER).read_to_string();
+        bail!("{url} answers {status}: {}", text.unwrap_or_default().trim());
     }
     Ok(())
+}
+
+/// Returns the innermost reason, which is the one that says something.
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }

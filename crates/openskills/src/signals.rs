@@ -23,11 +23,6 @@ pub(crate) fn watch(_: &Cancel, _: AfterRuns) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the code of a process that a signal ended.
-pub(crate) fn exit_code(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(u8::MAX)
-}
-
 #[cfg(unix)]
 mod unix {
     #![expect(clippy::disallowed_methods, reason = "the edge: signals, and the end of the process")]
@@ -41,7 +36,8 @@ mod unix {
     use rustix::process::Signal as Number;
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    use super::{AfterRuns, exit_code};
+    use super::AfterRuns;
+    use crate::exit_code::ExitCode;
 
     /// How long runs may take to end. Everything in them is killed at once; what is waited for is the log.
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,19 +62,19 @@ mod unix {
             if after == AfterRuns::Exit {
                 cancel.wait_until_idle(PATIENCE);
                 let is_usual = first == Number::TERM.as_raw();
-                leave(if is_usual { 0 } else { exit_code(first) });
+                leave(if is_usual { ExitCode::Done } else { ExitCode::of_signal(first) });
             }
             if !cancel.is_busy() {
-                leave(exit_code(first));
+                leave(ExitCode::of_signal(first));
             }
-            leave(exit_code(runtime.block_on(next(&mut heard))));
+            leave(ExitCode::of_signal(runtime.block_on(next(&mut heard))));
         });
         Ok(())
     }
 
-    fn leave(code: u8) -> ! {
+    fn leave(code: ExitCode) -> ! {
         crate::checkpoints::flush_quietly();
-        std::process::exit(code.into())
+        std::process::exit(i32::from(code.number()))
     }
 
     /// Waits for the next signal.

@@ -10,7 +10,7 @@ use skill::{Code, Diagnostic, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, FindLimits, FsError, Root, SkillFile, find_skills};
 
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
 
 /// What to do where no skill is.
 pub(crate) const SKILL_HINT: &str = "name the folder of a skill";
@@ -83,12 +83,16 @@ pub(crate) fn not_taken(problems: Vec<Diagnostic>) -> RuntimeError {
 
 /// Returns the folder of the skill that a name means, where no such path is there: also of one that is disabled or cannot be loaded. A path stays
 /// as it is; what is neither is told with the name that comes nearest.
-pub(crate) fn named(context: &Context, look: &Look, path: &Path) -> Result<PathBuf, RuntimeError> {
+pub(crate) fn named(
+    context: &Context,
+    discovery: &DiscoveryArgs,
+    path: &Path,
+) -> Result<PathBuf, RuntimeError> {
     let is_there = fs::symlink_metadata(context.cwd.as_path().join(path)).is_ok();
-    let Some(name) = path.to_str().filter(|_| !is_there || !look.dir.is_empty()) else {
+    let Some(name) = path.to_str().filter(|_| !is_there || !discovery.dir.is_empty()) else {
         return Ok(path.to_owned());
     };
-    let runtime = look.discover(context)?;
+    let runtime = discovery.discover(context)?;
     let found = match runtime.skill(name) {
         Ok(skill) => Some(skill),
         // What is disabled has its folder all the same.

@@ -13,6 +13,8 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
 
+use crate::Program;
+
 /// The shells that a script can be made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[expect(missing_docs, reason = "clap would show them as help")]
@@ -36,25 +38,23 @@ impl CompletionShell {
     }
 }
 
-/// Returns the variable by which a shell asks a program to complete.
-fn variable(program: &str) -> &'static str {
-    if program == "csk" { "CSK_COMPLETE" } else { "OPENSKILLS_COMPLETE" }
-}
-
 /// Returns the completion script of a program.
-pub fn completions(shell: CompletionShell, program: &str) -> String {
+pub fn completions<P: Program>(shell: CompletionShell) -> String {
+    let (name, variable) = (P::NAME, P::COMPLETION_VARIABLE);
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(shell.name()) {
         // Written to memory, which cannot fail.
-        let _ =
-            completer.write_registration(variable(program), program, program, program, &mut script);
+        let _ = completer.write_registration(variable, name, name, name, &mut script);
     }
     String::from_utf8_lossy(&script).into_owned()
 }
 
 /// Completes, where a shell asks for it; nothing otherwise.
-pub fn complete_if_asked(program: &'static str, command: impl Fn() -> Command) -> Option<ExitCode> {
-    let variable = variable(program);
+pub(crate) fn complete_if_asked(
+    program: &'static str,
+    variable: &'static str,
+    command: impl Fn() -> Command,
+) -> Option<ExitCode> {
     std::env::var_os(variable)?;
     let args: Vec<OsString> = std::env::args_os().collect();
     let cwd = std::env::current_dir().ok();

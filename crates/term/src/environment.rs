@@ -10,7 +10,7 @@ const OFF: [&str; 6] = ["", "0", "n", "no", "f", "false"];
 
 /// Gives each long flag that `table` names its variable, in `command` and every command below. A variable that is empty counts as one that is not
 /// set, whatever flag it is of; so does one that turns a flag without a value off.
-pub fn with_environment(command: Command, table: &[(&str, &'static str)]) -> Command {
+pub(crate) fn with_environment(command: Command, table: &[(&str, &'static str)]) -> Command {
     command
         .mut_args(|arg| with_variable(arg, table))
         .mut_subcommands(|inner| with_environment(inner, table))

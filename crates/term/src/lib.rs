@@ -1,14 +1,20 @@
-//! What both programs show people, and how.
+//! The frame of both command lines, and what they show people.
 //!
-//! Text of a skill is a stranger's text: everything that is shown goes through [`safe_line`] or
-//! [`safe_text`], so that it can neither steer the terminal nor pretend to be something else.
+//! The frame ([`main`]) reads arguments, runs the command, and turns what comes of it into an exit code; a [`Program`] adds its commands and the meaning of
+//! its errors. Text of a skill is untrusted: everything that is shown goes through [`safe_line`] or [`safe_text`], so that it can neither steer the terminal nor
+//! pretend to be something else.
 
 mod completions;
 mod count;
 mod environment;
+mod exit_code;
+mod failure;
+mod help;
 mod json;
 mod manual;
+mod program;
 mod progress;
+mod report;
 mod safe;
 pub mod sarif;
 mod snippet;
@@ -16,14 +22,17 @@ mod table;
 mod ui;
 mod usage;
 
-pub use completions::{CompletionShell, complete_if_asked, completions, names};
+pub use completions::{CompletionShell, completions, names};
 pub use count::counted;
-pub use environment::with_environment;
+pub use exit_code::{BROKEN_PIPE, ExitCodeHelp, USAGE, exit_code_section, exit_code_table};
+pub use failure::{Failure, FailureKind};
+pub use help::HelpText;
 pub use json::{DiagnosticJson, ErrorJson, FailureJson};
-pub use manual::{ManualArgs, ManualFormat, manual};
+pub use manual::{ManualArgs, ManualFormat};
+pub use program::{GlobalArgs, Program, commands, main, note_waiting};
 pub use progress::{Progress, Running};
+pub use report::{ErrorFormat, ErrorReport};
 pub use safe::{safe_line, safe_text};
 pub use snippet::{Palette, render};
 pub use table::{headed_table, table, whole_table};
 pub use ui::{ColorChoice, Ui};
-pub use usage::{tell_usage, usage_hint, usage_message, version_if_asked};

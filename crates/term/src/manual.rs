@@ -1,9 +1,14 @@
 //! Manual pages and reference pages, made from a program's own arguments.
 
+#![expect(clippy::disallowed_methods, reason = "the edge: a folder that the user names")]
+
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::{Arg, Command};
+
+use crate::{Failure, Program, Ui, commands, counted, safe_line};
 
 /// A format of pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -26,8 +31,24 @@ pub struct ManualArgs {
     pub format: ManualFormat,
 }
 
+impl ManualArgs {
+    /// Writes a page for a program and for each of its commands into the folder, seen from `cwd`.
+    pub fn write<P: Program>(&self, cwd: &Path, ui: &mut Ui) -> anyhow::Result<()> {
+        let folder = cwd.join(&self.dir);
+        let failed =
+            |error: io::Error| Failure::files(format!("cannot write {}", folder.display()), error);
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let pages = pages(commands::<P>(), self.format);
+        for (name, text) in &pages {
+            fs::write(folder.join(name), text).map_err(failed)?;
+        }
+        let done = format!("{} in {}", counted(pages.len(), "page"), folder.display());
+        Ok(ui.done(&format!("{}\n", safe_line(&done)))?)
+    }
+}
+
 /// Returns a page for a program and for each of its commands, by the name of its file.
-pub fn manual(mut command: Command, format: ManualFormat) -> Vec<(String, String)> {
+fn pages(mut command: Command, format: ManualFormat) -> Vec<(String, String)> {
     command.build();
     let mut pages = Vec::new();
     let name = command.get_name().to_owned();

@@ -5,7 +5,7 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use serde::Serialize;
-use skill::Diagnostic;
+use skill::{Diagnostic, Source};
 
 use crate::json::{write_json, write_json_line};
 use crate::{Palette, render, safe_text};
@@ -105,6 +105,14 @@ impl Ui {
     pub fn problem(&mut self, diagnostic: &Diagnostic) -> io::Result<()> {
         let text = render(diagnostic, None, self.error_palette);
         self.error(&(text + "\n"))
+    }
+
+    /// Writes the problems of a file, each with its line.
+    pub fn problems(&mut self, text: &str, diagnostics: &[Diagnostic]) -> io::Result<()> {
+        let source = Source::new(text);
+        let palette = self.error_palette;
+        let one = |problem: &Diagnostic| render(problem, Some(&source), palette) + "\n";
+        self.error(&diagnostics.iter().map(one).collect::<String>())
     }
 
     /// Writes to people. Data written before comes first.

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::{ColorChoice, Ui, safe_text};
+use crate::{ColorChoice, ErrorReport, FailureKind, USAGE, Ui, safe_text};
 
 /// Returns what is wrong with a call, on one line: also which arguments are missing, and which values there are.
-pub fn usage_message(error: &Error) -> String {
+fn usage_message(error: &Error) -> String {
     if is_help(error) {
         return "a command is missing".to_owned();
     }
@@ -19,8 +19,12 @@ pub fn usage_message(error: &Error) -> String {
     said.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// Tells the version where nothing else is asked for: that needs to know no command.
-pub fn version_if_asked(program: &str, version: &str, args: &[OsString]) -> Option<ExitCode> {
+/// Prints the version where nothing else is asked for: that needs to know no command.
+pub(crate) fn version_if_asked(
+    program: &str,
+    version: &str,
+    args: &[OsString],
+) -> Option<ExitCode> {
     let [_, flag] = args else { return None };
     if flag != "--version" && flag != "-V" {
         return None;
@@ -29,11 +33,11 @@ pub fn version_if_asked(program: &str, version: &str, args: &[OsString]) -> Opti
     Some(if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns what to do about a wrong call: what was probably meant, or how it is called.
-pub fn usage_hint(error: &Error) -> Option<String> {
+/// Returns what to do about a wrong call: what was probably meant, or the usage.
+fn usage_hint(error: &Error) -> Option<String> {
     let suggested =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-    let meant = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(first);
+    let meant = suggested.into_iter().filter_map(|kind| error.get(kind)).find_map(nearest);
     if let Some(meant) = meant {
         return Some(format!("did you mean `{meant}`?"));
     }
@@ -42,13 +46,14 @@ pub fn usage_hint(error: &Error) -> Option<String> {
         _ => return None,
     };
     let line = usage.trim_start_matches("Usage:").trim().lines().next()?.to_owned();
-    Some(format!("it is called so: {}", line.trim()))
+    Some(format!("usage: {}", line.trim()))
 }
 
-fn first(value: &ContextValue) -> Option<&String> {
+/// Returns what clap suggests; of several the last is the nearest.
+fn nearest(value: &ContextValue) -> Option<&String> {
     match value {
         ContextValue::String(one) => Some(one),
-        ContextValue::Strings(all) => all.first(),
+        ContextValue::Strings(all) => all.last(),
         _ => None,
     }
 }
@@ -60,16 +65,22 @@ fn is_help(error: &Error) -> bool {
 
 /// Prints help or a usage error and returns the exit code. An argument may be a stranger's file name, so
 /// it is made safe to show.
-pub fn tell_usage(error: &Error) -> u8 {
+pub(crate) fn print_usage(error: &Error) -> u8 {
     let mut ui = Ui::new(ColorChoice::Auto);
     let text = error.render().to_string();
-    // If the stream is gone there is nobody left to tell.
+    // If nobody reads any more, nobody needs to know.
     let _ = if error.use_stderr() {
         ui.error(&safe_text(&text))
     } else {
         ui.out(&text).and_then(|()| ui.flush())
     };
-    u8::try_from(error.exit_code()).unwrap_or(2)
+    u8::try_from(error.exit_code()).unwrap_or(USAGE)
+}
+
+/// Returns the report of a wrong call. `hint` is better advice than clap has.
+pub(crate) fn usage_report(error: &Error, hint: Option<String>) -> ErrorReport {
+    let hint = hint.or_else(|| usage_hint(error));
+    ErrorReport { hint, ..ErrorReport::of_kind(FailureKind::Usage, usage_message(error)) }
 }
 
 #[cfg(test)]
@@ -96,7 +107,7 @@ mod tests {
             (
                 &["tool", "run"][..],
                 "the following required arguments were not provided: <SKILL> <FILE>",
-                "it is called so: tool run <SKILL> <FILE>",
+                "usage: tool run <SKILL> <FILE>",
             ),
             (&["tool", "runn"], "unrecognized subcommand 'runn'", "did you mean `run`?"),
             (

@@ -45,3 +45,17 @@ pub fn same_pages(made: &Path, published: &str, prefix: &str) {
     let gone: Vec<&String> = there.keys().filter(|name| !made.contains_key(*name)).collect();
     assert!(gone.is_empty(), "{published} has pages of nothing: {gone:?}");
 }
+
+/// Fails unless `made` stands between the marks `<!-- begin NAME -->` and `<!-- end NAME -->` of a page of the repository. With `UPDATE_EXPECT` it comes there.
+pub fn same_section(page: &str, name: &str, made: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
+    let (before, rest) = text.split_once(&begin).expect("the page has the mark of the begin");
+    let (there, after) = rest.split_once(&end).expect("the page has the mark of the end");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
+        return;
+    }
+    assert_eq!(there, made, "{page}: {name} is not current; UPDATE_EXPECT=1 writes it");
+}

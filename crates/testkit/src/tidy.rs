@@ -175,6 +175,40 @@ fn lines_without_tests(text: &str) -> usize {
     lines.windows(2).position(is_tests).unwrap_or(lines.len())
 }
 
+/// Words that only some files of the programs may hold: who they are for, and why.
+const EDGES_OF_PROGRAMS: &[(&str, &[&str], &str)] = &[
+    ("process::ExitCode", &["main.rs", "cli.rs"], "commands end with the program's own enum"),
+    ("ExitCode::from(", &[], "commands end with the program's own enum"),
+    ("ureq", &["http.rs"], "one module talks to the network"),
+    ("reqwest", &[], "one module talks to the network"),
+    ("TcpStream", &[], "one module talks to the network"),
+];
+
+/// Returns what the sources of the programs hold that belongs elsewhere. `files` are path and text.
+pub fn program_offences(files: &[(String, String)]) -> Vec<String> {
+    let mut offences = Vec::new();
+    let programs = ["crates/csk/src/", "crates/openskills/src/"];
+    for (path, text) in files {
+        let Some(file) = programs.iter().find_map(|program| path.split(program).nth(1)) else {
+            continue;
+        };
+        // What a new skill is made of is no part of the program.
+        if file.starts_with("commands/new/") {
+            continue;
+        }
+        for (word, allowed, why) in EDGES_OF_PROGRAMS {
+            if text.contains(word) && !allowed.contains(&file) {
+                offences.push(format!("{path} holds `{word}`: {why}"));
+            }
+        }
+        let exits = text.split("process::exit(").skip(1);
+        if exits.into_iter().any(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            offences.push(format!("{path} ends with a number: exit codes are an enum"));
+        }
+    }
+    offences
+}
+
 /// Returns the dependencies whose licence is not on the list.
 pub fn licence_offences(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();

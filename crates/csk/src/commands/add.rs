@@ -1,5 +1,6 @@
 //! `csk add` and `csk remove`: edit Skillfile.json in place.
 
+use anyhow::Context as _;
 use csk_core::operations::{Inspection, inspect};
 use csk_core::project::find_root;
 use csk_core::{
@@ -8,55 +9,59 @@ use csk_core::{
 };
 use skill::{CommandKind, DeclaredCapabilities, Identifier, Manifest, RefKind, RelPath, nearest};
 use skill_fs::{AbsPath, read_text, write_file};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::commands::install::network;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Read, Selection, places, read_skillfile};
 
-const ADD: &str = "\
+const ADD: HelpText = HelpText {
+    text: "\
 Purpose: declares a skill in Skillfile.json, or declares it otherwise than before. The rest of the file stays as you wrote \
 it. The repository is cloned if it is missing; the reference must be in it. What the skill brings, needs and says that it \
 may do is shown. Nothing is installed: `csk install` does that.
 
 Reads:  config.json, Skillfile.json, the skill's repository
-Writes: Skillfile.json; skills_root, if the repository is cloned
+Writes: Skillfile.json; skills_root, if the repository is cloned",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage or configuration; there is no Skillfile.json, it is malformed, or the skill cannot be had"),
+    ],
+    examples: &[
+        "csk add pdf --git https://example.com/skill-pdf.git --tag v1.2.0",
+        "csk add review --source skill-review --branch main",
+        "csk add pdf --source skills --git https://example.com/skills.git --path skills/pdf --tag v3",
+    ],
+};
 
-Exit codes:
-  0  done
-  2  usage or configuration; there is no Skillfile.json, it is malformed, or the skill cannot be had
-
-Examples:
-  csk add pdf --git https://example.com/skill-pdf.git --tag v1.2.0
-  csk add review --source skill-review --branch main
-  csk add pdf --source skills --git https://example.com/skills.git --path skills/pdf --tag v3";
-
-const REMOVE: &str = "\
+const REMOVE: HelpText = HelpText {
+    text: "\
 Purpose: takes a skill out of Skillfile.json. The rest of the file stays as you wrote it. `csk install` then removes what is \
 installed of it.
 
 Reads:  config.json, Skillfile.json
-Writes: Skillfile.json
-
-Exit codes:
-  0  done
-  2  usage or configuration, or the skill is not declared
-
-Examples:
-  csk remove pdf";
+Writes: Skillfile.json",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage or configuration, or the skill is not declared"),
+    ],
+    examples: &[
+        "csk remove pdf",
+    ],
+};
 
 /// Declare a skill in Skillfile.json
 #[derive(Debug, clap::Args)]
 #[command(after_help = ADD)]
 pub(crate) struct AddArgs {
     /// What to call the skill
-    #[arg(add = term::names(crate::known::repositories))]
+    #[arg(add = term::names(crate::completion::repositories))]
     name: String,
     #[command(flatten)]
     pub(crate) skill: SkillFlags,
     /// A project: its alias, or a path in it [default: the project here]
-    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
 }
 
@@ -67,7 +72,7 @@ pub(crate) struct SkillFlags {
     #[arg(long, value_name = "URL")]
     git: Option<String>,
     /// Its repository under skills_root, where the name differs
-    #[arg(long, value_name = "NAME", add = term::names(crate::known::repositories))]
+    #[arg(long, value_name = "NAME", add = term::names(crate::completion::repositories))]
     source: Option<String>,
     /// The folder of the repository that is the skill, where it is not the whole
     #[arg(long, value_name = "FOLDER")]
@@ -101,19 +106,20 @@ struct ReferenceFlags {
 #[command(after_help = REMOVE)]
 pub(crate) struct RemoveArgs {
     /// The skill
-    #[arg(add = term::names(crate::known::skills))]
+    #[arg(add = term::names(crate::completion::skills))]
     name: String,
     /// A project: its alias, or a path in it [default: the project here]
-    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
 }
 
-pub(crate) fn add(context: &mut Context, args: &AddArgs) -> Result<u8, Failure> {
+pub(crate) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let root = project_root(context, &config, args.project.as_deref())?;
-    if !work_tree(&root).map_err(|error| Failure::usage(error.to_string()))? {
+    if !work_tree(&root)? {
         return Err(Failure::usage(format!("{root} is not inside a git repository"))
-            .with_hint("run `git init` there; what csk writes must be ignored by git"));
+            .with_hint("run `git init` there; what csk writes must be ignored by git")
+            .into());
     }
     add_to(context, &config, &root, &args.name, &args.skill)
 }
@@ -125,7 +131,7 @@ pub(crate) fn add_to(
     root: &AbsPath,
     name: &str,
     flags: &SkillFlags,
-) -> Result<u8, Failure> {
+) -> anyhow::Result<ExitCode> {
     let path = root.join(SKILLFILE);
     let declaration = declaration(name, flags, &good_file(root, config)?.1)?;
     // Before anything is cloned: what would be made must be a Skillfile. A reference that no git knows is
@@ -133,22 +139,15 @@ pub(crate) fn add_to(
     edited(root, config, &declaration)?;
     let environment = context.environment(config);
     if let Some(url) = &declaration.git {
-        check_declared_url(url, environment.local)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        check_declared_url(url, environment.local)?;
     }
     let found = inspect(&environment, &declaration, network(flags.offline), &context.progress())
-        .map_err(|error| {
-            let failure = Failure::usage(format!("{}: {error}", declaration.name));
-            match error.hint() {
-                Some(hint) => failure.with_hint(hint),
-                None => failure,
-            }
-        })?;
+        .with_context(|| declaration.name.to_string())?;
     if !flags.dry_run {
         // Somebody may have changed the file meanwhile.
         let _lock = context.lock()?;
         let new = edited(root, config, &declaration)?;
-        write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
+        write_file(&path, new.as_bytes())?;
     }
     let word = if flags.dry_run { "would be declared (dry-run)" } else { "declared" };
     let reference = &declaration.reference;
@@ -171,22 +170,22 @@ pub(crate) fn add_to(
             "note: {LOCKFILE} does not have `{name}` yet; `csk install` adds it\n"
         ))?;
     }
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 /// Returns the Skillfile at `root` with the declaration in it.
-fn edited(root: &AbsPath, config: &Config, declaration: &Declaration) -> Result<String, Failure> {
+fn edited(root: &AbsPath, config: &Config, declaration: &Declaration) -> anyhow::Result<String> {
     let path = root.join(SKILLFILE);
     let (text, _) = good_file(root, config)?;
     let new = set_skill(&text, declaration)
         .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
     match Skillfile::parse(path.as_str(), &new, &config.agents) {
         (Some(_), _) => Ok(new),
-        (None, problems) => Err(Failure::File { text: new, problems }),
+        (None, problems) => Err(Failure::malformed(new, problems).into()),
     }
 }
 
-pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> Result<u8, Failure> {
+pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let root = project_root(context, &config, args.project.as_deref())?;
     remove_from(context, &config, &root, &args.name)
@@ -198,7 +197,7 @@ pub(crate) fn remove_from(
     config: &Config,
     root: &AbsPath,
     name: &str,
-) -> Result<u8, Failure> {
+) -> anyhow::Result<ExitCode> {
     let _lock = context.lock()?;
     let (text, file) = good_file(root, config)?;
     let known = file.skills.iter().map(|skill| &skill.name);
@@ -207,50 +206,51 @@ pub(crate) fn remove_from(
         return Err(match nearest(name, known.map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
             None => failure.with_hint("`csk status` shows what is declared"),
-        });
+        }
+        .into());
     };
     let path = root.join(SKILLFILE);
     let new = remove_skill(&text, name)
         .ok_or_else(|| Failure::usage(format!("{path} cannot be edited")))?;
-    write_file(&path, new.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
+    write_file(&path, new.as_bytes())?;
     context.ui.done(&format!("{name} is not declared any more; the next install removes it\n"))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 pub(crate) fn project_root(
     context: &Context,
     config: &Config,
     target: Option<&str>,
-) -> Result<AbsPath, Failure> {
+) -> anyhow::Result<AbsPath> {
     let Some(target) = target else {
-        return find_root(&context.cwd).ok_or_else(|| {
+        return Ok(find_root(&context.cwd).ok_or_else(|| {
             Failure::usage(format!("{SKILLFILE} not found in or above {}", context.cwd))
                 .with_hint("run `csk init` to make one")
-        });
+        })?);
     };
     let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
     let place = places(context, config, &selection)?.pop();
-    place
-        .map(|place| place.root)
-        .ok_or_else(|| Failure::usage(format!("there is no project `{target}`")))
+    let missing = || Failure::usage(format!("there is no project `{target}`"));
+    Ok(place.ok_or_else(missing)?.root)
 }
 
 /// Reads a Skillfile that must be good, with its text.
-pub(crate) fn good_file(root: &AbsPath, config: &Config) -> Result<(String, Skillfile), Failure> {
+pub(crate) fn good_file(root: &AbsPath, config: &Config) -> anyhow::Result<(String, Skillfile)> {
     let path = root.join(SKILLFILE);
     match read_skillfile(root, config) {
         Read::Good { file, .. } => {
-            let text = read_text(&path).map_err(|error| Failure::usage(error.to_string()))?;
+            let text = read_text(&path)?;
             Ok((text.unwrap_or_default(), file))
         }
         Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
-            .with_hint("run `csk init` to make one")),
-        Read::Bad { text, problems } => Err(Failure::File { text, problems }),
+            .with_hint("run `csk init` to make one")
+            .into()),
+        Read::Bad { text, problems } => Err(Failure::malformed(text, problems).into()),
     }
 }
 
 /// Reads the flags. What they leave open of a skill that is declared already stays.
-fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> Result<Declaration, Failure> {
+fn declaration(name: &str, flags: &SkillFlags, file: &Skillfile) -> anyhow::Result<Declaration> {
     let before = file.skills.iter().find(|skill| skill.name.as_str() == name);
     let identifier = |text: &str| {
         Identifier::new(text)

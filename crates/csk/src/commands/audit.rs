@@ -1,7 +1,8 @@
 //! `csk audit`: what skills can do, found by reading them, before they are installed.
 
 mod find;
-mod look;
+mod inspect;
+mod list;
 mod policy;
 mod sarif;
 mod show;
@@ -9,15 +10,18 @@ mod verify;
 
 use skill::nearest;
 
-use look::{Looked, fails, look};
 use skill_audit::show::{AuditedJson, AuditedSkill, ReportsJson, RuleJson, Source, html};
 use skill_audit::{RULES, Rule};
 use skill_state::audit::AuditPolicy;
+use term::{Failure, HelpText};
+
+use inspect::{Inspected, fails, inspect};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: reads skills and says what they can do and what is bad about them. Nothing of a skill is
 run, nothing is sent anywhere. Prose, code blocks, scripts, frontmatter, comments and encoded text
 are read; secrets are followed to where they go.
@@ -36,39 +40,39 @@ Targets:
   DIR           a folder with a SKILL.md, or with such folders in it
   REPO@REF      a commit of a repository: its name under skills_root, or its path; a tag, branch
                 or commit
-  list          what was found before, pins, revocations and suppressions
-  verify        audits what is installed again; says how it differs from what csk installed and
-                from the verdict that is kept
+`list` and `verify` are commands: write `./list` for a folder of that name.
 
 Reads:  the files of the skills, audit/policy.json in csk's home; config.json and the repositories
         where a target needs them
 Writes: with --output that file; audit/policy.json with --allow, --revoke and --suppress;
         audit/verdicts/ in csk's home, with what is found about commits
-Words of the user live in csk's home alone: nothing that a skill ships is read as one.
-
-Exit codes:
-  0  nothing is blocked or revoked; with --strict nothing needs a look either
-  1  a skill is blocked or revoked; with --strict also REVIEW and UNANALYZABLE without a pin;
-     with verify also: something differs
-  2  usage or configuration, or a target that cannot be read
-
-Examples:
-  csk audit
-  csk audit ./skills/pdf
-  csk audit skill-pdf@v1.2.0 --json
-  csk audit --diff skill-pdf@v1.2.0 skill-pdf@v1.3.0
-  csk audit --html --output report.html
-  csk audit --explain DEL-01
-  csk audit --allow 3f1c… --reason 'read by us on Monday'
-  csk audit --revoke https://example.com/skill.git --reason 'the account was taken over'
-  csk audit ./skills/pdf --suppress 9c02… --reason 'our own installer' --expires 2027-01-01";
+Words of the user live in csk's home alone: nothing that a skill ships is read as one.",
+    exit_codes: &[
+        ExitCode::Done.when("nothing is blocked or revoked; with --strict nothing needs a look either"),
+        ExitCode::Failed.when("a skill is blocked or revoked; with --strict also REVIEW and UNANALYZABLE without a pin"),
+        ExitCode::Usage.when("usage or configuration, or a target that cannot be read"),
+    ],
+    examples: &[
+        "csk audit",
+        "csk audit ./skills/pdf",
+        "csk audit skill-pdf@v1.2.0 --json",
+        "csk audit --diff skill-pdf@v1.2.0 skill-pdf@v1.3.0",
+        "csk audit --html --output report.html",
+        "csk audit --explain DEL-01",
+        "csk audit --allow 3f1c… --reason 'read by us on Monday'",
+        "csk audit --revoke https://example.com/skill.git --reason 'the account was taken over'",
+        "csk audit ./skills/pdf --suppress 9c02… --reason 'our own installer' --expires 2027-01-01",
+    ],
+};
 
 /// Say what skills can do and what is bad about them, by reading them
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
     /// What to audit [default: the skills of the project here]
-    #[arg(value_name = "SKILL|DIR|REPO@REF|list|verify")]
+    #[arg(value_name = "SKILL|DIR|REPO@REF")]
     target: Option<String>,
     /// Compare two versions: capabilities gained and lost. With one, the project's installed version is the first
     #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with = "target")]
@@ -91,6 +95,19 @@ pub(crate) struct AuditArgs {
     /// When a suppression ends
     #[arg(long, value_name = "DATE", requires = "suppress")]
     expires: Option<String>,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum AuditCommand {
+    List(list::ListArgs),
+    Verify(verify::VerifyArgs),
+}
+
+/// How reports are written, and what fails.
+#[derive(Debug, clap::Args)]
+struct ReportArgs {
     /// Write JSON
     #[arg(long, group = "format")]
     json: bool,
@@ -103,12 +120,17 @@ pub(crate) struct AuditArgs {
     /// Write to a file
     #[arg(long, short, value_name = "FILE", requires = "format")]
     output: Option<String>,
-    /// Fail also where somebody should look
+    /// Fail also where a skill needs review
     #[arg(long)]
     strict: bool,
 }
 
-pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> Result<u8, Failure> {
+pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Some(AuditCommand::List(args)) => return list::list(context, args),
+        Some(AuditCommand::Verify(args)) => return verify::verify(context, args),
+        None => {}
+    }
     if let Some(name) = &args.explain {
         return explain(context, name, args);
     }
@@ -120,111 +142,111 @@ pub(crate) fn audit(context: &mut Context, args: &AuditArgs) -> Result<u8, Failu
         return policy::revoke(context, what, &reason);
     }
     let policy = load(context)?;
-    match args.target.as_deref() {
-        Some("list") if args.json => return policy::list_json(context, &policy),
-        Some("list") => return policy::list(context, &policy),
-        Some("verify") => return verify::verify(context, args, &policy),
-        _ => {}
-    }
     if !args.diff.is_empty() {
         return diff(context, args, &policy);
     }
     let found = find::bundles(context, args.target.as_deref())?;
-    let looked = look(context, found, &policy)?;
+    let inspected = inspect(context, found, &policy)?;
     if let Some(fingerprint) = &args.suppress {
-        return policy::suppress(context, &looked, fingerprint, (&reason, args.expires.as_deref()));
+        let expires = args.expires.as_deref();
+        return policy::suppress(context, &inspected, fingerprint, &reason, expires);
     }
-    write(context, args, &looked)?;
-    Ok(u8::from(looked.iter().any(|looked| fails(args, &policy, looked))))
+    write(context, &args.report, &inspected)?;
+    Ok(ExitCode::failed_if(inspected.iter().any(|one| fails(&args.report, &policy, one))))
 }
 
 /// Reads what the user said. What is malformed stops everything.
-fn load(context: &Context) -> Result<AuditPolicy, Failure> {
-    AuditPolicy::load(&context.home).map_err(Failure::from)
+fn load(context: &Context) -> anyhow::Result<AuditPolicy> {
+    Ok(AuditPolicy::load(&context.home)?)
 }
 
-fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> Result<u8, Failure> {
+fn diff(context: &mut Context, args: &AuditArgs, policy: &AuditPolicy) -> anyhow::Result<ExitCode> {
     let (before, after) = match args.diff.as_slice() {
         [one, other] => (find::bundles(context, Some(one))?, find::bundles(context, Some(other))?),
         [one] => (find::installed(context, one)?, find::bundles(context, Some(one))?),
-        _ => return Err(Failure::usage("--diff takes two versions, or one skill of the project")),
+        _ => {
+            return Err(
+                Failure::usage("--diff takes two versions, or one skill of the project").into()
+            );
+        }
     };
     if before.len() != after.len() {
         return Err(Failure::usage("the two hold different numbers of skills")
-            .with_hint("name one skill on each side"));
+            .with_hint("name one skill on each side")
+            .into());
     }
-    let before = look(context, before, policy)?;
-    let mut after = look(context, after, policy)?;
+    let before = inspect(context, before, policy)?;
+    let mut after = inspect(context, after, policy)?;
     for (at, one) in after.iter_mut().enumerate() {
         let same = before.iter().find(|old| old.report().name == one.report().name);
         if let Some(old) = same.or(before.get(at)) {
             one.audited.before = Some(old.audited.found.clone());
         }
     }
-    write(context, args, &after)?;
-    Ok(u8::from(after.iter().any(|looked| fails(args, policy, looked))))
+    write(context, &args.report, &after)?;
+    Ok(ExitCode::failed_if(after.iter().any(|one| fails(&args.report, policy, one))))
 }
 
-fn write(context: &mut Context, args: &AuditArgs, looked: &[Looked]) -> Result<(), Failure> {
+fn write(context: &mut Context, args: &ReportArgs, inspected: &[Inspected]) -> anyhow::Result<()> {
     let text = if args.json {
-        let all = looked.iter().map(|looked| AuditedJson::new(&looked.audited)).collect();
+        let all = inspected.iter().map(|one| AuditedJson::new(&one.audited)).collect();
         let mut text = serde_json::to_string_pretty(&ReportsJson::new(all)).unwrap_or_default();
         text.push('\n');
         text
     } else if args.sarif {
-        let mut text = serde_json::to_string_pretty(&sarif::log(looked)).unwrap_or_default();
+        let mut text = serde_json::to_string_pretty(&sarif::log(inspected)).unwrap_or_default();
         text.push('\n');
         text
     } else if args.html {
-        let sources: Vec<Vec<(String, String)>> = looked.iter().map(texts).collect();
+        let sources: Vec<Vec<(String, String)>> = inspected.iter().map(texts).collect();
         let sources: Vec<Vec<Source<'_>>> = sources
             .iter()
             .map(|files| files.iter().map(|(path, text)| Source { path, text }).collect())
             .collect();
-        let all: Vec<AuditedSkill> = looked.iter().map(|one| one.audited.clone()).collect();
+        let all: Vec<AuditedSkill> = inspected.iter().map(|one| one.audited.clone()).collect();
         html(&all, &sources)
     } else {
-        show::text(looked, context.ui.width)
+        show::text(inspected, context.ui.width)
     };
     match &args.output {
         None => Ok(context.ui.out(&text)?),
         Some(file) => {
             let path = context.cwd.join(file);
-            skill_fs::write_file(&path, text.as_bytes())
-                .map_err(|error| Failure::usage(error.to_string()))?;
+            skill_fs::write_file(&path, text.as_bytes())?;
             Ok(context.ui.error(&format!("written to {file}\n"))?)
         }
     }
 }
 
 /// Returns the files of a skill that have findings, as text.
-fn texts(looked: &Looked) -> Vec<(String, String)> {
-    let is_named = |path: &str| looked.report().findings.iter().any(|finding| finding.file == path);
-    let files = looked.bundle.files.iter().filter(|(path, ..)| is_named(path));
+fn texts(inspected: &Inspected) -> Vec<(String, String)> {
+    let is_named =
+        |path: &str| inspected.report().findings.iter().any(|finding| finding.file == path);
+    let files = inspected.bundle.files.iter().filter(|(path, ..)| is_named(path));
     files
         .map(|(path, bytes, _)| (path.clone(), String::from_utf8_lossy(bytes).into_owned()))
         .collect()
 }
 
-fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> Result<u8, Failure> {
+fn explain(context: &mut Context, name: &str, args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(rule) = Rule::find(name) else {
         let failure = Failure::usage(format!("there is no rule `{name}`"));
-        return Err(
-            match nearest(&name.to_uppercase(), RULES.iter().map(|rule| rule.id.as_str())) {
-                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
-                None => failure.with_hint(format!(
-                    "rules are {} to {}",
-                    RULES[0].id,
-                    RULES[RULES.len() - 1].id
-                )),
-            },
-        );
+        let known = RULES.iter().map(|rule| rule.id.as_str());
+        return Err(match nearest(&name.to_uppercase(), known) {
+            Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+            None => failure.with_hint(format!(
+                "rules are {} to {}",
+                RULES[0].id,
+                RULES[RULES.len() - 1].id
+            )),
+        }
+        .into());
     };
-    if args.json {
+    if args.report.json {
         context.ui.json(&RuleJson::new(rule))?;
     } else {
         let width = context.ui.width;
         context.ui.out(&show::rule(rule, width))?;
     }
-    Ok(0)
+    Ok(ExitCode::Done)
 }

@@ -7,34 +7,37 @@ use std::io::{self, BufRead, IsTerminal};
 use csk_core::{Agents, Config, ProjectEntry};
 use skill::Identifier;
 use skill_fs::AbsPath;
-use term::safe_line;
+use term::{ErrorFormat, Failure, HelpText, safe_line};
 
 use crate::commands::shell_init::{Shell, install};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
+use crate::failure::report;
 use crate::projects::clean;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: makes the config. On a terminal it asks for what the flags leave open; elsewhere the flags decide and \
 nothing is asked.
 
 Reads:  the answers
 Writes: ~/.cocoaskills/config.json, or what CSK_CONFIG names; with --shell-hook install the file that your shell reads \
 at its start. An existing one is replaced only after a \
-        confirmation, or with --force.
-
-Exit codes:
-  0  done
-  2  something is missing or malformed, or there is a config already
-
-Examples:
-  csk bootstrap
-  csk bootstrap --skills-root ~/agents/skills --agents claude_code,codex_cli
-  csk bootstrap --skills-root ~/skills --locale ru --project demo=~/projects/demo";
+        confirmation, or with --force.",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("something is missing or malformed, or there is a config already"),
+    ],
+    examples: &[
+        "csk bootstrap",
+        "csk bootstrap --skills-root ~/agents/skills --agents claude_code,codex_cli",
+        "csk bootstrap --skills-root ~/skills --locale ru --project demo=~/projects/demo",
+    ],
+};
 
 /// Make the first config, by questions or by flags
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct BootstrapArgs {
     /// The folder of the skills' repositories
     #[arg(long, value_name = "DIR")]
@@ -64,7 +67,7 @@ enum Hook {
     Skip,
 }
 
-pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u8, Failure> {
+pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> anyhow::Result<ExitCode> {
     let asks = io::stdin().is_terminal();
     let path = context.config_path.clone();
     if std::fs::symlink_metadata(path.as_path()).is_ok() && !args.force {
@@ -75,7 +78,8 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
             return Err(Failure::usage(format!(
                 "there is a config at {path}, and it was left as it is"
             ))
-            .with_hint("edit it, or replace it with --force"));
+            .with_hint("edit it, or replace it with --force")
+            .into());
         }
     }
     let mut config = Config::new(match (&args.skills_root, asks) {
@@ -85,7 +89,8 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
             return Err(Failure::usage(
                 "--skills-root is missing, and there is no terminal to ask on",
             )
-            .with_hint("as in: csk bootstrap --skills-root ~/skills --agents claude_code"));
+            .with_hint("as in: csk bootstrap --skills-root ~/skills --agents claude_code")
+            .into());
         }
     });
     let locale = match (&args.locale, asks) {
@@ -105,7 +110,7 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
         if let Some((alias, entry)) = project_entry(context, project)?
             && config.projects.insert(alias.clone(), entry).is_some()
         {
-            return Err(Failure::usage(format!("the project `{alias}` is given twice")));
+            return Err(Failure::usage(format!("the project `{alias}` is given twice")).into());
         }
     }
     while asks && args.projects.is_empty() {
@@ -123,29 +128,32 @@ pub(crate) fn bootstrap(context: &mut Context, args: &BootstrapArgs) -> Result<u
     context.save_new(&config)?;
     context.ui.done(&format!("wrote {}\n", safe_line(path.as_str())))?;
     shell_hook(context, hook)?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 const HOOK_QUESTION: &str =
     "Shell hook, which puts commands of skills on PATH: print, install or skip [print]: ";
 
-fn hook_of(answer: &str) -> Result<Hook, Failure> {
+fn hook_of(answer: &str) -> anyhow::Result<Hook> {
     match answer.to_lowercase().as_str() {
         "" | "p" | "print" => Ok(Hook::Print),
         "i" | "install" => Ok(Hook::Install),
         "s" | "skip" => Ok(Hook::Skip),
-        other => Err(Failure::usage(format!("`{other}` is none of print, install and skip"))),
+        other => {
+            Err(Failure::usage(format!("`{other}` is none of print, install and skip")).into())
+        }
     }
 }
 
 /// Tells how to have the commands of skills on PATH, or sees to it.
-fn shell_hook(context: &mut Context, hook: Hook) -> Result<(), Failure> {
+fn shell_hook(context: &mut Context, hook: Hook) -> anyhow::Result<()> {
     let shell = context.shell.as_deref().and_then(Shell::of_path);
     match (hook, shell) {
         (Hook::Skip, _) => Ok(()),
         (Hook::Install, Some(shell)) => install(context, shell),
         (Hook::Install, None) => Err(Failure::usage("SHELL does not name a shell with a hook")
-            .with_hint("run `csk shell-init SHELL --install`; the config is written")),
+            .with_hint("run `csk shell-init SHELL --install`; the config is written")
+            .into()),
         (Hook::Print, shell) => {
             let (line, file) = shell.unwrap_or(Shell::Bash).start();
             let file = file.map_or_else(String::new, |file| format!(" into ~/{file}"));
@@ -156,7 +164,7 @@ fn shell_hook(context: &mut Context, hook: Hook) -> Result<(), Failure> {
     }
 }
 
-fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<String>, Failure> {
+fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<String>> {
     let agents = Agents::default();
     let ids: Vec<String> = ids.filter(|id| !id.is_empty()).map(str::to_owned).collect();
     match ids.iter().find(|id| agents.find(id).is_none()) {
@@ -166,7 +174,8 @@ fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<String>, F
             Err(match agents.nearest(id) {
                 Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
                 None => failure,
-            })
+            }
+            .into())
         }
     }
 }
@@ -175,7 +184,7 @@ fn known_agents<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<String>, F
 fn project_entry(
     context: &Context,
     text: &str,
-) -> Result<Option<(Identifier, ProjectEntry)>, Failure> {
+) -> anyhow::Result<Option<(Identifier, ProjectEntry)>> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -186,7 +195,7 @@ fn project_entry(
         .map_err(|error| Failure::usage(format!("`{alias}` is not an alias: {error}")))?;
     let path = folder(context, path.trim())?;
     if !path.as_path().is_dir() {
-        return Err(Failure::usage(format!("the folder {path} does not exist")));
+        return Err(Failure::usage(format!("the folder {path} does not exist")).into());
     }
     let entry = ProjectEntry {
         path: clean(&path),
@@ -197,16 +206,16 @@ fn project_entry(
     Ok(Some((alias, entry)))
 }
 
-fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
+fn folder(context: &Context, text: &str) -> anyhow::Result<AbsPath> {
     match (text.strip_prefix("~/"), &context.user_home) {
-        _ if text.is_empty() => Err(Failure::usage("the folder is missing")),
+        _ if text.is_empty() => Err(Failure::usage("the folder is missing").into()),
         (_, Some(home)) if text == "~" => Ok(home.clone()),
         (Some(rest), Some(home)) => Ok(home.join(rest)),
         _ => Ok(context.cwd.join(text)),
     }
     .and_then(|path| {
         let is_other = path.as_path().exists() && !path.as_path().is_dir();
-        if is_other { Err(Failure::usage(format!("{path} is no folder"))) } else { Ok(path) }
+        if is_other { Err(Failure::usage(format!("{path} is no folder")).into()) } else { Ok(path) }
     })
 }
 
@@ -214,22 +223,22 @@ fn folder(context: &Context, text: &str) -> Result<AbsPath, Failure> {
 fn ask_until<T>(
     context: &mut Context,
     question: &str,
-    read: impl Fn(&Context, &str) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    read: impl Fn(&Context, &str) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     loop {
         let answer = ask(context, question)?;
         match read(context, &answer) {
             Ok(value) => return Ok(value),
-            Err(failure) => failure.tell(&mut context.ui),
+            Err(error) => report(&error).print(&mut context.ui, ErrorFormat::Words),
         };
     }
 }
 
-fn ask(context: &mut Context, question: &str) -> Result<String, Failure> {
+fn ask(context: &mut Context, question: &str) -> anyhow::Result<String> {
     context.ui.error(question)?;
     let mut answer = String::new();
     if io::stdin().lock().read_line(&mut answer)? == 0 {
-        return Err(Failure::usage("no answer was given, and nothing was written"));
+        return Err(Failure::usage("no answer was given, and nothing was written").into());
     }
     Ok(answer.trim().to_owned())
 }

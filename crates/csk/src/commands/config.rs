@@ -1,28 +1,31 @@
 //! `csk config`: shows the configuration.
 
 use csk_core::output::{ConfigJson, VERSION};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: prints where the config is and what counts, from all layers: the environment over the user's file over the system's \
 (/etc/cocoaskills/config.json), which can lock keys.
 
 Reads:  /etc/cocoaskills/config.json, config.json (CSK_CONFIG names another; CSK_HOME moves csk's own state)
-Writes: nothing
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("there is no config, or it is malformed"),
+    ],
+    examples: &[
+        "csk config show",
+        "csk config show --json",
+        "CSK_CONFIG=./test.json csk config show",
+    ],
+};
 
-Exit codes:
-  0  done
-  2  there is no config, or it is malformed
-
-Examples:
-  csk config show
-  csk config show --json
-  CSK_CONFIG=./test.json csk config show";
-
-const GROUP: &str = "\
+const GROUP: HelpText = HelpText {
+    text: "\
 Purpose: shows the configuration. It is a file to be edited by hand; `csk bootstrap` makes the first one.
 
 Keys of config.json:
@@ -42,12 +45,15 @@ Keys of config.json:
   locked                  keys that neither the user, the environment nor a project can set otherwise
 `audit` and `allow_local_sources` can only be tightened below it.
 
-CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (with commas), CSK_ADAPTER_MODE and CSK_AUDIT stand over the user's file.
-
-Exit codes: 0 done, 2 there is no config, or it is malformed.
-
-Examples:
-  csk config show";
+CSK_SKILLS_ROOT, CSK_LOCALE, CSK_AGENTS (with commas), CSK_ADAPTER_MODE and CSK_AUDIT stand over the user's file.",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("there is no config, or it is malformed"),
+    ],
+    examples: &[
+        "csk config show",
+    ],
+};
 
 /// Show the configuration
 #[derive(Debug, clap::Args)]
@@ -60,7 +66,7 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ConfigCommand {
     /// Print where the config is and what it holds
-    #[command(after_help = AFTER)]
+    #[command(after_help = HELP)]
     Show {
         /// Write it as JSON
         #[arg(long)]
@@ -68,7 +74,7 @@ enum ConfigCommand {
     },
 }
 
-pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> Result<u8, Failure> {
+pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> anyhow::Result<ExitCode> {
     match args.command {
         ConfigCommand::Show { json } => {
             let config = context.config()?;
@@ -81,14 +87,14 @@ pub(crate) fn config(context: &mut Context, args: &ConfigArgs) -> Result<u8, Fai
                     config: serde_json::from_str(&config.to_json()).unwrap_or_default(),
                 };
                 context.ui.json(&told)?;
-                return Ok(0);
+                return Ok(ExitCode::Done);
             }
             let path = safe_line(context.config_path.as_str()).into_owned();
             context
                 .ui
                 .error(&format!("config: {path}\nhome: {}\n", safe_line(context.home.as_str())))?;
             context.ui.out(&config.to_json())?;
-            Ok(0)
+            Ok(ExitCode::Done)
         }
     }
 }

@@ -10,41 +10,43 @@ use csk_core::{Content, Declaration, File, FileKind, Reference, Repository};
 use similar::TextDiff;
 use skill::capabilities::CapabilityChange;
 use skill::{Identifier, RefKind, SKILL_FILE, nearest};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Selection, Unreadable, select};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: shows what an upgrade would change, skill by skill: files, those of commands below runtime/, the text of SKILL.md, \
 commands, programs that it needs, and what the skill says that it may do. It compares what is installed with what the reference names on this machine; `csk update` fetches first. \
 With --local it shows what somebody changed in the installed files. Nothing is written.
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
-Writes: nothing
-
-Exit codes:
-  0  it was shown; with --check: and nothing differs
-  1  something cannot be compared; with --check: something differs
-  2  usage or configuration, or the skill is not declared
-
-Examples:
-  csk update && csk diff
-  csk diff pdf --to v2.0.0
-  csk diff --local
-  csk diff --global
-  csk diff pdf --all-files --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("it was shown; with --check: and nothing differs"),
+        ExitCode::Failed.when("something cannot be compared; with --check: something differs"),
+        ExitCode::Usage.when("usage or configuration, or the skill is not declared"),
+    ],
+    examples: &[
+        "csk update && csk diff",
+        "csk diff pdf --to v2.0.0",
+        "csk diff --local",
+        "csk diff --global",
+        "csk diff pdf --all-files --json",
+    ],
+};
 
 /// Show what an upgrade would change, or what was edited
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct DiffArgs {
     /// A skill [default: all of the project]
-    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
+    #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: Option<String>,
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
-    #[arg(long, value_name = "TARGET", add = term::names(crate::known::projects))]
+    #[arg(long, value_name = "TARGET", add = term::names(crate::completion::projects))]
     project: Option<String>,
     /// The global scope
     #[arg(long, conflicts_with = "project")]
@@ -66,7 +68,7 @@ pub(crate) struct DiffArgs {
     json: bool,
 }
 
-pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure> {
+pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let selection =
         Selection { target: args.project.clone(), global: args.global, ..Selection::default() };
@@ -134,10 +136,10 @@ pub(crate) fn diff(context: &mut Context, args: &DiffArgs) -> Result<u8, Failure
         };
         context.ui.note(&format!("{what}\n"))?;
     }
-    Ok(u8::from(selected.failed || failed || (args.check && differs)))
+    Ok(ExitCode::failed_if(selected.failed || failed || (args.check && differs)))
 }
 
-fn check_known(projects: &[(&Target, Observed)], name: &str) -> Result<(), Failure> {
+fn check_known(projects: &[(&Target, Observed)], name: &str) -> anyhow::Result<()> {
     let declared = projects.iter().flat_map(|(target, _)| &target.skills).map(|skill| &skill.name);
     let installed = projects.iter().flat_map(|(_, observed)| &observed.ledger.entries);
     let known: Vec<&str> = declared.chain(installed).map(Identifier::as_str).collect();
@@ -148,7 +150,8 @@ fn check_known(projects: &[(&Target, Observed)], name: &str) -> Result<(), Failu
     Err(match nearest(name, known) {
         Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
         None => failure.with_hint("`csk status` shows what is"),
-    })
+    }
+    .into())
 }
 
 /// Tells what cannot be compared, and keeps it.
@@ -157,7 +160,7 @@ fn problem(
     told: &mut DiffJson,
     args: &DiffArgs,
     words: String,
-) -> Result<(), Failure> {
+) -> anyhow::Result<()> {
     if !args.json {
         context.ui.error(&format!("{}\n", safe_line(&words)))?;
     }

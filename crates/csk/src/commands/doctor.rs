@@ -5,9 +5,9 @@
     reason = "the edge: programs, links and folders of this machine"
 )]
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 use csk_core::install::{
     BIN, Label, Mode, Plan, SKILLS, Target, shadowing, status as look, unignored,
@@ -18,37 +18,40 @@ use csk_core::{CommandOrder, Config, ProjectEntry, Scope, work_tree};
 use serde_json::Value;
 use skill::{Diagnostic, Identifier, LEDGER_FILE};
 use skill_fs::AbsPath;
-use term::{counted, safe_line};
+use term::{Failure, FailureKind, HelpText, counted, safe_line};
 
 use crate::commands::global;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
+use crate::failure::report;
 use crate::projects::{Selection, located, select_any};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: looks for what stands in the way, and says what to do about each: git, the config, repositories, files that git does \
 not ignore, agents that see a skill twice, links that lead nowhere, the shell hook, what is not as it was installed, \
 caches, and what the sandbox of openskills can hold here. Nothing is changed.
 
 Reads:  everything that csk reads; runs `git --version` and `openskills sandbox check`
-Writes: nothing
-
-Exit codes:
-  0  nothing has to be mended; notes do not count
-  1  something has to be mended
-  2  usage
-
-Examples:
-  csk doctor
-  csk doctor demo-app
-  csk doctor --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("no problem was found; notes do not count"),
+        ExitCode::Failed.when("a problem was found"),
+        ExitCode::Usage.when("usage"),
+    ],
+    examples: &[
+        "csk doctor",
+        "csk doctor demo-app",
+        "csk doctor --json",
+    ],
+};
 
 /// A cache that is larger than this is worth a word.
 const LARGE_CACHE: u64 = 1 << 30;
 
 /// Look for what stands in the way
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     selection: Selection,
@@ -93,7 +96,7 @@ impl Findings {
     }
 }
 
-pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> Result<u8, Failure> {
+pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut found = Findings::default();
     git(&mut found);
     match context.config() {
@@ -103,17 +106,21 @@ pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> Result<u8, Fai
             targets(context, &config, args, &mut found)?;
             caches(context, &config, &mut found);
         }
-        Err(Failure::Message { message, hint, .. }) => {
-            found.problem("config", message, hint.unwrap_or_else(|| "mend it".to_owned()));
-        }
-        Err(Failure::File { problems, .. }) => found.malformed("config", problems),
-        Err(other) => return Err(other),
+        Err(error) if error.is::<io::Error>() => return Err(error),
+        Err(error) => match malformed(error) {
+            Ok(problems) => found.malformed("config", problems),
+            Err(error) => {
+                let report = report(&error);
+                let fix = report.hint.unwrap_or_else(|| "fix it".to_owned());
+                found.problem("config", report.message, fix);
+            }
+        },
     }
     sandbox(&mut found);
     let good = found.is_good();
     if args.json {
         context.ui.json(&DoctorJson { version: VERSION, good, checks: found.0 })?;
-        return Ok(u8::from(!good));
+        return Ok(ExitCode::failed_if(!good));
     }
     for one in &found.0 {
         let word = if one.state == "problem" { "MEND" } else { &one.state };
@@ -128,7 +135,17 @@ pub(crate) fn doctor(context: &mut Context, args: &DoctorArgs) -> Result<u8, Fai
         count => format!("{} to mend", counted(count, "thing")),
     };
     context.ui.note(&format!("{end}\n"))?;
-    Ok(u8::from(!good))
+    Ok(ExitCode::failed_if(!good))
+}
+
+/// Returns the problems of a file that is malformed. Any other failure stays one.
+fn malformed(error: anyhow::Error) -> anyhow::Result<Vec<Diagnostic>> {
+    let failure = error.downcast::<Failure>()?;
+    if failure.kind == FailureKind::Malformed {
+        Ok(failure.diagnostics)
+    } else {
+        Err(failure.into())
+    }
 }
 
 fn git(found: &mut Findings) {
@@ -183,7 +200,7 @@ fn scopes(
     config: &Config,
     args: &DoctorArgs,
     found: &mut Findings,
-) -> Result<(Vec<Target>, Option<Target>), Failure> {
+) -> anyhow::Result<(Vec<Target>, Option<Target>)> {
     let targets = match select_any(context, config, &args.selection) {
         Ok(selected) => {
             for unreadable in selected.unreadable {
@@ -191,19 +208,17 @@ fn scopes(
             }
             selected.targets
         }
-        Err(Failure::File { problems, .. }) => {
-            found.malformed("skillfile", problems);
+        Err(error) => {
+            found.malformed("skillfile", malformed(error)?);
             Vec::new()
         }
-        Err(other) => return Err(other),
     };
     let global = match global::target_if_there(context, config) {
         Ok(global) => global,
-        Err(Failure::File { problems, .. }) => {
-            found.malformed("skillfile", problems);
+        Err(error) => {
+            found.malformed("skillfile", malformed(error)?);
             None
         }
-        Err(other) => return Err(other),
     };
     Ok((targets, global.filter(|_| !args.selection.global)))
 }
@@ -213,7 +228,7 @@ fn targets(
     config: &Config,
     args: &DoctorArgs,
     found: &mut Findings,
-) -> Result<(), Failure> {
+) -> anyhow::Result<()> {
     let (mut targets, global) = scopes(context, config, args, found)?;
     for target in &targets {
         ignored(target, &called(config, target), found);

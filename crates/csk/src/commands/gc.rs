@@ -2,51 +2,52 @@
 
 use csk_core::install::Mode;
 use csk_core::operations::{Caller, collect};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: removes the runtimes of commands that no installed skill uses any more. Installs do it by themselves; this \
 is for projects that were deleted, whose receipts and stamps go as well. In use is what a marker says in a configured project, in any other folder that \
 skills were installed into, or in the global scope. Where a marker cannot be read, nothing of its skill is removed.
 
 Reads:  config.json, consumers.json, the markers of installed skills
-Writes: runtime/, receipts/, cache/ and consumers.json in csk's home
-
-Exit codes:
-  0  done
-  1  a project cannot be read, so nothing was removed
-  2  usage or configuration, or consumers.json cannot be read
-  3  another csk holds the lock
-
-Examples:
-  csk gc
-  csk gc --dry-run";
+Writes: runtime/, receipts/, cache/ and consumers.json in csk's home",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a project cannot be read, so nothing was removed"),
+        ExitCode::Usage.when("usage or configuration, or consumers.json cannot be read"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk gc",
+        "csk gc --dry-run",
+    ],
+};
 
 /// Remove what no installed skill uses any more
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct GcArgs {
     /// Show what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
+pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let environment = context.environment(&config);
     let (mode, word) =
         if args.dry_run { (Mode::DryRun, "would be removed") } else { (Mode::Apply, "removed") };
     let _lock = environment.lock_for(mode)?;
-    let garbage = collect(&environment.home, &environment.projects, mode, Caller::User)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let garbage = collect(&environment.home, &environment.projects, mode, Caller::User)?;
     for why in &garbage.unreadable {
         context.ui.error(&format!("{}; nothing is removed\n", safe_line(why)))?;
     }
     if !garbage.unreadable.is_empty() {
-        return Ok(1);
+        return Ok(ExitCode::Failed);
     }
     let is_nothing =
         garbage.runtimes.is_empty() && garbage.consumers.is_empty() && garbage.forgotten.is_empty();
@@ -63,5 +64,5 @@ pub(crate) fn gc(context: &mut Context, args: &GcArgs) -> Result<u8, Failure> {
         let root = safe_line(root.as_str());
         context.ui.done(&format!("{root}: is gone; what csk noted of it {word}\n"))?;
     }
-    Ok(0)
+    Ok(ExitCode::Done)
 }

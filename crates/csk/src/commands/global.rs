@@ -6,36 +6,42 @@ use csk_core::install::{LockUse, Target};
 use csk_core::output::{GlobalListJson, VERSION};
 use csk_core::{Config, Declaration, SKILLFILE, Scope, Skillfile};
 use skill_fs::{AbsPath, read_text, write_file};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::commands::add::{SkillFlags, add_to, remove_from};
-use crate::commands::install::{InstallFlags, install_into, network};
+use crate::commands::install::{InstallFlags, install_into};
 use crate::commands::status::{StatusFlags, show_status};
 use crate::commands::update::{UpdateArgs, no_network, update_all, update_for};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Place, Read, Selected, read_skillfile, target};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: skills that are the user's own and not one project's. They are declared in global/Skillfile.json below csk's home, \
 installed beside it, and linked into the folders in your home that agents read. Their commands are on PATH everywhere with \
 the shell hook; a project's commands of the same name come first. The subcommands do what the commands of the same name do \
 for a project; `outdated`, `diff`, `lock`, `verify` and others take --global.
 
 Reads:  config.json, global/Skillfile.json, the repositories under skills_root
-Writes: global/ in csk's home, and the folders of the agents in your home
-
-Exit codes: as the commands of the same name
-
-Examples:
-  csk global init
-  csk global add pdf --git https://example.com/skill-pdf.git --tag v1.2.0
-  csk global install
-  csk global status --check";
+Writes: global/ in csk's home, and the folders of the agents in your home",
+    exit_codes: &[
+        ExitCode::Done.when("as the commands of the same name"),
+        ExitCode::Failed.when("as the commands of the same name"),
+        ExitCode::Usage.usual(),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk global init",
+        "csk global add pdf --git https://example.com/skill-pdf.git --tag v1.2.0",
+        "csk global install",
+        "csk global status --check",
+    ],
+};
 
 /// Skills of your own, for all that you do
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct GlobalArgs {
     #[command(subcommand)]
     command: GlobalCommand,
@@ -55,7 +61,7 @@ enum GlobalCommand {
     /// Take a skill out
     Remove {
         /// The skill
-        #[arg(add = term::names(crate::known::global_skills))]
+        #[arg(add = term::names(crate::completion::global_skills))]
         name: String,
     },
     /// List the declared skills
@@ -83,7 +89,7 @@ enum GlobalCommand {
     },
 }
 
-pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Failure> {
+pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let root = context.home.join("global");
     match &args.command {
@@ -97,12 +103,12 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
             let skills = declared(context, &config)?;
             if *json {
                 context.ui.json(&GlobalListJson { version: VERSION, skills })?;
-                return Ok(0);
+                return Ok(ExitCode::Done);
             }
             for line in skills {
                 context.ui.out(&format!("{}\n", safe_line(&line)))?;
             }
-            Ok(0)
+            Ok(ExitCode::Done)
         }
         GlobalCommand::Status { flags } => {
             let selected = selected(context, &config)?;
@@ -110,42 +116,43 @@ pub(crate) fn global(context: &mut Context, args: &GlobalArgs) -> Result<u8, Fai
         }
         GlobalCommand::Install { flags } => {
             let selected = selected(context, &config)?;
-            let usage = (LockUse::Follow, network(flags.offline));
-            install_into(context, &config, &selected, flags, usage)
+            let options = flags.options(LockUse::Follow);
+            install_into(context, &config, &selected, flags, options)
         }
         GlobalCommand::Update(args) => {
             if args.offline {
-                return Err(no_network());
+                return Err(no_network().into());
             }
             update_all(context, &config)
         }
         GlobalCommand::Upgrade { flags } => {
             let updated = if flags.dry_run || flags.offline {
-                0
+                ExitCode::Done
             } else {
                 update_for(context, &config, flags)?
             };
             let selected = selected(context, &config)?;
-            let usage = (LockUse::Refresh, network(flags.offline));
-            Ok(updated.max(install_into(context, &config, &selected, flags, usage)?))
+            let options = flags.options(LockUse::Refresh);
+            Ok(updated.max(install_into(context, &config, &selected, flags, options)?))
         }
     }
 }
 
-fn init(context: &mut Context, root: &AbsPath) -> Result<u8, Failure> {
+fn init(context: &mut Context, root: &AbsPath) -> anyhow::Result<ExitCode> {
     let path = root.join(SKILLFILE);
-    let failed =
-        |error: &dyn std::fmt::Display| Failure::usage(format!("cannot write {path}: {error}"));
-    if read_text(&path).map_err(|error| failed(&error))?.is_some() {
-        return Ok(0);
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Failure::files(format!("cannot write {path}"), error)
+    };
+    if read_text(&path).map_err(|error| failed(error.into()))?.is_some() {
+        return Ok(ExitCode::Done);
     }
-    std::fs::create_dir_all(root.as_path()).map_err(|error| failed(&error))?;
-    write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(&error))?;
+    std::fs::create_dir_all(root.as_path()).map_err(|error| failed(error.into()))?;
+    write_file(&path, Skillfile::minimal().as_bytes()).map_err(|error| failed(error.into()))?;
     context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
-fn declared(context: &Context, config: &Config) -> Result<Vec<String>, Failure> {
+fn declared(context: &Context, config: &Config) -> anyhow::Result<Vec<String>> {
     let targets = selected(context, config)?.targets;
     let line = |skill: &Declaration| {
         format!("{} {} {}", skill.name, skill.reference.kind.as_str(), skill.reference.name)
@@ -157,7 +164,7 @@ fn declared(context: &Context, config: &Config) -> Result<Vec<String>, Failure> 
 pub(crate) fn target_if_there(
     context: &Context,
     config: &Config,
-) -> Result<Option<Target>, Failure> {
+) -> anyhow::Result<Option<Target>> {
     let path = context.home.join("global").join(SKILLFILE);
     let is_missing =
         context.user_home.is_none() || read_text(&path).is_ok_and(|text| text.is_none());
@@ -165,10 +172,12 @@ pub(crate) fn target_if_there(
 }
 
 /// Returns the global scope as the one target.
-pub(crate) fn selected(context: &Context, config: &Config) -> Result<Selected, Failure> {
+pub(crate) fn selected(context: &Context, config: &Config) -> anyhow::Result<Selected> {
     let root = context.home.join("global");
     let Some(home) = context.user_home.clone() else {
-        return Err(Failure::usage("HOME is not set, and agents look for global skills there"));
+        return Err(
+            Failure::usage("HOME is not set, and agents look for global skills there").into()
+        );
     };
     let path = root.join(SKILLFILE);
     match read_skillfile(&root, config) {
@@ -184,7 +193,8 @@ pub(crate) fn selected(context: &Context, config: &Config) -> Result<Selected, F
             Ok(Selected { targets: vec![target], ..Selected::default() })
         }
         Read::Missing => Err(Failure::usage(format!("{path} does not exist"))
-            .with_hint("run `csk global init` to make it")),
-        Read::Bad { text, problems } => Err(Failure::File { text, problems }),
+            .with_hint("run `csk global init` to make it")
+            .into()),
+        Read::Bad { text, problems } => Err(Failure::malformed(text, problems).into()),
     }
 }

@@ -10,19 +10,20 @@ use csk_core::install::{SKILLS, Target};
 use csk_core::output::{ImportJson, ImportedJson, LeftJson, VERSION};
 use csk_core::{Config, Declaration, SKILLFILE, Skillfile, redacted, set_skill};
 use skill::Identifier;
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::commands::add::{good_file, project_root};
 use crate::commands::global;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{at, target};
 use adopt::{in_the_way, put_away};
 use declare::Declarer;
 use find::{Candidate, Found, find, refuse_link};
 use skill_fs::{AbsPath, read_text, write_file};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: declares in Skillfile.json what another manager installed, or what lies in the folder of an agent.
 
   skills-lock.json          of a project (version 1)
@@ -36,28 +37,29 @@ what cannot be had is told and left. With --adopt, folders that are in the way o
 
 Reads:  config.json, Skillfile.json, the files named above
 Writes: Skillfile.json (made if it is missing); skills_root, for repositories that are cloned or made; with --adopt \
-.agents/backups
-
-Exit codes:
-  0  everything was imported
-  1  something was left, the rest was imported
-  2  usage or configuration; Skillfile.json was not written
-
-Examples:
-  csk import --dry-run
-  csk import skills-lock.json
-  csk import .claude/skills --adopt
-  csk import --global";
+.agents/backups",
+    exit_codes: &[
+        ExitCode::Done.when("everything was imported"),
+        ExitCode::Failed.when("something was left, the rest was imported"),
+        ExitCode::Usage.when("usage or configuration; Skillfile.json was not written"),
+    ],
+    examples: &[
+        "csk import --dry-run",
+        "csk import skills-lock.json",
+        "csk import .claude/skills --adopt",
+        "csk import --global",
+    ],
+};
 
 /// Declare what another manager installed
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ImportArgs {
     /// A lock file, or a folder of skills [default: all that are there]
     #[arg(value_name = "FROM")]
     from: Option<String>,
     /// A project: its alias, or a path in it [default: the project here]
-    #[arg(long, value_name = "TARGET", conflicts_with = "global", add = term::names(crate::known::projects))]
+    #[arg(long, value_name = "TARGET", conflicts_with = "global", add = term::names(crate::completion::projects))]
     project: Option<String>,
     /// Into the global scope
     #[arg(long)]
@@ -76,7 +78,7 @@ pub(crate) struct ImportArgs {
     json: bool,
 }
 
-pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Failure> {
+pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let root = if args.global {
         context.home.join("global")
@@ -166,7 +168,7 @@ pub(crate) fn import(context: &mut Context, args: &ImportArgs) -> Result<u8, Fai
     }
     tell(context, args, &told)?;
     // What was declared before was no failure.
-    Ok(u8::from(told.left.iter().any(|left| left.why != DECLARED)))
+    Ok(ExitCode::failed_if(told.left.iter().any(|left| left.why != DECLARED)))
 }
 
 /// What is said of a skill that is declared.
@@ -180,20 +182,20 @@ fn scope(
     config: &Config,
     args: &ImportArgs,
     root: &AbsPath,
-) -> Result<Target, Failure> {
+) -> anyhow::Result<Target> {
     let is_there = root.join(SKILLFILE).as_path().is_file();
     if args.global && is_there {
         let found = global::selected(context, config)?.targets.pop();
-        return found.ok_or_else(|| Failure::usage("the global scope cannot be read"));
+        return Ok(found.ok_or_else(|| Failure::usage("the global scope cannot be read"))?);
     }
     let file = if is_there { good_file(root, config)?.1 } else { Skillfile::default() };
     Ok(target(&at(config, root.clone()), file, config))
 }
 
 /// Reads the Skillfile, or makes an empty one; returns the names in it as well.
-fn skillfile(root: &AbsPath, config: &Config) -> Result<(String, BTreeSet<String>), Failure> {
+fn skillfile(root: &AbsPath, config: &Config) -> anyhow::Result<(String, BTreeSet<String>)> {
     let text = read_text(&root.join(SKILLFILE));
-    if text.map_err(|error| Failure::usage(error.to_string()))?.is_none() {
+    if text?.is_none() {
         return Ok((Skillfile::minimal(), BTreeSet::new()));
     }
     let (text, file) = good_file(root, config)?;
@@ -206,7 +208,7 @@ fn write(
     root: &AbsPath,
     config: &Config,
     imported: &[(Candidate, Declaration)],
-) -> Result<BTreeSet<String>, Failure> {
+) -> anyhow::Result<BTreeSet<String>> {
     let path = root.join(SKILLFILE);
     let (mut text, declared) = skillfile(root, config)?;
     let mut written = BTreeSet::new();
@@ -225,15 +227,15 @@ fn write(
         text = text.replace(r#""agents": []"#, r#""agents": ["claude_code"]"#);
     }
     if let (None, problems) = Skillfile::parse(path.as_str(), &text, &config.agents) {
-        return Err(Failure::File { text, problems });
+        return Err(Failure::malformed(text, problems).into());
     }
     std::fs::create_dir_all(root.as_path())
-        .map_err(|error| Failure::usage(format!("cannot make {root}: {error}")))?;
-    write_file(&path, text.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;
+        .map_err(|error| Failure::files(format!("cannot make {root}"), error))?;
+    write_file(&path, text.as_bytes())?;
     Ok(written)
 }
 
-fn tell(context: &mut Context, args: &ImportArgs, told: &ImportJson) -> Result<(), Failure> {
+fn tell(context: &mut Context, args: &ImportArgs, told: &ImportJson) -> anyhow::Result<()> {
     if args.json {
         return Ok(context.ui.json(told)?);
     }

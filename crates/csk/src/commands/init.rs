@@ -6,32 +6,34 @@ use csk_core::{
     ExcludeFile, LOCKFILE, Lockfile, SKILLFILE, Skillfile, exclude_file, not_ignored, with_block,
 };
 use skill_fs::{AbsPath, read_text, write_file};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::clean;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: makes a folder of a git repository ready for skills: an empty Skillfile.json with its lock, if there is none, and \
 entries that keep git from seeing what csk installs. They go into .gitignore: commit it with both files, and every clone can \
 `csk install --frozen`. With --private they go into .git/info/exclude, which is yours alone. What is there already stays as \
 it is.
 
 Reads:  config.json
-Writes: Skillfile.json, Skillfile.lock, .gitignore or .git/info/exclude
-
-Exit codes:
-  0  done
-  2  usage or configuration, or the folder is not inside a git repository
-
-Examples:
-  csk init
-  csk init ../demo-app --private";
+Writes: Skillfile.json, Skillfile.lock, .gitignore or .git/info/exclude",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage or configuration, or the folder is not inside a git repository"),
+    ],
+    examples: &[
+        "csk init",
+        "csk init ../demo-app --private",
+    ],
+};
 
 /// Make a folder ready for skills
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct InitArgs {
     /// The folder
     #[arg(default_value = ".")]
@@ -41,18 +43,18 @@ pub(crate) struct InitArgs {
     private: bool,
 }
 
-pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure> {
+pub(crate) fn init(context: &mut Context, args: &InitArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let root = clean(&context.cwd.join(&args.path));
     if !root.as_path().is_dir() {
         let what = if root.as_path().exists() { "is no folder" } else { "does not exist" };
-        return Err(Failure::usage(format!("{root} {what}")));
+        return Err(Failure::usage(format!("{root} {what}")).into());
     }
-    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let exclude = exclude_file(&root).map_err(|error| failed(&error))?;
+    let exclude = exclude_file(&root)?;
     if exclude == ExcludeFile::NoRepository {
         return Err(Failure::usage(format!("{root} is not inside a git repository"))
-            .with_hint("run `git init` there; what csk writes must be ignored by git"));
+            .with_hint("run `git init` there; what csk writes must be ignored by git")
+            .into());
     }
     let file = match exclude {
         _ if !args.private => root.join(".gitignore"),
@@ -61,24 +63,25 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
             return Err(Failure::usage(format!(
                 "csk does not write ignore rules through `.git`: it leads out of {root}"
             ))
-            .with_hint("run `csk init` without --private"));
+            .with_hint("run `csk init` without --private")
+            .into());
         }
     };
     let (path, lock) = (root.join(SKILLFILE), root.join(LOCKFILE));
-    let has_lock = read_text(&lock).map_err(|error| failed(&error))?.is_some();
-    let is_new = read_text(&path).map_err(|error| failed(&error))?.is_none();
+    let has_lock = read_text(&lock)?.is_some();
+    let is_new = read_text(&path)?.is_none();
     if is_new {
         // The agents are written down, so that every clone has the same ones, whatever its user's config says.
         let custom = config.agents.custom();
         let shared = config.default_agents.iter().map(String::as_str);
         let shared: Vec<&str> =
             shared.filter(|id| !custom.iter().any(|agent| agent.id == *id)).collect();
-        write_file(&path, Skillfile::empty(&shared).as_bytes()).map_err(|error| failed(&error))?;
+        write_file(&path, Skillfile::empty(&shared).as_bytes())?;
         context.ui.done(&format!("made {}\n", safe_line(path.as_str())))?;
         if !has_lock {
             // Without skills there is nothing to be locked, and that is what the lockfile says.
             let text = Lockfile::default().to_json();
-            write_file(&lock, text.as_bytes()).map_err(|error| failed(&error))?;
+            write_file(&lock, text.as_bytes())?;
             context.ui.done(&format!("made {}\n", safe_line(lock.as_str())))?;
         }
     } else if !has_lock {
@@ -98,13 +101,12 @@ pub(crate) fn init(context: &mut Context, args: &InitArgs) -> Result<u8, Failure
     if !is_new && !is_ignored {
         context.ui.done(&format!("{} is set up already\n", safe_line(root.as_str())))?;
     }
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 /// Adds what is missing of `entries` to the end of a file of ignore rules; true if something was.
-fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<bool, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let old = read_text(file).map_err(|error| failed(&error))?.unwrap_or_default();
+fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> anyhow::Result<bool> {
+    let old = read_text(file)?.unwrap_or_default();
     let missing: Vec<&str> = entries
         .iter()
         .map(String::as_str)
@@ -115,9 +117,9 @@ fn ignore(context: &mut Context, file: &AbsPath, entries: &[String]) -> Result<b
     }
     let text = with_block(&old, &missing.join("\n"));
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+        std::fs::create_dir_all(folder.as_path())?;
     }
-    write_file(file, text.as_bytes()).map_err(|error| failed(&error))?;
+    write_file(file, text.as_bytes())?;
     let shown = safe_line(file.as_str()).into_owned();
     context.ui.done(&format!("added {} to {shown}\n", missing.join(" ")))?;
     Ok(true)

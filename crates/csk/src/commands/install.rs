@@ -9,13 +9,14 @@ use csk_core::output::{
 };
 use csk_core::{Config, SKILLFILE};
 use skill_state::audit::AuditMode;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Selected, Selection, located, select};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: makes each project's .agents/skills what its Skillfile.json says. It never fetches: a repository \
 under skills_root is used as it is, and only one that is missing and has a `git` URL is cloned.
 
@@ -24,24 +25,25 @@ Writes: .agents/ and the folders of the agents in the project; with --fix-gitign
 skills_root, for repositories that are cloned; csk's home, for its cache and lock
 A Skillfile.lock fixes the commits: they are installed whatever the references name now, which is told. Skills that \
 are new get added to it.
-What csk did not make it never changes or deletes. Edits of an installed skill are kept in .agents/backups/.
-
-Exit codes:
-  0  done; projects without a Skillfile.json are skipped
-  1  a skill or a project failed, the others are done
-  2  usage or configuration, or the one target's Skillfile.json is malformed
-  3  another csk holds the lock
-
-Examples:
-  csk install
-  csk install demo-app
-  csk install ../checkout --dry-run
-  csk install --all --strict-tags
-  csk install --audit strict";
+What csk did not make it never changes or deletes. Edits of an installed skill are kept in .agents/backups/.",
+    exit_codes: &[
+        ExitCode::Done.when("done; projects without a Skillfile.json are skipped"),
+        ExitCode::Failed.when("a skill or a project failed, the others are done"),
+        ExitCode::Usage.when("usage or configuration, or the one target's Skillfile.json is malformed"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk install",
+        "csk install demo-app",
+        "csk install ../checkout --dry-run",
+        "csk install --all --strict-tags",
+        "csk install --audit strict",
+    ],
+};
 
 /// Install the declared skills into projects
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct InstallArgs {
     #[command(flatten)]
     pub(crate) selection: Selection,
@@ -81,16 +83,32 @@ pub(crate) struct InstallFlags {
     pub(crate) json: bool,
 }
 
+impl InstallFlags {
+    /// Returns what an install does, with this use of Skillfile.lock.
+    pub(crate) fn options(&self, lock: LockUse) -> Options {
+        Options {
+            rules: Rules {
+                tags: if self.strict_tags { Tags::Strict } else { Tags::MayMove },
+                lock,
+            },
+            mode: if self.dry_run { Mode::DryRun } else { Mode::Apply },
+            ignore: if self.fix_gitignore { Ignore::Fix } else { Ignore::Require },
+            network: network(self.offline),
+        }
+    }
+}
+
 fn audit_mode(word: &str) -> Result<AuditMode, String> {
     AuditMode::parse(word).ok_or_else(|| "expected off, advisory or strict".to_owned())
 }
 
-pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> Result<u8, Failure> {
+pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let lock = if args.locked || args.frozen { LockUse::Require } else { LockUse::Follow };
+    let usual = args.flags.options(lock);
     let network = network(args.flags.offline || args.frozen);
     let selected = select(context, &config, &args.selection)?;
-    install_into(context, &config, &selected, &args.flags, (lock, network))
+    install_into(context, &config, &selected, &args.flags, Options { network, ..usual })
 }
 
 /// Returns whether the network may be used.
@@ -104,14 +122,8 @@ pub(crate) fn install_into(
     config: &Config,
     selected: &Selected,
     flags: &InstallFlags,
-    (lock, network): (LockUse, Network),
-) -> Result<u8, Failure> {
-    let options = Options {
-        rules: Rules { tags: if flags.strict_tags { Tags::Strict } else { Tags::MayMove }, lock },
-        mode: if flags.dry_run { Mode::DryRun } else { Mode::Apply },
-        ignore: if flags.fix_gitignore { Ignore::Fix } else { Ignore::Require },
-        network,
-    };
+    options: Options,
+) -> anyhow::Result<ExitCode> {
     let auditor = context.auditor(config, flags.audit)?;
     let environment = Environment { auditor, ..context.environment(config) };
     let reports = run(&environment, &selected.targets, options, &context.progress())?;
@@ -133,7 +145,7 @@ pub(crate) fn install_into(
              agents started there; see `csk shell-init --help` and `csk exec --help`\n",
         )?;
     }
-    Ok(u8::from(failed))
+    Ok(ExitCode::failed_if(failed))
 }
 
 /// Returns the projects in which nothing could be done, since their Skillfile.json cannot be read or is not there.
@@ -196,11 +208,7 @@ fn skill_json(skill: &SkillReport) -> InstallSkillJson {
     }
 }
 
-fn tell(
-    context: &mut Context,
-    report: &ProjectReport,
-    flags: &InstallFlags,
-) -> Result<(), Failure> {
+fn tell(context: &mut Context, report: &ProjectReport, flags: &InstallFlags) -> anyhow::Result<()> {
     let alias = safe_line(&report.alias).into_owned();
     if !report.ignored.is_empty() {
         let word = if flags.dry_run { "would be added (dry-run)" } else { "added" };
@@ -239,7 +247,7 @@ fn tell_skill(
     alias: &str,
     skill: &SkillReport,
     flags: &InstallFlags,
-) -> Result<(), Failure> {
+) -> anyhow::Result<()> {
     let wanted = skill.declaration.as_ref().map_or_else(String::new, |declaration| {
         let commit = skill.commit.as_ref().map_or("", |commit| commit.short());
         format!(" {} {} {commit}", declaration.reference.kind.as_str(), declaration.reference.name)

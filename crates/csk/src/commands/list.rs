@@ -3,31 +3,29 @@
 use csk_core::project::Checkout;
 use serde_json::{Value, json};
 use skill::Identifier;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::{Failure, rendered};
+use crate::exit_code::ExitCode;
 use crate::projects::{Place, Read, named, read_skillfile};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: shows the configured projects and the skills they declare. Works without skills_root.
 
 Reads:  config.json, the Skillfile.json of each project
-Writes: nothing
-
-Exit codes:
-  0  done
-  1  a project's Skillfile.json is malformed, the others are shown
-  2  usage or configuration
-
-Examples:
-  csk list
-  csk list --paths
-  csk list --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a project's Skillfile.json is malformed, the others are shown"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &["csk list", "csk list --paths", "csk list --json"],
+};
 
 /// List the configured projects
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ListArgs {
     /// Show aliases and paths
     #[arg(long)]
@@ -37,7 +35,7 @@ pub(crate) struct ListArgs {
     json: bool,
 }
 
-pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure> {
+pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let mut failed = false;
     let mut projects: Vec<Value> = Vec::new();
@@ -51,8 +49,7 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
             Read::Bad { text, problems } => {
                 failed = true;
                 state = "malformed Skillfile.json";
-                let words = rendered(&text, &problems, &context.ui);
-                context.ui.error(&words)?;
+                context.ui.problems(&text, &problems)?;
             }
         }
         let place = Place {
@@ -83,7 +80,7 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> Result<u8, Failure
     if args.json {
         context.ui.json(&json!({ "version": 1, "projects": projects }))?;
     }
-    Ok(u8::from(failed))
+    Ok(ExitCode::failed_if(failed))
 }
 
 fn heading(alias: &Identifier, found: &Checkout, args: &ListArgs, state: &str) -> String {

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use csk_core::LOCKFILE;
 use csk_core::install::{LockChange, LockOptions, LockReport, Mode, Upgrade, lock as lock_all};
 use skill::Identifier;
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::commands::install::network;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Selection, select};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: writes Skillfile.lock: for each declared skill the commit that its reference names, and the digest of its files. \
 From then on installs use these commits. Skills that are locked as they are declared stay at their commit unless \
 --upgrade names them, or names none. Nothing is fetched: `csk update` does that.
@@ -20,25 +21,26 @@ From then on installs use these commits. Skills that are locked as they are decl
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root
 Writes: Skillfile.lock; skills_root, for repositories that are cloned; csk's cache
 
-Keys of Skillfile.lock: schema_version, skills: {NAME: {source, git, ref_kind, ref, commit, tree, bundle_sha256}}.
-
-Exit codes:
-  0  done
-  1  a skill cannot be locked; what was locked of it before stays
-  2  usage or configuration, or the one target's file is malformed
-  3  another csk holds the lock
-
-Examples:
-  csk lock
-  csk lock --upgrade
-  csk lock --upgrade pdf review --dry-run";
+Keys of Skillfile.lock: schema_version, skills: {NAME: {source, git, ref_kind, ref, commit, tree, bundle_sha256}}.",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a skill cannot be locked; what was locked of it before stays"),
+        ExitCode::Usage.when("usage or configuration, or the one target's file is malformed"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk lock",
+        "csk lock --upgrade",
+        "csk lock --upgrade pdf review --dry-run",
+    ],
+};
 
 /// Write the commits of a project's skills to Skillfile.lock
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct LockArgs {
     /// A project: its alias, or a path in it [default: the project here, else all configured ones]
-    #[arg(long = "project", value_name = "TARGET", add = term::names(crate::known::projects))]
+    #[arg(long = "project", value_name = "TARGET", add = term::names(crate::completion::projects))]
     target: Option<String>,
     /// All configured projects
     #[arg(long, conflicts_with = "target")]
@@ -47,7 +49,7 @@ pub(crate) struct LockArgs {
     #[arg(long, conflicts_with_all = ["target", "all"])]
     global: bool,
     /// Take what the references name now, for these skills or for all
-    #[arg(long, num_args = 0.., value_name = "SKILL", add = term::names(crate::known::skills))]
+    #[arg(long, num_args = 0.., value_name = "SKILL", add = term::names(crate::completion::skills))]
     upgrade: Option<Vec<String>>,
     /// Show what would change, and write nothing
     #[arg(long)]
@@ -57,7 +59,7 @@ pub(crate) struct LockArgs {
     offline: bool,
 }
 
-pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> Result<u8, Failure> {
+pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let selection = Selection { target: args.target.clone(), all: args.all, global: args.global };
     let selected = select(context, &config, &selection)?;
@@ -87,7 +89,7 @@ pub(crate) fn lock(context: &mut Context, args: &LockArgs) -> Result<u8, Failure
     for report in &reports {
         failed |= tell(context, report, mode)?;
     }
-    Ok(u8::from(failed))
+    Ok(ExitCode::failed_if(failed))
 }
 
 fn unknown(name: &str, declared: &BTreeSet<&Identifier>) -> Failure {
@@ -99,7 +101,7 @@ fn unknown(name: &str, declared: &BTreeSet<&Identifier>) -> Failure {
 }
 
 /// Tells what became of a lock; returns true if something failed.
-fn tell(context: &mut Context, report: &LockReport, mode: Mode) -> Result<bool, Failure> {
+fn tell(context: &mut Context, report: &LockReport, mode: Mode) -> anyhow::Result<bool> {
     let alias = safe_line(&report.alias).into_owned();
     let mut failed = false;
     for (name, change) in &report.skills {

@@ -2,14 +2,15 @@
 
 use csk_core::operations::{Standing, outdated as look};
 use csk_core::output::{OutdatedJson, OutdatedProjectJson, StandingJson, VERSION};
-use term::{headed_table, safe_line};
+use term::{HelpText, headed_table, safe_line};
 
 use crate::commands::install::network;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Selection, Unreadable, select};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: shows which skills have something newer: a branch that went on, a tag that moved, a newer tag of the same kind. \
 The origin of each repository is asked once. Nothing is fetched and nothing is written.
 
@@ -19,21 +20,22 @@ Columns:
   newest     the newest tag, where one is newer than the declared; `csk add NAME --tag TAG` declares it
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, and what their origins list
-Writes: nothing
-
-Exit codes:
-  0  it was shown; with --check: and nothing is outdated
-  1  a project or an origin cannot be read, the others are shown; with --check: something is outdated
-  2  usage or configuration
-
-Examples:
-  csk outdated
-  csk outdated --all --check
-  csk outdated demo-app --offline --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("it was shown; with --check: and nothing is outdated"),
+        ExitCode::Failed.when("a project or an origin cannot be read, the others are shown; with --check: something is outdated"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &[
+        "csk outdated",
+        "csk outdated --all --check",
+        "csk outdated demo-app --offline --json",
+    ],
+};
 
 /// Show which skills have something newer, and change nothing
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct OutdatedArgs {
     #[command(flatten)]
     selection: Selection,
@@ -51,7 +53,7 @@ pub(crate) struct OutdatedArgs {
     json: bool,
 }
 
-pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> Result<u8, Failure> {
+pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let selected = select(context, &config, &args.selection)?;
     let environment = context.environment(&config);
@@ -85,7 +87,7 @@ pub(crate) fn outdated(context: &mut Context, args: &OutdatedArgs) -> Result<u8,
     } else if !is_outdated && !failed {
         context.ui.note("everything is up to date\n")?;
     }
-    Ok(u8::from(failed || (args.check && is_outdated)))
+    Ok(ExitCode::failed_if(failed || (args.check && is_outdated)))
 }
 
 fn show(
@@ -94,7 +96,7 @@ fn show(
     standings: &[Standing],
     args: &OutdatedArgs,
     error: Option<&str>,
-) -> Result<(), Failure> {
+) -> anyhow::Result<()> {
     let alias = safe_line(alias).into_owned();
     if let Some(error) = error {
         context.ui.error(&format!("{alias}: {}\n", safe_line(error)))?;

@@ -6,57 +6,62 @@ use csk_core::output::{ResolveJson, VERSION};
 use csk_core::{ProjectEntry, SKILLFILE, Skillfile};
 use skill::{Identifier, nearest};
 use skill_fs::write_file;
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Read, Selection, clean, named, places, read_skillfile};
 
-const ADD: &str = "\
+const ADD: HelpText = HelpText {
+    text: "\
 Purpose: adds a project to the config, and makes an empty Skillfile.json in it if there is none. The folder \
 must exist.
 
 Reads:  config.json
-Writes: config.json, the project's Skillfile.json if it is missing
+Writes: config.json, the project's Skillfile.json if it is missing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("the alias is taken or malformed, or the folder does not exist"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk project add demo-app ~/projects/demo-app",
+        "csk project add here .",
+    ],
+};
 
-Exit codes:
-  0  done
-  2  the alias is taken or malformed, or the folder does not exist
-  3  another csk holds the lock
-
-Examples:
-  csk project add demo-app ~/projects/demo-app
-  csk project add here .";
-
-const REMOVE: &str = "\
+const REMOVE: HelpText = HelpText {
+    text: "\
 Purpose: takes a project out of the config. Its files stay as they are.
 
 Reads:  config.json
-Writes: config.json
+Writes: config.json",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("there is no such project"),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &["csk project remove demo-app"],
+};
 
-Exit codes:
-  0  done
-  2  there is no such project
-  3  another csk holds the lock
-
-Examples:
-  csk project remove demo-app";
-
-const RESOLVE: &str = "\
+const RESOLVE: HelpText = HelpText {
+    text: "\
 Purpose: shows which project a folder belongs to and what its working copy is called. Nothing is saved.
 
 Reads:  config.json, Skillfile.json, the project's branch
-Writes: nothing
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("there is no Skillfile.json in or above the folder"),
+    ],
+    examples: &[
+        "csk project resolve",
+        "csk project resolve ../worktree",
+    ],
+};
 
-Exit codes:
-  0  done
-  2  there is no Skillfile.json in or above the folder
-
-Examples:
-  csk project resolve
-  csk project resolve ../worktree";
-
-const GROUP: &str = "\
+const GROUP: HelpText = HelpText {
+    text: "\
 Purpose: projects that are in the config are meant by --all, and by an alias from anywhere.
 
 Keys of Skillfile.json, which stands in a project:
@@ -69,13 +74,17 @@ where its name differs, git is where to clone it from, and exactly one of the th
 
 Keys of .csk-install.json, which stands in an installed skill: name, source, git, ref_kind, ref, commit, \
 content_sha256, bundle_sha256, locale, agents, commands, command_paths, runtime_roots, skill_schema_version, \
-capabilities, installed_at, files.
-
-Exit codes: 0 done, 2 usage or configuration, 3 another csk holds the lock.
-
-Examples:
-  csk project add demo-app ~/projects/demo-app
-  csk project resolve";
+capabilities, installed_at, files.",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::Locked.usual(),
+    ],
+    examples: &[
+        "csk project add demo-app ~/projects/demo-app",
+        "csk project resolve",
+    ],
+};
 
 /// Add, remove and name projects
 #[derive(Debug, clap::Args)]
@@ -99,14 +108,14 @@ enum ProjectCommand {
     #[command(after_help = REMOVE)]
     Remove {
         /// What it is called
-        #[arg(add = term::names(crate::known::projects))]
+        #[arg(add = term::names(crate::completion::projects))]
         alias: String,
     },
     /// Show which project a folder belongs to
     #[command(after_help = RESOLVE)]
     Resolve {
         /// A project: its alias, or a path in it
-        #[arg(default_value = ".", add = term::names(crate::known::projects))]
+        #[arg(default_value = ".", add = term::names(crate::completion::projects))]
         target: String,
         /// Write it as JSON
         #[arg(long)]
@@ -114,7 +123,7 @@ enum ProjectCommand {
     },
 }
 
-pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> Result<u8, Failure> {
+pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         ProjectCommand::Add { alias, path } => add(context, alias, path),
         ProjectCommand::Remove { alias } => remove(context, alias),
@@ -125,12 +134,12 @@ pub(crate) fn project(context: &mut Context, args: &ProjectArgs) -> Result<u8, F
             } else {
                 tell(context, &found)?;
             }
-            Ok(0)
+            Ok(ExitCode::Done)
         }
     }
 }
 
-fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
+fn add(context: &mut Context, alias: &str, path: &str) -> anyhow::Result<ExitCode> {
     let _lock = context.lock()?;
     let config = context.config()?;
     let alias = Identifier::new(alias)
@@ -138,12 +147,14 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
     let given = context.cwd.join(path);
     if !given.as_path().is_dir() {
         return Err(Failure::usage(format!("the folder {given} does not exist"))
-            .with_hint("make it first; csk does not"));
+            .with_hint("make it first; csk does not")
+            .into());
     }
     let root = clean(&given);
     if let Some(other) = config.projects.get(&alias).filter(|other| other.path != root) {
         return Err(Failure::usage(format!("the alias `{alias}` is taken by {}", other.path))
-            .with_hint(format!("choose another, or run `csk project remove {alias}` first")));
+            .with_hint(format!("choose another, or run `csk project remove {alias}` first"))
+            .into());
     }
     // On a file system that folds case the two would share what csk keeps of them.
     let is_twin = |known: &&Identifier| {
@@ -151,13 +162,12 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
     };
     if let Some(twin) = config.projects.keys().find(is_twin) {
         let what = format!("the alias `{alias}` differs from `{twin}` only in case");
-        return Err(Failure::usage(what).with_hint("choose another alias"));
+        return Err(Failure::usage(what).with_hint("choose another alias").into());
     }
     let file = root.join(SKILLFILE);
     let made = !Path::new(file.as_str()).exists();
     if made {
-        write_file(&file, Skillfile::minimal().as_bytes())
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        write_file(&file, Skillfile::minimal().as_bytes())?;
     }
     let declared = match read_skillfile(&root, &config) {
         Read::Good { file, .. } => file.project_alias,
@@ -173,10 +183,10 @@ fn add(context: &mut Context, alias: &str, path: &str) -> Result<u8, Failure> {
     context.save_project(&alias, Some(&entry))?;
     let note = if made { format!(", with an empty {SKILLFILE}") } else { String::new() };
     context.ui.done(&format!("added {alias} ({}){note}\n", safe_line(root.as_str())))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
-fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
+fn remove(context: &mut Context, alias: &str) -> anyhow::Result<ExitCode> {
     let _lock = context.lock()?;
     let config = context.config()?;
     let found = Identifier::new(alias)
@@ -187,7 +197,8 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
         return Err(match nearest(alias, config.projects.keys().map(Identifier::as_str)) {
             Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
             None => failure.with_hint("`csk list` shows the configured projects"),
-        });
+        }
+        .into());
     };
     context.save_project(&alias, None)?;
     context.ui.done(&format!(
@@ -195,20 +206,20 @@ fn remove(context: &mut Context, alias: &str) -> Result<u8, Failure> {
         alias,
         safe_line(entry.path.as_str())
     ))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
-fn resolved(context: &mut Context, target: &str) -> Result<ResolveJson, Failure> {
+fn resolved(context: &mut Context, target: &str) -> anyhow::Result<ResolveJson> {
     let config = context.config()?;
     let selection = Selection { target: Some(target.to_owned()), ..Selection::default() };
     let Some(place) = places(context, &config, &selection)?.pop() else {
-        return Err(Failure::usage(format!("there is no project `{target}`")));
+        return Err(Failure::usage(format!("there is no project `{target}`")).into());
     };
     let root = &place.root;
     let declared = match read_skillfile(root, &config) {
         Read::Good { file, .. } => file.project_alias,
         Read::Missing => None,
-        Read::Bad { text, problems } => return Err(Failure::File { text, problems }),
+        Read::Bad { text, problems } => return Err(Failure::malformed(text, problems).into()),
     };
     let found = named(&place, declared.as_ref(), &config);
     Ok(ResolveJson {
@@ -224,7 +235,7 @@ fn resolved(context: &mut Context, target: &str) -> Result<ResolveJson, Failure>
     })
 }
 
-fn tell(context: &mut Context, found: &ResolveJson) -> Result<(), Failure> {
+fn tell(context: &mut Context, found: &ResolveJson) -> anyhow::Result<()> {
     let lines = [
         ("project_alias", found.project_alias.as_str()),
         ("checkout_alias", &found.checkout_alias),

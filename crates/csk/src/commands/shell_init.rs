@@ -6,12 +6,13 @@ use std::fs;
 
 use csk_core::{CommandOrder, with_block};
 use skill_fs::{AbsPath, read_text, write_file};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: prints a hook that puts the commands of the project you are in on PATH, and takes them away when you leave. \
 They are links that csk made below its own home, so a checkout cannot put a program on PATH. Your own entries come \
 first, then the project's commands, then those of the global scope, which are on PATH everywhere; `commands_first` in \
@@ -19,20 +20,21 @@ config.json puts the commands of skills first. The hook starts no process. CSK_A
 start without a shell use `csk exec` instead.
 
 Reads:  csk's home
-Writes: nothing; with --install the file that the shell reads at its start, at its end and only once
-
-Exit codes:
-  0  done
-  2  usage, or the file cannot be written
-
-Examples:
-  eval \"$(csk shell-init bash)\"
-  csk shell-init zsh --install
-  csk shell-init fish | source";
+Writes: nothing; with --install the file that the shell reads at its start, at its end and only once",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("usage, or the file cannot be written"),
+    ],
+    examples: &[
+        "eval \"$(csk shell-init bash)\"",
+        "csk shell-init zsh --install",
+        "csk shell-init fish | source",
+    ],
+};
 
 /// Print the hook that puts a project's commands on PATH
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ShellInitArgs {
     /// The shell; the one that SHELL names, or bash, if you name none
     shell: Option<Shell>,
@@ -99,7 +101,7 @@ fn sh_quoted(text: &str) -> String {
     text.replace('\'', r"'\''")
 }
 
-pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> Result<u8, Failure> {
+pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> anyhow::Result<ExitCode> {
     let own = || context.shell.as_deref().and_then(Shell::of_path).unwrap_or(Shell::Bash);
     let shell = args.shell.unwrap_or_else(own);
     if args.install {
@@ -108,15 +110,16 @@ pub(crate) fn shell_init(context: &mut Context, args: &ShellInitArgs) -> Result<
         let hook = shell.hook(&context.home, context.command_order());
         context.ui.out(&hook)?;
     }
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 /// Adds the line to the file that the shell reads at its start, unless it is there.
-pub(crate) fn install(context: &mut Context, shell: Shell) -> Result<(), Failure> {
+pub(crate) fn install(context: &mut Context, shell: Shell) -> anyhow::Result<()> {
     let (line, file) = shell.start();
     let (Some(file), Some(home)) = (file, context.user_home.clone()) else {
         return Err(Failure::usage("it is not known which file this shell reads at its start")
-            .with_hint(format!("put this line into it: {line}")));
+            .with_hint(format!("put this line into it: {line}"))
+            .into());
     };
     let folder = match shell {
         Shell::Zsh => context.zdotdir.clone().unwrap_or_else(|| home.clone()),
@@ -126,19 +129,20 @@ pub(crate) fn install(context: &mut Context, shell: Shell) -> Result<(), Failure
     let path = folder.join(file);
     let real = fs::canonicalize(path.as_path()).ok().and_then(|path| AbsPath::new(path).ok());
     let path = real.unwrap_or(path);
-    let failed =
-        |error: &dyn std::fmt::Display| Failure::usage(format!("cannot write {path}: {error}"));
-    let old = read_text(&path).map_err(|error| failed(&error))?.unwrap_or_default();
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Failure::files(format!("cannot write {path}"), error)
+    };
+    let old = read_text(&path).map_err(|error| failed(error.into()))?.unwrap_or_default();
     let shown = safe_line(path.as_str()).into_owned();
     if old.lines().any(|found| found.trim() == line) {
         context.ui.done(&format!("{shown} has the hook already\n"))?;
         return Ok(());
     }
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder.as_path()).map_err(|error| failed(&error))?;
+        fs::create_dir_all(folder.as_path()).map_err(|error| failed(error.into()))?;
     }
     let text = with_block(&old, line);
-    write_file(&path, text.as_bytes()).map_err(|error| failed(&error))?;
+    write_file(&path, text.as_bytes()).map_err(|error| failed(error.into()))?;
     context.ui.done(&format!("added the hook to {shown}; start a new shell to use it\n"))?;
     Ok(())
 }

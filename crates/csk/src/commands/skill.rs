@@ -10,29 +10,32 @@ use skill::{
     SKILL_FILE, SKILL_FILE_FALLBACK, Severity, Strictness, TreeEntry, parse,
 };
 use skill_fs::{AbsPath, read_text};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::{Failure, rendered};
+use crate::exit_code::ExitCode;
 use crate::projects::clean;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: checks the SKILL.md of a skill's repository as strictly as the standard does, the name against the \
 folder included, and its csk-skill.json against the files that are there. `openskills validate` checks more.
 
 Reads:  SKILL.md and csk-skill.json in the folder
-Writes: nothing
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("the skill is valid"),
+        ExitCode::Failed.when("it is not"),
+        ExitCode::Usage.when("usage"),
+    ],
+    examples: &[
+        "csk skill check .",
+        "csk skill check ~/agents/skills/skill-tracker",
+    ],
+};
 
-Exit codes:
-  0  the skill is valid
-  1  it is not
-  2  usage
-
-Examples:
-  csk skill check .
-  csk skill check ~/agents/skills/skill-tracker";
-
-const GROUP: &str = "\
+const GROUP: HelpText = HelpText {
+    text: "\
 Purpose: for authors of skills.
 
 Keys of csk-skill.json, which stands in a skill that brings or needs commands:
@@ -40,12 +43,16 @@ Keys of csk-skill.json, which stands in a skill that brings or needs commands:
   runtime_roots   from 2: folders that commands run in; they are installed for commands, not for agents
   commands        {NAME: {type: script, unix_path, win_path}}: a command that the skill brings; \
 {NAME: {type: system, command, hint}}: one that must be on PATH
-  capabilities    from 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do
-
-Exit codes: 0 valid, 1 not valid, 2 usage.
-
-Examples:
-  csk skill check .";
+  capabilities    from 3: {network, filesystem, exec, secrets, env_read, prompt_scope}: what the skill may do",
+    exit_codes: &[
+        ExitCode::Done.when("the skill is valid"),
+        ExitCode::Failed.when("it is not"),
+        ExitCode::Usage.when("usage"),
+    ],
+    examples: &[
+        "csk skill check .",
+    ],
+};
 
 /// Check skills
 #[derive(Debug, clap::Args)]
@@ -58,7 +65,7 @@ pub(crate) struct SkillArgs {
 #[derive(Debug, clap::Subcommand)]
 enum SkillCommand {
     /// Check a skill before it is published
-    #[command(after_help = AFTER)]
+    #[command(after_help = HELP)]
     Check {
         /// The folder of the skill
         dir: String,
@@ -68,21 +75,22 @@ enum SkillCommand {
     },
 }
 
-pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failure> {
+pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     let SkillCommand::Check { dir, json } = &args.command;
     let folder = clean(&context.cwd.join(dir));
     let has = |name: &str| folder.join(name).as_path().exists();
     let is_fallback = !has(SKILL_FILE) && has(SKILL_FILE_FALLBACK);
     let path = folder.join(if is_fallback { SKILL_FILE_FALLBACK } else { SKILL_FILE });
     let metadata = fs::symlink_metadata(path.as_path())
-        .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+        .map_err(|error| Failure::files(format!("cannot read {path}"), error))?;
     if !metadata.is_file() || metadata.len() > MAX_SKILL_FILE_BYTES {
         return Err(Failure::usage(format!(
             "{path} is not a regular file of at most {MAX_SKILL_FILE_BYTES} bytes"
-        )));
+        ))
+        .into());
     }
     let bytes = fs::read(path.as_path())
-        .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+        .map_err(|error| Failure::files(format!("cannot read {path}"), error))?;
     let input = Input { file: path.as_str(), directory: folder.file_name(), bytes: &bytes };
     let mut parsed = parse(&input, Strictness::Strict);
     if is_fallback {
@@ -94,22 +102,18 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failu
         let hint = format!("rename it to `{SKILL_FILE}`");
         parsed.diagnostics.extend(problem.map(|problem| problem.with_hint(hint)));
     }
-    let words = rendered(&String::from_utf8_lossy(&bytes), &parsed.diagnostics, &context.ui);
     if !json {
-        context.ui.error(&words)?;
+        context.ui.problems(&String::from_utf8_lossy(&bytes), &parsed.diagnostics)?;
     }
     let mut problems = parsed.diagnostics;
-    let read = |name: &'static str| {
-        read_text(&folder.join(name)).map_err(|error| Failure::usage(error.to_string()))
-    };
+    let read = |name: &'static str| read_text(&folder.join(name));
     let show = |name: &'static str| folder.join(name).to_string();
     if let Some((_, found)) = Manifest::read(read, show, &|path| entry(&folder, path))? {
         for name in [AGENT_MANIFEST_FILE, MANIFEST_FILE] {
             let (text, file) = (read(name)?.unwrap_or_default(), show(name));
             let own = found.iter().filter(|problem| problem.file == file);
-            let words = rendered(&text, &own.cloned().collect::<Vec<_>>(), &context.ui);
             if !json {
-                context.ui.error(&words)?;
+                context.ui.problems(&text, &own.cloned().collect::<Vec<_>>())?;
             }
         }
         problems.extend(found);
@@ -127,11 +131,11 @@ pub(crate) fn skill(context: &mut Context, args: &SkillArgs) -> Result<u8, Failu
             valid: is_valid,
             problems: problems.iter().map(shown).collect(),
         })?;
-        return Ok(u8::from(!is_valid));
+        return Ok(ExitCode::failed_if(!is_valid));
     }
     let verdict = if is_valid { "valid" } else { "invalid" };
     context.ui.out(&format!("{}: {verdict}\n", safe_line(folder.as_str())))?;
-    Ok(u8::from(!is_valid))
+    Ok(ExitCode::failed_if(!is_valid))
 }
 
 /// Tells what stands at a path of the skill.

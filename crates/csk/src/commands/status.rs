@@ -3,13 +3,14 @@
 use csk_core::install::{Label, Plan, SkillError, SkillPlan, Target, status as look};
 use csk_core::{Config, Declaration, SKILLFILE};
 use serde_json::{Value, json};
-use term::{safe_line, whole_table};
+use term::{HelpText, safe_line, whole_table};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Selected, Selection, located, select};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: compares each project with its Skillfile.json, file by file, and changes nothing.
 
 Labels:
@@ -21,21 +22,22 @@ Labels:
   removed           installed, not declared any more
 
 Reads:  config.json, Skillfile.json, the repositories under skills_root, what is installed
-Writes: nothing
-
-Exit codes:
-  0  the status was shown; with --check: and everything is up to date
-  1  a project cannot be read; with --check: something is not up to date
-  2  usage or configuration, or the one target's Skillfile.json is malformed
-
-Examples:
-  csk status
-  csk status --all --check
-  csk status demo-app --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("the status was shown; with --check: and everything is up to date"),
+        ExitCode::Failed.when("a project cannot be read; with --check: something is not up to date"),
+        ExitCode::Usage.when("usage or configuration, or the one target's Skillfile.json is malformed"),
+    ],
+    examples: &[
+        "csk status",
+        "csk status --all --check",
+        "csk status demo-app --json",
+    ],
+};
 
 /// Show whether projects have what they declare
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     selection: Selection,
@@ -54,7 +56,7 @@ pub(crate) struct StatusFlags {
     json: bool,
 }
 
-pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> Result<u8, Failure> {
+pub(crate) fn status(context: &mut Context, args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let selected = select(context, &config, &args.selection)?;
     show_status(context, &config, &selected, &args.flags)
@@ -65,7 +67,7 @@ pub(crate) fn show_status(
     config: &Config,
     selected: &Selected,
     args: &StatusFlags,
-) -> Result<u8, Failure> {
+) -> anyhow::Result<ExitCode> {
     let environment = context.environment(config);
     let mut is_current = !selected.failed;
     let mut failed = selected.failed;
@@ -106,10 +108,10 @@ pub(crate) fn show_status(
     if args.json {
         context.ui.json(&json!({ "version": 1, "current": is_current, "projects": projects }))?;
     }
-    Ok(u8::from(failed || (args.check && !is_current)))
+    Ok(ExitCode::failed_if(failed || (args.check && !is_current)))
 }
 
-fn show(context: &mut Context, target: &Target, plan: &Plan) -> Result<(), Failure> {
+fn show(context: &mut Context, target: &Target, plan: &Plan) -> anyhow::Result<()> {
     context.ui.out(&format!(
         "Project {} ({})\n",
         safe_line(&target.alias),

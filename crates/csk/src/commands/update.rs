@@ -2,40 +2,42 @@
 
 use csk_core::install::update as fetch_all;
 use csk_core::{Config, Fetched};
-use term::safe_line;
+use term::{Failure, HelpText, safe_line};
 
 use crate::commands::install::InstallFlags;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: fetches branches and tags of every git repository under skills_root, in parallel. Projects are not \
 changed; `csk install` or `csk upgrade` brings what was fetched into them.
 
 Reads:  config.json
-Writes: the repositories under skills_root (their remote branches and tags, never a working tree)
-
-Exit codes:
-  0  done
-  1  a repository could not be fetched, the others are
-  2  usage or configuration, or skills_root holds no repository
-
-Examples:
-  csk update";
+Writes: the repositories under skills_root (their remote branches and tags, never a working tree)",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Failed.when("a repository could not be fetched, the others are"),
+        ExitCode::Usage.when("usage or configuration, or skills_root holds no repository"),
+    ],
+    examples: &[
+        "csk update",
+    ],
+};
 
 /// Fetch the repositories of all skills
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct UpdateArgs {
     /// Use no network: an error, since that is all that this command is for
     #[arg(long, env = "CSK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
     pub(crate) offline: bool,
 }
 
-pub(crate) fn update(context: &mut Context, args: &UpdateArgs) -> Result<u8, Failure> {
+pub(crate) fn update(context: &mut Context, args: &UpdateArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     if args.offline {
-        return Err(no_network());
+        return Err(no_network().into());
     }
     update_all(context, &config)
 }
@@ -51,7 +53,7 @@ pub(crate) fn update_for(
     context: &mut Context,
     config: &Config,
     flags: &InstallFlags,
-) -> Result<u8, Failure> {
+) -> anyhow::Result<ExitCode> {
     let is_quiet = context.ui.is_quiet;
     context.ui.is_quiet |= flags.json;
     let updated = update_all(context, config);
@@ -59,9 +61,9 @@ pub(crate) fn update_for(
     updated
 }
 
-pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, Failure> {
+pub(crate) fn update_all(context: &mut Context, config: &Config) -> anyhow::Result<ExitCode> {
     if context.is_frozen {
-        return Err(no_network());
+        return Err(no_network().into());
     }
     let fetched = fetch_all(&context.environment(config), &context.progress())?;
     let mut failed = false;
@@ -76,5 +78,5 @@ pub(crate) fn update_all(context: &mut Context, config: &Config) -> Result<u8, F
             }
         }
     }
-    Ok(u8::from(failed))
+    Ok(ExitCode::failed_if(failed))
 }

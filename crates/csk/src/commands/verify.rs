@@ -2,32 +2,34 @@
 
 use csk_core::operations::verify as verify_all;
 use serde_json::json;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 use crate::projects::{Selection, select};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: proves that what is installed is what its commit holds, byte for byte: skills, entries of agents, commands and \
 their runtime, env files, markers, and the lock if there is one. Every file is read and every skill is built again from \
 git's objects; nothing that csk remembers is believed. It changes nothing.
 
 Reads:  config.json, Skillfile.json, Skillfile.lock, the repositories under skills_root, all that is installed
-Writes: nothing
-
-Exit codes:
-  0  everything is as it should be
-  1  something differs
-  2  usage or configuration, or the one target's file is malformed
-
-Examples:
-  csk verify
-  csk verify --all --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("everything is as it should be"),
+        ExitCode::Failed.when("something differs"),
+        ExitCode::Usage.when("usage or configuration, or the one target's file is malformed"),
+    ],
+    examples: &[
+        "csk verify",
+        "csk verify --all --json",
+    ],
+};
 
 /// Prove that what is on disk is what was installed, byte for byte
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     selection: Selection,
@@ -36,7 +38,7 @@ pub(crate) struct VerifyArgs {
     json: bool,
 }
 
-pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> Result<u8, Failure> {
+pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let selected = select(context, &config, &args.selection)?;
     let environment = context.environment(&config);
@@ -80,5 +82,5 @@ pub(crate) fn verify(context: &mut Context, args: &VerifyArgs) -> Result<u8, Fai
     if args.json {
         context.ui.json(&json!({ "version": 1, "good": is_good, "projects": projects }))?;
     }
-    Ok(u8::from(!is_good))
+    Ok(ExitCode::failed_if(!is_good))
 }

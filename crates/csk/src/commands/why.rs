@@ -4,44 +4,47 @@ use csk_core::install::{BIN, ContextState, SKILLS, Target, observe_project};
 use csk_core::output::{ReasonJson, VERSION, WhyJson};
 use csk_core::{Declaration, SKILLFILE, redacted};
 use skill::{Marker, nearest};
-use term::{safe_line, whole_table};
+use term::{ErrorFormat, HelpText, safe_line, whole_table};
 
 use crate::commands::global;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
+use crate::failure::report;
 use crate::projects::{Selection, select_any};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Purpose: says why a skill or a command is there: who declares it, by which reference, from which repository, at which commit, \
 where it is, and which agents see it. For a program that skills need, it says which ones. All configured projects and the \
 global scope are looked at.
 
 Reads:  config.json, every Skillfile.json, what is installed
-Writes: nothing
-
-Exit codes:
-  0  there is a reason
-  1  nobody declares it, brings it or needs it
-  2  usage or configuration
-
-Examples:
-  csk why pdf
-  csk why reviews
-  csk why glab --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("there is a reason"),
+        ExitCode::Failed.when("nobody declares it, brings it or needs it"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &[
+        "csk why pdf",
+        "csk why reviews",
+        "csk why glab --json",
+    ],
+};
 
 /// Say why a skill or a command is there
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct WhyArgs {
     /// A skill, or a command
-    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
     /// Write it as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> {
+pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> anyhow::Result<ExitCode> {
     let config = context.config()?;
     let here = select_any(context, &config, &Selection::default())?;
     let all = select_any(context, &config, &Selection { all: true, ..Selection::default() })?;
@@ -50,9 +53,9 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> 
     targets.extend(all.targets);
     match global::target_if_there(context, &config) {
         Ok(global) => targets.extend(global),
-        Err(failure) => {
+        Err(error) => {
             failed = true;
-            failure.tell(&mut context.ui);
+            report(&error).print(&mut context.ui, ErrorFormat::Words);
         }
     }
     let mut seen = std::collections::BTreeSet::new();
@@ -85,21 +88,21 @@ pub(crate) fn why(context: &mut Context, args: &WhyArgs) -> Result<u8, Failure> 
         let name = args.name.clone();
         let is_there = !reasons.is_empty();
         context.ui.json(&WhyJson { version: VERSION, name, reasons })?;
-        return Ok(u8::from(!is_there || failed));
+        return Ok(ExitCode::failed_if(!is_there || failed));
     }
     if reasons.is_empty() {
         let near = nearest(&args.name, names.iter().map(String::as_str));
         let hint = near.map(|near| format!("hint: did you mean `{near}`?\n")).unwrap_or_default();
         let name = safe_line(&args.name).into_owned();
         context.ui.error(&format!("no skill is called `{name}`, brings it or needs it\n{hint}"))?;
-        return Ok(1);
+        return Ok(ExitCode::Failed);
     }
     for (number, reason) in reasons.iter().enumerate() {
         let gap = if number == 0 { "" } else { "\n" };
         let text = shown(reason, context.ui.width);
         context.ui.out(&format!("{gap}{text}"))?;
     }
-    Ok(u8::from(failed))
+    Ok(ExitCode::failed_if(failed))
 }
 
 fn reason(

@@ -13,6 +13,7 @@ mod content;
 mod doctor;
 mod editing;
 mod first_hour;
+mod frame;
 mod global;
 mod hostile;
 mod import;

@@ -1,20 +1,21 @@
 //! `openskills activate`: the instructions of a skill, as a model gets to read them.
 
 use std::io;
-use std::process::ExitCode;
 
 use openskills_runtime::{
     ActivateOptions, Invoker, LoadedSkill, OpenSkillRuntime, RuntimeConfig, RuntimeError,
     user_invocation,
 };
 use skill::Severity;
-use term::DiagnosticJson;
+use term::{DiagnosticJson, HelpText};
 
 use crate::context::Context;
-use crate::look::{Look, discover};
+use crate::discovery::{DiscoveryArgs, discover};
+use crate::exit_code::ExitCode;
 use crate::output::{ActivateJson, ResourcesJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 NAME is a name, an id (`openskills list --all` shows them), or /NAME for a skill that the user
 starts. A skill that only the user may start needs the slash, one that is not for the user
 refuses it.
@@ -26,29 +27,29 @@ and ${SESSION_ID} are replaced, too. Nothing is run: neither hooks nor inline co
 --session, a skill that is active already is noted and not printed again, until it changes.
 
 Reads:  the SKILL.md of the skill and the names of its files; for the digest, the files once
-Writes: the index; with --session, what is active in it
-
-Exit codes:
-  0  done
-  1  the skill cannot be loaded, has changed meanwhile, or needs libraries that are not there;
-     or arguments do not fit
-  2  the call or the configuration is wrong
-  3  there is no such skill
-  4  it may not be started: switched off, or not for who asks
-
-Examples:
-  openskills activate pdf
-  openskills activate pdf --json
-  openskills activate /review 'src/main.rs' high
-  openskills activate project-agents/pdf --session 42
-  openskills activate pdf --dir ./skills -- --page 3";
+Writes: the index; with --session, what is active in it",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Invalid.when("the skill cannot be loaded, has changed meanwhile, or needs libraries that are not there; or arguments do not fit"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotAllowed.when("it may not be started: switched off, or not for who asks"),
+    ],
+    examples: &[
+        "openskills activate pdf",
+        "openskills activate pdf --json",
+        "openskills activate /review 'src/main.rs' high",
+        "openskills activate project-agents/pdf --session 42",
+        "openskills activate pdf --dir ./skills -- --page 3",
+    ],
+};
 
 /// Print the instructions of a skill
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ActivateArgs {
     /// A name or an id, with a slash before it for the user
-    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
     /// What the skill is to be applied to
     #[arg(value_name = "ARGUMENTS")]
@@ -67,13 +68,14 @@ pub(crate) struct ActivateArgs {
     attach: bool,
     /// Write everything as JSON: also model, context, agent and hooks, as data
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
+    let config =
+        RuntimeConfig { session_id: args.session.clone(), ..args.discovery.config(context)? };
     let runtime = discover(config)?;
     let (name, typed) = match user_invocation(&args.name) {
         Some((name, arguments)) => (name, arguments),
@@ -102,7 +104,7 @@ pub(crate) fn activate(context: &mut Context, args: &ActivateArgs) -> anyhow::Re
         runtime.forget_activation(&loaded, options.arguments.as_deref());
         return Err(error.into());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn write(

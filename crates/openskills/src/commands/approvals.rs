@@ -1,52 +1,53 @@
 //! `openskills approvals`: what was approved, and taking it back.
 
-use std::process::ExitCode;
-
 use jiff::Timestamp;
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use skill_state::Approval;
-use term::{counted, safe_line, table};
+use term::{HelpText, counted, safe_line, table};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{ApprovalJson, ApprovalsJson, VERSION};
 
-const AFTER: &str = "\
-Examples:
-  openskills approvals list
-  openskills approvals revoke 3f2a9c0d1e4b
-  openskills approvals revoke pdf
-  openskills approvals revoke --all";
+const HELP: HelpText = HelpText {
+    text: "",
+    exit_codes: &[],
+    examples: &[
+        "openskills approvals list",
+        "openskills approvals revoke 3f2a9c0d1e4b",
+        "openskills approvals revoke pdf",
+        "openskills approvals revoke --all",
+    ],
+};
 
-const LIST: &str = "\
+const LIST: HelpText = HelpText {
+    text: "\
 Reads:  approvals.json
-Writes: nothing
+Writes: nothing",
+    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.usual()],
+    examples: &["openskills approvals list", "openskills approvals list --json"],
+};
 
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-
-Examples:
-  openskills approvals list
-  openskills approvals list --json";
-
-const REVOKE: &str = "\
+const REVOKE: HelpText = HelpText {
+    text: "\
 Reads:  approvals.json
-Writes: approvals.json, the log
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  3  there is no such approval
-  6  it is revoked, and the log cannot be written
-
-Examples:
-  openskills approvals revoke 3f2a9c0d1e4b
-  openskills approvals revoke pdf
-  openskills approvals revoke --expired";
+Writes: approvals.json, the log",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such approval"),
+        ExitCode::Log.when("it is revoked, and the log cannot be written"),
+    ],
+    examples: &[
+        "openskills approvals revoke 3f2a9c0d1e4b",
+        "openskills approvals revoke pdf",
+        "openskills approvals revoke --expired",
+    ],
+};
 
 /// Show what was approved, and take it back
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     command: ApprovalsCommand,
@@ -75,7 +76,7 @@ struct RevokeArgs {
     #[arg(
         value_name = "APPROVAL",
         required_unless_present_any = ["all", "expired"],
-        add = term::names(crate::known::approvals)
+        add = term::names(crate::completion::approvals)
     )]
     approvals: Vec<String>,
     /// All of them
@@ -89,23 +90,13 @@ struct RevokeArgs {
     json: bool,
 }
 
-impl ApprovalsArgs {
-    /// Returns true if what it answers, failures too, is JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        match &self.command {
-            ApprovalsCommand::List(args) => args.json,
-            ApprovalsCommand::Revoke(args) => args.json,
-        }
-    }
-}
-
 pub(crate) fn approvals(context: &mut Context, args: &ApprovalsArgs) -> anyhow::Result<ExitCode> {
     let mut runtime = OpenSkillRuntime::with_config(RuntimeConfig::default());
     match &args.command {
         ApprovalsCommand::List(args) => list(context, &runtime, args)?,
         ApprovalsCommand::Revoke(args) => revoke(context, &mut runtime, args)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn list(context: &mut Context, runtime: &OpenSkillRuntime, args: &ListArgs) -> anyhow::Result<()> {

@@ -1,22 +1,21 @@
 //! `openskills approve`: lets scripts of a skill run, as the skill is now.
 
-use std::process::ExitCode;
-
 use jiff::{SignedDuration, Timestamp};
 use openskills_runtime::permit::{AskedNetwork, Request};
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, RuntimeError, rfc3339};
 use skill_state::audit::Clearance;
-use term::{counted, safe_line};
+use term::{HelpText, counted, safe_line};
 
-use crate::ask::{Consent, shown};
-use crate::cli::REFUSED;
+use crate::ask::{Consent, ConsentFlags, shown};
 use crate::context::Context;
+use crate::discovery::{DiscoveryArgs, discover};
+use crate::exit_code::ExitCode;
 use crate::grants::GrantArgs;
-use crate::look::{Look, discover};
 use crate::output::{ApprovalJson, ApproveJson, VERSION};
 use crate::when::span;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 An approval is bound to where the skill comes from, its name, and the digest of everything it is:
 when any of that changes, the skill asks again and shows what is new. It lets its scripts run in the
 sandbox, where they read the skill and work in the workspace.
@@ -33,30 +32,32 @@ audit` shows why, and `csk audit --suppress` accepts a finding that is wrong.
 Where stdin is not a terminal, and with --json, --yes is required.
 
 Reads:  the whole skill, approvals.json, the policy of the organisation
-Writes: approvals.json, the log
-
-Exit codes:
-  0  approved
-  1  the skill cannot be loaded
-  2  the call or the configuration is wrong
-  3  there is no such skill
-  4  the policy or the skill itself stands against it, or the answer is no
-  5  nobody is there to be asked
-  6  the log cannot be written
-
-Examples:
-  openskills approve pdf
-  openskills approve project/deploy --net api.example.com --expires 30d
-  openskills approve pdf --read ~/data --env PDF_LICENSE
-  openskills approve pdf --no-net --yes
-  openskills approve pdf --direct-writes --deletions --yes --json";
+Writes: approvals.json, the log",
+    exit_codes: &[
+        ExitCode::Done.when("approved"),
+        ExitCode::Invalid.when("the skill cannot be loaded"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotAllowed
+            .when("the policy or the skill itself stands against it, or the answer is no"),
+        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+        ExitCode::Log.when("the log cannot be written"),
+    ],
+    examples: &[
+        "openskills approve pdf",
+        "openskills approve project/deploy --net api.example.com --expires 30d",
+        "openskills approve pdf --read ~/data --env PDF_LICENSE",
+        "openskills approve pdf --no-net --yes",
+        "openskills approve pdf --direct-writes --deletions --yes --json",
+    ],
+};
 
 /// Let scripts of a skill run, as it is now
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ApproveArgs {
     /// A name or an id
-    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
+    #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: String,
     #[command(flatten)]
     grants: GrantArgs,
@@ -74,9 +75,9 @@ pub(crate) struct ApproveArgs {
     yes: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 /// Returns what a server says of a skill that is not here yet.
@@ -93,7 +94,8 @@ fn listed(runtime: &OpenSkillRuntime, request: &Request) -> Result<String, Runti
 }
 
 pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
+    let config =
+        RuntimeConfig { session_id: args.session.clone(), ..args.discovery.config(context)? };
     let runtime = discover(config)?;
     let mut asked = args.grants.asked()?;
     if args.no_net {
@@ -101,7 +103,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
     }
     let plan = runtime.plan_run(&args.skill, None, asked)?;
     let request = runtime.request(&plan)?.map_err(|refusal| refusal.error())?;
-    let consent = Consent::of((args.yes, args.json));
+    let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     // A flag is given without reading what the skill declares, so it confirms none of that.
     let request = if consent == Consent::Given { request.by_flags() } else { request };
     if !args.json {
@@ -113,7 +115,7 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         consent.show(&mut context.ui, &listed(runtime, &request)?)?;
     }
     if !consent.agreed(&mut context.ui, "Approve?", "nothing was approved")? {
-        return Ok(ExitCode::from(REFUSED));
+        return Ok(ExitCode::NotAllowed);
     }
     let expires_at = match args.expires {
         Some(span) => {
@@ -138,5 +140,5 @@ pub(crate) fn approve(context: &mut Context, args: &ApproveArgs) -> anyhow::Resu
         );
         context.ui.done(&format!("{}\n", safe_line(&told)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

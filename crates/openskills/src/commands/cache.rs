@@ -1,15 +1,15 @@
 //! `openskills cache`: what is kept to be faster.
 
-use std::process::ExitCode;
-
 use anyhow::bail;
 use openskills_runtime::{Cache, CacheKind, OpenSkillRuntime, RuntimeConfig, caches, clear_cache};
-use term::{counted, safe_line, table};
+use term::{HelpText, counted, safe_line, table};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{CacheJson, CacheKindJson, VERSION};
 
-const GROUP: &str = "\
+const GROUP: HelpText = HelpText {
+    text: "\
 All of it can be thrown away at any time: what was read of skills (index), digests of their folders
 (hashes), and compiled modules (wasm). Compiled modules are sealed with a key of yours that is kept
 elsewhere: one that was changed, or brought along from another machine, is compiled again.
@@ -18,17 +18,20 @@ runs lists the copies of skills that killed runs left. The next run removes them
 that is in use is neither listed nor removed.
 
 Reads:  the cache folder
-Writes: the same, with clear alone
-
-Exit codes:
-  0  done
-  2  the call is wrong, there is no folder for caches, or a file cannot be read or removed
-
-Examples:
-  openskills cache
-  openskills cache show --json
-  openskills cache clear wasm
-  openskills cache clear";
+Writes: the same, with clear alone",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when(
+            "the call is wrong, there is no folder for caches, or a file cannot be read or removed",
+        ),
+    ],
+    examples: &[
+        "openskills cache",
+        "openskills cache show --json",
+        "openskills cache clear wasm",
+        "openskills cache clear",
+    ],
+};
 
 /// Show or clear what is kept to be faster
 #[derive(Debug, clap::Args)]
@@ -38,7 +41,7 @@ pub(crate) struct CacheArgs {
     command: Option<CacheCommand>,
     /// Write it as JSON
     #[arg(long, global = true)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -103,5 +106,5 @@ pub(crate) fn cache(context: &mut Context, args: &CacheArgs) -> anyhow::Result<E
         };
         context.ui.out(&table(&all.iter().map(row).collect::<Vec<_>>(), context.ui.width))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

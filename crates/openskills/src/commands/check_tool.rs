@@ -4,21 +4,21 @@
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use openskills_runtime::policy::{Decision, Verdict};
 use openskills_runtime::{RuntimeConfig, RuntimeError, ToolContext};
 use serde_json::{Value, json};
-use term::safe_line;
+use term::{ErrorFormat, HelpText, safe_line};
 
-use crate::cli::{ASK, REFUSED, USAGE};
 use crate::context::Context;
-use crate::failure::{Form, tell};
-use crate::look::{Look, discover};
+use crate::discovery::{DiscoveryArgs, discover};
+use crate::exit_code::ExitCode;
+use crate::failure::report;
 use crate::output::{CheckToolJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Holds a call to what a skill declares: `allowed-tools` and `tools.allow` are hard lists,
 `disallowed-tools` and `tools.deny` beat everything. Shell commands are taken apart by bash's
 grammar; what cannot be understood is denied. With --skill the call is held to that skill, else to
@@ -35,21 +35,21 @@ change what is trusted. docs/guide/tools.md says what is promised.
 ever narrows: a call that is allowed gets no answer, so that the user's own rules go on to hold.
 
 Reads:  the SKILL.md of the skills, what is active in the session
-Writes: the index, to be faster the next time
-
-Exit codes:
-  0  allow, or no skill is active; with --hook: the answer, if any, is on standard output, and
-     whatever goes wrong is code 2, which stops the call
-  1  a skill cannot be loaded
-  2  the call or the configuration is wrong
-  3  there is no such skill
-  4  deny
-  5  ask
-
-Examples:
-  openskills check-tool --skill pdf --tool Bash --input '{\"command\": \"git status\"}'
-  openskills check-tool --session 42 --tool Read --input '{\"file_path\": \"/etc/passwd\"}' --json
-  openskills check-tool --hook < event.json";
+Writes: the index, to be faster the next time",
+    exit_codes: &[
+        ExitCode::Done.when("allow, or no skill is active; with --hook: the answer, if any, is on standard output, and whatever goes wrong is code 2, which stops the call"),
+        ExitCode::Invalid.when("a skill cannot be loaded"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill"),
+        ExitCode::NotAllowed.when("deny"),
+        ExitCode::NeedsApproval.when("ask"),
+    ],
+    examples: &[
+        "openskills check-tool --skill pdf --tool Bash --input '{\"command\": \"git status\"}'",
+        "openskills check-tool --session 42 --tool Read --input '{\"file_path\": \"/etc/passwd\"}' --json",
+        "openskills check-tool --hook < event.json",
+    ],
+};
 
 /// The longest event that is read.
 const MAX_EVENT: u64 = 16 << 20;
@@ -58,10 +58,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Decide whether a tool may be called
 #[derive(Debug, clap::Args)]
-#[command(name = "check-tool", after_help = AFTER)]
+#[command(name = "check-tool", after_help = HELP)]
 pub(crate) struct CheckToolArgs {
     /// The skill that calls the tool: a name or an id
-    #[arg(long, value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(long, value_name = "NAME", add = term::names(crate::completion::skills))]
     skill: Option<String>,
     /// The tool
     #[arg(long, value_name = "TOOL", required_unless_present = "hook")]
@@ -77,9 +77,9 @@ pub(crate) struct CheckToolArgs {
     session: Option<String>,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 /// A call to be judged.
@@ -94,19 +94,19 @@ struct Asked {
 pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow::Result<ExitCode> {
     if args.hook {
         // Whatever goes wrong must stop the call, and only this code does.
-        std::panic::set_hook(Box::new(|_| std::process::exit(i32::from(USAGE))));
+        std::panic::set_hook(Box::new(|_| std::process::exit(i32::from(ExitCode::Usage.number()))));
         std::thread::spawn(|| {
             std::thread::sleep(PATIENCE);
             let told = b"error: the decision takes too long, so the call is stopped\n";
             let _ = std::io::stderr().write_all(told);
-            std::process::exit(i32::from(USAGE));
+            std::process::exit(i32::from(ExitCode::Usage.number()));
         });
         return match hook(context, args) {
-            Ok(()) => Ok(ExitCode::SUCCESS),
+            Ok(()) => Ok(ExitCode::Done),
             // To Claude Code only this code stops the call; any other lets it go on.
             Err(error) => {
-                tell(&mut context.ui, &error, Form::Words);
-                Ok(ExitCode::from(USAGE))
+                report(&error).print(&mut context.ui, ErrorFormat::Words);
+                Ok(ExitCode::Usage)
             }
         };
     }
@@ -126,9 +126,9 @@ pub(crate) fn check_tool(context: &mut Context, args: &CheckToolArgs) -> anyhow:
         context.ui.out(&format!("{}\n", safe_line(&line)))?;
     }
     Ok(match verdict.decision {
-        Decision::Allow => ExitCode::SUCCESS,
-        Decision::Ask => ExitCode::from(ASK),
-        Decision::Deny => ExitCode::from(REFUSED),
+        Decision::Allow => ExitCode::Done,
+        Decision::Ask => ExitCode::NeedsApproval,
+        Decision::Deny => ExitCode::NotAllowed,
     })
 }
 
@@ -137,13 +137,14 @@ fn judge(
     args: &CheckToolArgs,
     asked: &Asked,
 ) -> Result<Option<Verdict>, RuntimeError> {
-    let config = RuntimeConfig { session_id: asked.session.clone(), ..args.look.config(context)? };
+    let config =
+        RuntimeConfig { session_id: asked.session.clone(), ..args.discovery.config(context)? };
     let runtime = discover(config)?;
     let tool_context = ToolContext {
         skill: args.skill.clone(),
         task_id: None,
         cwd: Some(asked.cwd.clone()),
-        project: args.look.project.clone().or_else(|| asked.project.clone()),
+        project: args.discovery.project.clone().or_else(|| asked.project.clone()),
     };
     runtime.check_tool(&tool_context, &asked.tool, &asked.input)
 }

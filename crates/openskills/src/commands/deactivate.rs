@@ -1,41 +1,41 @@
 //! `openskills deactivate`: a skill that is active in a session restricts its tools no more.
 
-use std::process::ExitCode;
-
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
-use crate::ask::Consent;
-use crate::cli::REFUSED;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{DeactivateJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 A skill that is active restricts the tools of its session: what it denies is denied, and a skill
 that is gone or changed since it was activated denies everything. Activating an edited skill again
 replaces what it was before. `deactivate` ends it without that, so tools may do more afterwards:
 you are asked, and the log has it.
 
 Reads:  what is active in the session
-Writes: the same, the log
-
-Exit codes:
-  0  done
-  2  the call is wrong, or the skill is not active in the session
-  4  the answer is no
-  5  nobody is there to be asked
-  6  the log cannot be written
-
-Examples:
-  openskills deactivate pdf --session 42
-  openskills deactivate project-agents/pdf --session 42 --yes --json";
+Writes: the same, the log",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("the call is wrong, or the skill is not active in the session"),
+        ExitCode::NotAllowed.when("the answer is no"),
+        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+        ExitCode::Log.when("the log cannot be written"),
+    ],
+    examples: &[
+        "openskills deactivate pdf --session 42",
+        "openskills deactivate project-agents/pdf --session 42 --yes --json",
+    ],
+};
 
 /// End what is active of a skill in a session
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct DeactivateArgs {
     /// A name or an id
-    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
     /// The session
     #[arg(long, value_name = "ID", env = "OPENSKILLS_SESSION", hide_env_values = true)]
@@ -45,17 +45,17 @@ pub(crate) struct DeactivateArgs {
     yes: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow::Result<ExitCode> {
     let session_id = Some(args.session.clone());
     let mut runtime =
         OpenSkillRuntime::with_config(RuntimeConfig { session_id, ..RuntimeConfig::default() });
-    let consent = Consent::of((args.yes, args.json));
+    let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     let question = format!("Let tools of this session do what `{}` denies?", safe_line(&args.name));
     if !consent.agreed(&mut context.ui, &question, "nothing was changed")? {
-        return Ok(ExitCode::from(REFUSED));
+        return Ok(ExitCode::NotAllowed);
     }
     let skill_id = runtime.deactivate(&args.name)?;
     if args.json {
@@ -64,5 +64,5 @@ pub(crate) fn deactivate(context: &mut Context, args: &DeactivateArgs) -> anyhow
     } else {
         context.ui.done(&format!("{} is not active any more\n", safe_line(&skill_id)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

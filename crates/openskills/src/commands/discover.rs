@@ -2,41 +2,42 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::process::ExitCode;
 
 use openskills_runtime::{Change, Event, OpenSkillRuntime, RuntimeConfig, Scope, Watching};
 use skill::Severity;
 use skill_state::SkillSource;
-use term::{DiagnosticJson, counted, safe_line, table};
+use term::{DiagnosticJson, HelpText, counted, safe_line, table};
 
-use crate::cli::INVALID;
 use crate::context::Context;
-use crate::look::{Look, runtime};
+use crate::discovery::{DiscoveryArgs, runtime};
+use crate::exit_code::ExitCode;
 use crate::output::{DiscoverJson, EventLine, RootJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Looks in ~/.claude/skills, ~/.agents/skills and the user's data folder, in .claude/skills,
 .agents/skills, .keep-up/skills and .corteza/skills of the project and of every folder in it, in
 the folders and packages that config.json names, and in the program itself. Only the frontmatter
 of each SKILL.md is read.
 
 Reads:  the folders above, config.json, what is trusted and what is switched off
-Writes: the index, to be faster the next time
-
-Exit codes:
-  0  done; a skill that cannot be loaded is shown and stops no other
-  1  with --strict: a skill was rejected
-  2  the call or the configuration is wrong
-
-Examples:
-  openskills discover
-  openskills discover --strict
-  openskills discover --dir ./skills --json
-  openskills discover --watch";
+Writes: the index, to be faster the next time",
+    exit_codes: &[
+        ExitCode::Done.when("done; a skill that cannot be loaded is shown and stops no other"),
+        ExitCode::Invalid.when("with --strict: a skill was rejected"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &[
+        "openskills discover",
+        "openskills discover --strict",
+        "openskills discover --dir ./skills --json",
+        "openskills discover --watch",
+    ],
+};
 
 /// Look for skills, and show every problem with its file and what to do
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct DiscoverArgs {
     /// Reject skills that break a rule of the standard
     #[arg(long)]
@@ -49,13 +50,13 @@ pub(crate) struct DiscoverArgs {
     verbose: bool,
     /// Write it as JSON; with --watch one event a line
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn discover(context: &mut Context, args: &DiscoverArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { strict: args.strict, ..args.look.config(context)? };
+    let config = RuntimeConfig { strict: args.strict, ..args.discovery.config(context)? };
     if args.watch {
         return watch(context, args, config);
     }
@@ -68,7 +69,7 @@ pub(crate) fn discover(context: &mut Context, args: &DiscoverArgs) -> anyhow::Re
         show(context, runtime, args)?;
     }
     let is_rejected = args.strict && !runtime.refused_skills().is_empty();
-    Ok(if is_rejected { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    Ok(if is_rejected { ExitCode::Invalid } else { ExitCode::Done })
 }
 
 fn show(
@@ -191,7 +192,7 @@ fn watch(
     })?;
     match failed {
         Some(error) => Err(error),
-        None => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::Done),
     }
 }
 

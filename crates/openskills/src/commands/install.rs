@@ -3,7 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "the edge: files that the user names")]
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use openskills_runtime::{
     InstallOrigin, InstallPlace, InstallPlan, OriginUrl, Places, RuntimeError, change_lines,
@@ -12,15 +11,16 @@ use openskills_runtime::{
 use skill::Digest;
 use skill_fs::{AbsPath, real_path};
 use skill_pack::{MAX_ARCHIVE, PackError, Package, Signed, read, verify};
-use term::{safe_line, table};
+use term::{HelpText, safe_line, table};
 
-use crate::ask::{Consent, effects, tell_found};
-use crate::cli::REFUSED;
+use crate::ask::{Consent, ConsentFlags, effects, tell_found};
 use crate::context::Context;
-use crate::look::{Look, runtime};
+use crate::discovery::{DiscoveryArgs, runtime};
+use crate::exit_code::ExitCode;
 use crate::output::{InstallJson, RemoveJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Installs a skill from its folder, from a ZIP file or from a tarball compressed with gzip, that
 hold the skill's folder and nothing else. All of it is looked at before anything is written:
 names that lead elsewhere, links, devices, bombs, names that stand twice or differ only in case
@@ -41,23 +41,25 @@ On a terminal it asks. Elsewhere, and with --json, it needs --yes.
 
 Reads:  the folder or archive, its signature, the allowed signers
 Writes: the skill, what is known of it (installed.json in the state folder, .openskills/ beside
-        it), the log
-
-Exit codes:
-  0  installed, or it was there already
-  1  the package cannot be taken; nothing was written
-  2  the call or the configuration is wrong
-  4  the audit or a signature stands against it, or the answer is no
-  5  nobody is there to be asked
-
-Examples:
-  openskills install ./downloads/pdf.zip
-  openskills install ./skills/pdf --user --yes
-  openskills install pdf.zip --require-signature --dry-run";
+        it), the log",
+    exit_codes: &[
+        ExitCode::Done.when("installed, or it was there already"),
+        ExitCode::Invalid.when("the package cannot be taken; nothing was written"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotAllowed
+            .when("the audit or a signature stands against it, or the answer is no"),
+        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+    ],
+    examples: &[
+        "openskills install ./downloads/pdf.zip",
+        "openskills install ./skills/pdf --user --yes",
+        "openskills install pdf.zip --require-signature --dry-run",
+    ],
+};
 
 /// Install a skill from a folder or an archive
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct InstallArgs {
     /// A folder, a ZIP file or a tarball
     #[arg(value_name = "DIR|FILE")]
@@ -84,9 +86,9 @@ pub(crate) struct InstallArgs {
     yes: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: ProjectArgs,
+    project: ProjectArgs,
 }
 
 /// Whom it is for.
@@ -115,41 +117,40 @@ struct ProjectArgs {
 }
 
 impl ProjectArgs {
-    fn look(&self) -> Look {
-        Look { dir: Vec::new(), project: self.project_dir.clone() }
+    fn discovery(&self) -> DiscoveryArgs {
+        DiscoveryArgs { dir: Vec::new(), project: self.project_dir.clone() }
     }
 }
 
-const REMOVE_AFTER: &str = "\
+const REMOVE_HELP: HelpText = HelpText {
+    text: "\
 Removes a skill that `openskills install` put there. What you edited is kept in the backups
 beside it.
 
 Reads:  installed.json in the state folder
-Writes: removes the skill's folder and what is known of it; the log
-
-Exit codes:
-  0  removed
-  2  the call or the configuration is wrong
-  3  it was not installed by openskills; nothing was removed
-
-Examples:
-  openskills remove pdf
-  openskills remove pdf --user --json";
+Writes: removes the skill's folder and what is known of it; the log",
+    exit_codes: &[
+        ExitCode::Done.when("removed"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("it was not installed by openskills; nothing was removed"),
+    ],
+    examples: &["openskills remove pdf", "openskills remove pdf --user --json"],
+};
 
 /// Remove a skill that was installed
 #[derive(Debug, clap::Args)]
-#[command(after_help = REMOVE_AFTER)]
+#[command(after_help = REMOVE_HELP)]
 pub(crate) struct RemoveArgs {
     /// Its name
-    #[arg(value_name = "NAME", add = term::names(crate::known::installed))]
+    #[arg(value_name = "NAME", add = term::names(crate::completion::installed))]
     name: String,
     #[command(flatten)]
     place: PlaceArgs,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: ProjectArgs,
+    project: ProjectArgs,
 }
 
 /// What is known of a signature.
@@ -176,9 +177,9 @@ impl Signature {
 
 pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let (package, origin, signature) = taken(context, args)?;
-    let runtime = runtime(args.look.look().config(context)?);
+    let runtime = runtime(args.project.discovery().config(context)?);
     let plan = runtime.plan_install(package, args.place.place(), origin.clone())?;
-    let consent = Consent::of((args.yes, args.json));
+    let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
     if !args.json {
         let shown = shown(&plan, &origin, &signature);
         consent.show(&mut context.ui, &shown)?;
@@ -192,19 +193,19 @@ pub(crate) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
             runtime.clean_up_installs(args.place.place())?;
         }
         tell(context, args, &plan, None, "is there already")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     consent.check(&plan.audited)?;
     if args.dry_run {
         tell(context, args, &plan, None, "would be installed")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     if !consent.agreed(&mut context.ui, "Install it?", "nothing was installed")? {
-        return Ok(ExitCode::from(REFUSED));
+        return Ok(ExitCode::NotAllowed);
     }
     let done = runtime.install(&plan)?;
     tell(context, args, &plan, done.backup.as_ref(), "installed")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 /// Reads what is to be installed.
@@ -429,7 +430,7 @@ fn tell(
 }
 
 pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result<ExitCode> {
-    let runtime = runtime(args.look.look().config(context)?);
+    let runtime = runtime(args.project.discovery().config(context)?);
     let (folder, backup) = runtime.uninstall(&args.name, args.place.place())?;
     if args.json {
         context.ui.json(&RemoveJson {
@@ -438,7 +439,7 @@ pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
             path: folder.to_string(),
             backup: backup.map(|backup| backup.to_string()),
         })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     context.ui.done(&format!("removed {}\n", safe_line(folder.as_str())))?;
     if let Some(backup) = backup {
@@ -446,5 +447,5 @@ pub(crate) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
             .ui
             .error(&format!("what was edited is kept in {}\n", safe_line(backup.as_str())))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

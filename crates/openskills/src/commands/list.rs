@@ -1,37 +1,41 @@
 //! `openskills list`: the skills there are.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use openskills_runtime::{ApprovalState, Installed, OpenSkillRuntime, ServedEntry, Skill};
-use term::{DiagnosticJson, headed_table};
+use term::{DiagnosticJson, HelpText, headed_table};
 
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::output::{InstalledJson, InstalledSkillJson, ListJson, RefusedJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Shows one skill of each name: the one that the name means. With --all also those that are
 shadowed, switched off or cannot be loaded. With --installed what `openskills install` put
 somewhere. `--json` gives the whole entry of each, its digest included, which reads every file
 once.
 
 Reads:  the folders of skills (see `openskills discover --help`)
-Writes: the index, to be faster the next time
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong, or a folder that was named is not there
-
-Examples:
-  openskills list
-  openskills list --dir ./skills
-  openskills list --all --json
-  openskills list --installed";
+Writes: the index, to be faster the next time",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when(
+            "the call or the configuration is wrong, or a folder that was named is not there",
+        ),
+    ],
+    examples: &[
+        "openskills list",
+        "openskills list --dir ./skills",
+        "openskills list --all --json",
+        "openskills list --installed",
+    ],
+};
 
 /// List the skills there are
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ListArgs {
     /// Also those that are shadowed, switched off or cannot be loaded
     #[arg(long)]
@@ -41,16 +45,16 @@ pub(crate) struct ListArgs {
     installed: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
     if args.installed {
         return installed(context, args);
     }
-    let runtime = args.look.discover(context)?;
+    let runtime = args.discovery.discover(context)?;
     let skills = if args.all { runtime.all_skills().to_vec() } else { runtime.list_skills() };
     if args.json {
         let refused = if args.all { runtime.refused_skills() } else { &[] };
@@ -66,7 +70,7 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
                 })
                 .collect(),
         })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     if skills.is_empty() && runtime.refused_skills().is_empty() {
         context.ui.note("no skills\n")?;
@@ -78,12 +82,12 @@ pub(crate) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
         };
         context.ui.out(&headed_table(head, &rows, context.ui.width))?;
     }
-    args.look.tell_of_problems(context, runtime)?;
-    Ok(ExitCode::SUCCESS)
+    args.discovery.note_problems(context, runtime)?;
+    Ok(ExitCode::Done)
 }
 
 fn installed(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let runtime = crate::look::runtime(args.look.config(context)?);
+    let runtime = crate::discovery::runtime(args.discovery.config(context)?);
     let entry = |(path, record, is_same): (String, Installed, Option<bool>)| {
         let state = match is_same {
             Some(true) => "installed",
@@ -95,11 +99,11 @@ fn installed(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode>
     let all: Vec<InstalledSkillJson> = runtime.installed()?.into_iter().map(entry).collect();
     if args.json {
         context.ui.json(&InstalledJson { version: VERSION, installed: all })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     if all.is_empty() {
         context.ui.error("no skill was installed by openskills\n")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let row = |one: &InstalledSkillJson| {
         let Installed { name, version, signature, .. } = &one.record;
@@ -116,7 +120,7 @@ fn installed(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode>
     let head = ["NAME", "VERSION", "STATE", "SIGNED BY", "FOLDER"];
     let rows: Vec<Vec<String>> = all.iter().map(row).collect();
     context.ui.out(&headed_table(&head, &rows, context.ui.width))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn rows(runtime: &OpenSkillRuntime, skills: &[Arc<Skill>]) -> Vec<Vec<String>> {

@@ -1,24 +1,5 @@
 //! `openskills log`: what the runtime did, and the proof that nobody changed the record.
 
-/// Returns the help of a command that only reads the log.
-macro_rules! reads_log {
-    ($($example:literal),+ $(,)?) => {
-        concat!(
-            "\
-Reads:  the log
-Writes: nothing
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  6  the log cannot be read
-
-Examples:",
-            $("\n  ", $example),+
-        )
-    };
-}
-
 mod archive;
 mod detail;
 mod export;
@@ -29,34 +10,52 @@ mod tail;
 mod verify;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use jiff::Timestamp;
 use openskills_runtime::log::{Entry, Key, LogError, Source};
 use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
 use skill_fs::AbsPath;
 
+use term::HelpText;
+
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::when::When;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 The log is a folder of JSON Lines in ~/.local/state/openskills/log, the user's alone. Each event
 holds the digest of the one before, and head.json says where the log ends, so that a change, a
 gap and a cut are found. Whoever may write the folder could write a whole new log; against that
 helps a key that they cannot read, see `log.key_file` in docs/reference.md. They could also put
 an older copy of the folder back; against that help checkpoints in a second place, see
-`log.checkpoints` there and `openskills log verify --against`.
+`log.checkpoints` there and `openskills log verify --against`.",
+    exit_codes: &[],
+    examples: &[
+        "openskills log show --since 1d",
+        "openskills log tail --follow",
+        "openskills log verify",
+        "openskills log stats --json",
+        "openskills log export --endpoint http://localhost:4318",
+    ],
+};
 
-Examples:
-  openskills log show --since 1d
-  openskills log tail --follow
-  openskills log verify
-  openskills log stats --json
-  openskills log export --endpoint http://localhost:4318";
+/// The help of a command that only reads the log, without its examples.
+const READS_LOG: HelpText = HelpText {
+    text: "\
+Reads:  the log
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("the log cannot be read"),
+    ],
+    examples: &[],
+};
 
 /// Show, check and export the record of what skills did
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct LogArgs {
     #[command(subcommand)]
     command: LogCommand,
@@ -70,20 +69,6 @@ enum LogCommand {
     Export(export::ExportArgs),
     Stats(stats::StatsArgs),
     Archive(archive::ArchiveArgs),
-}
-
-impl LogArgs {
-    /// Returns true if what it answers, failures too, is JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        match &self.command {
-            LogCommand::Show(args) => args.json,
-            LogCommand::Tail(args) => args.json,
-            LogCommand::Verify(args) => args.json,
-            LogCommand::Stats(args) => args.json,
-            LogCommand::Archive(args) => args.json,
-            LogCommand::Export(_) => false,
-        }
-    }
 }
 
 pub(crate) fn log(context: &mut Context, args: &LogArgs) -> anyhow::Result<ExitCode> {
@@ -162,7 +147,7 @@ impl EventSelection {
 #[command(next_help_heading = "Which events")]
 struct EventFilter {
     /// Only events of this skill: a name or an id
-    #[arg(long, value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(long, value_name = "NAME", add = term::names(crate::completion::skills))]
     skill: Option<String>,
     /// Only events of this kind, such as skill.activated, or of all kinds that start so, such as skill.
     #[arg(long, value_name = "KIND")]

@@ -6,13 +6,12 @@ mod remove;
 mod serve;
 mod servers;
 
-use std::process::ExitCode;
-
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 
 /// Serve skills to clients of the Model Context Protocol, and use those of its servers
 #[derive(Debug, clap::Args)]
-#[command(after_help = serve::AFTER, args_conflicts_with_subcommands = true)]
+#[command(after_help = serve::HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     command: Option<McpCommand>,
@@ -27,18 +26,6 @@ enum McpCommand {
     List(servers::ListArgs),
     Remove(remove::RemoveArgs),
     Sync(servers::SyncArgs),
-}
-
-impl McpArgs {
-    /// Returns whether a failure is told as JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        match &self.command {
-            Some(McpCommand::Install(args)) => args.json,
-            Some(McpCommand::List(args)) => args.json,
-            Some(McpCommand::Sync(args)) => args.json,
-            Some(McpCommand::Add(_) | McpCommand::Remove(_)) | None => false,
-        }
-    }
 }
 
 pub(crate) fn mcp(context: &mut Context, args: &McpArgs) -> anyhow::Result<ExitCode> {

@@ -1,7 +1,6 @@
 //! `openskills migrate`: skills of other formats into corteza.skill/v1, and back.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::RuntimeError;
 use serde_json::{Map, Value};
@@ -10,16 +9,17 @@ use skill::{
     Input, MAX_SKILL_FILE_BYTES, Migrated, RelPath, SKILL_FILE, Strictness, parse, to_claude, to_v1,
 };
 use skill_fs::{FsError, Root, real_path, write_file};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
-use crate::ask::Consent;
-use crate::cli::REFUSED;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
-use crate::look::check_folder;
+use crate::discovery::check_folder;
+use crate::exit_code::ExitCode;
 use crate::output::{MigrateJson, VERSION};
 use crate::target::SKILL_HINT;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Turns a skill into the format corteza.skill/v1 (docs/spec/corteza.skill-v1.md), or with --to
 claude into what Claude Code reads. It shows the change first. Nothing is lost on the way there
 and back: what Claude Code has no field for is kept in `metadata.corteza`. Lines that need no
@@ -31,23 +31,24 @@ SKILL.md, one is made of it. The SKILL.json itself is left where it is.
 On a terminal it asks before it writes. Elsewhere, and with --json, it needs --yes.
 
 Reads:  SKILL.md and SKILL.json of the skill
-Writes: SKILL.md
-
-Exit codes:
-  0  written, or there was nothing to change
-  1  the skill cannot be understood; nothing was written
-  2  the call is wrong, or the folder is not there
-  4  the answer is no
-  5  nobody is there to be asked
-
-Examples:
-  openskills migrate skills/autoresearch
-  openskills migrate skills/autoresearch --dry-run
-  openskills migrate skills/autoresearch --to claude --yes";
+Writes: SKILL.md",
+    exit_codes: &[
+        ExitCode::Done.when("written, or there was nothing to change"),
+        ExitCode::Invalid.when("the skill cannot be understood; nothing was written"),
+        ExitCode::Usage.when("the call is wrong, or the folder is not there"),
+        ExitCode::NotAllowed.when("the answer is no"),
+        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+    ],
+    examples: &[
+        "openskills migrate skills/autoresearch",
+        "openskills migrate skills/autoresearch --dry-run",
+        "openskills migrate skills/autoresearch --to claude --yes",
+    ],
+};
 
 /// Turn a skill into corteza.skill/v1, or back
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct MigrateArgs {
     /// The folder of a skill
     #[arg(value_name = "DIR")]
@@ -63,7 +64,7 @@ pub(crate) struct MigrateArgs {
     yes: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 /// A format.
@@ -115,9 +116,9 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
     }
     let mut written = false;
     if !diff.is_empty() && !args.dry_run {
-        let consent = Consent::of((args.yes, args.json));
+        let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
         if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
-            return Ok(ExitCode::from(REFUSED));
+            return Ok(ExitCode::NotAllowed);
         }
         if text(&root, SKILL_FILE)? != before {
             let message = format!("{file} was changed meanwhile");
@@ -142,7 +143,7 @@ pub(crate) fn migrate(context: &mut Context, args: &MigrateArgs) -> anyhow::Resu
         };
         context.ui.note(&format!("{done} {}\n", safe_line(file.as_str())))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn text(root: &Root, name: &str) -> Result<Option<String>, RuntimeError> {

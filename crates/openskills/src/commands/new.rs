@@ -5,36 +5,39 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use openskills_runtime::{RuntimeError, shell_word};
 use skill::{Input, Severity, SkillName, Strictness, parse};
 use skill_fs::FsError;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{NewJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Makes a folder of this name with a SKILL.md, code and tests, ready to be changed: with a Python
 script by default, or with a small program in Rust that is built to WebAssembly. Nothing that is
 there already is touched.
 
 Reads:  nothing
-Writes: the new folder
-
-Exit codes:
-  0  done
-  2  the call is wrong, there is something of this name, or it cannot be written
-
-Examples:
-  openskills new word-count
-  openskills new score --wasm --description 'Scores answers. Use when an exam is marked.'
-  openskills new word-count --dir .claude/skills";
+Writes: the new folder",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage
+            .when("the call is wrong, there is something of this name, or it cannot be written"),
+    ],
+    examples: &[
+        "openskills new word-count",
+        "openskills new score --wasm --description 'Scores answers. Use when an exam is marked.'",
+        "openskills new word-count --dir .claude/skills",
+    ],
+};
 
 /// Make the beginnings of a skill
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct NewArgs {
     /// Its name: lowercase letters, digits and hyphens
     #[arg(value_name = "NAME", value_parser = name)]
@@ -53,7 +56,7 @@ pub(crate) struct NewArgs {
     dir: Option<PathBuf>,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 fn name(text: &str) -> Result<SkillName, String> {
@@ -113,7 +116,7 @@ pub(crate) fn new(context: &mut Context, args: &NewArgs) -> anyhow::Result<ExitC
             context.ui.note(&line(&format!("  {command}")))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn next_script(name: &str, dir: &Path) -> Vec<String> {

@@ -3,21 +3,22 @@
 #![expect(clippy::disallowed_methods, reason = "the edge to the file system")]
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::{Audited, RuntimeError, shell_word};
 use skill::Digest;
 use skill_fs::{AbsPath, real_path, write_file};
 use skill_pack::{Package, PackedFile, sign, zip};
 use skill_state::audit::Decision;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::look::{Look, check_folder, runtime};
+use crate::discovery::{DiscoveryArgs, check_folder, runtime};
+use crate::exit_code::ExitCode;
 use crate::output::{PackJson, VERSION};
 use crate::target::SKILL_HINT;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Checks the skill strictly and writes it as a ZIP file: the skill's folder at its root, entries
 sorted, the same times and modes everywhere. The same files give the same bytes. Links and
 names that some system cannot take are refused. So is whatever `openskills install` would
@@ -27,21 +28,23 @@ With --sign the file is signed by a key of SSH (`ssh-keygen -Y sign -n openskill
 signature stands beside it, with .sig after its name.
 
 Reads:  the skill
-Writes: the ZIP file, in the working folder unless --output says otherwise; its signature
-
-Exit codes:
-  0  done
-  1  the skill is invalid, or cannot be packed; nothing was written
-  2  the call is wrong, the folder is not there, or the file cannot be written
-  4  the audit says BLOCK; nothing was written
-
-Examples:
-  openskills pack skills/pdf
-  openskills pack skills/pdf --output pdf-1.2.zip --sign ~/.ssh/id_ed25519";
+Writes: the ZIP file, in the working folder unless --output says otherwise; its signature",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Invalid.when("the skill is invalid, or cannot be packed; nothing was written"),
+        ExitCode::Usage
+            .when("the call is wrong, the folder is not there, or the file cannot be written"),
+        ExitCode::NotAllowed.when("the audit says BLOCK; nothing was written"),
+    ],
+    examples: &[
+        "openskills pack skills/pdf",
+        "openskills pack skills/pdf --output pdf-1.2.zip --sign ~/.ssh/id_ed25519",
+    ],
+};
 
 /// Pack a skill as a ZIP file
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct PackArgs {
     /// The folder of a skill
     #[arg(value_name = "DIR")]
@@ -57,14 +60,14 @@ pub(crate) struct PackArgs {
     force: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<ExitCode> {
     let folder = real_path(&check_folder(context, &args.dir, SKILL_HINT)?)?;
     let package = Package::of_folder(&folder).map_err(RuntimeError::from)?;
     // What nobody could install is not packed.
-    let config = Look::default().config(context)?;
+    let config = DiscoveryArgs::default().config(context)?;
     let audited = runtime(config).check_package(&folder, &package, &args.dir.to_string_lossy())?;
     check_audit(&audited, args)?;
     let bytes = zip(&package).map_err(RuntimeError::from)?;
@@ -115,7 +118,7 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
             digest,
             signature,
         })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let told = format!("packed {} ({} bytes, {digest})", file, bytes.len());
     context.ui.done(&format!("{}\n", safe_line(&told)))?;
@@ -132,7 +135,7 @@ pub(crate) fn pack(context: &mut Context, args: &PackArgs) -> anyhow::Result<Exi
     }
     let next = format!("to install it: openskills install {}", shell_word(file.as_str()));
     context.ui.note(&format!("{}\n", safe_line(&next)))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 /// Refuses what an audit stands against: whoever installs it elsewhere may not even be asked.

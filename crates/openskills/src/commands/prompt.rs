@@ -1,7 +1,6 @@
 //! `openskills prompt`: the catalogue of skills for a system prompt.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use openskills_runtime::{
@@ -9,15 +8,16 @@ use openskills_runtime::{
     prompt as write_prompt,
 };
 use skill::{Code, Diagnostic, Strictness};
-use term::{Palette, counted, render, safe_line};
+use term::{HelpText, Palette, counted, render, safe_line};
 
-use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::load::{Loaded, load};
-use crate::look::Look;
 use crate::target::{Search, Target, is_wrong_call, not_taken, visit};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Without a PATH it is about the skills that `openskills list` shows, and a skill that cannot be
 loaded stops no other. With paths it is about those, whatever the project: if one of them cannot
 be loaded nothing but the failure is written.
@@ -30,23 +30,24 @@ skill has its id, for clients that activate skills by a tool; so has a skill tha
 A description longer than the standard allows is cut, with `…` at its end. With --budget all
 descriptions are cut to the same length until the text fits, and standard error says so; no
 skill is left out for it. A skill that the model may not invoke by itself is left out, and
-standard error says so.
-
-Exit codes:
-  0  the block was written; no skill, no block
-  1  a skill that was named cannot be loaded
-  2  the call or the configuration is wrong, a path is not there, or the budget is too small
-
-Examples:
-  openskills prompt
-  openskills prompt --budget 4000 --instructions
-  openskills prompt --dir ./skills --no-location --format json
-  openskills prompt skills/pdf skills/csv
-  openskills prompt --recursive .claude/skills --format markdown";
+standard error says so.",
+    exit_codes: &[
+        ExitCode::Done.when("the block was written; no skill, no block"),
+        ExitCode::Invalid.when("a skill that was named cannot be loaded"),
+        ExitCode::Usage.when("the call or the configuration is wrong, a path is not there, or the budget is too small"),
+    ],
+    examples: &[
+        "openskills prompt",
+        "openskills prompt --budget 4000 --instructions",
+        "openskills prompt --dir ./skills --no-location --format json",
+        "openskills prompt skills/pdf skills/csv",
+        "openskills prompt --recursive .claude/skills --format markdown",
+    ],
+};
 
 /// Write the block that tells a model which skills there are
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct PromptArgs {
     /// Folders of skills, or their SKILL.md files; by default the skills that are discovered
     #[arg(value_name = "PATH", conflicts_with = "dir")]
@@ -70,7 +71,7 @@ pub(crate) struct PromptArgs {
     #[arg(long)]
     instructions: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -86,7 +87,7 @@ enum Format {
 
 impl PromptArgs {
     /// Returns whether failures are told as data.
-    pub(crate) fn is_json(&self) -> bool {
+    fn is_json(&self) -> bool {
         self.json || self.format == Format::Json
     }
 
@@ -118,7 +119,7 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     if !args.paths.is_empty() {
         return of_paths(context, args);
     }
-    let runtime = args.look.discover(context)?;
+    let runtime = args.discovery.discover(context)?;
     let disclosure = runtime.prompt(&args.options())?;
     for id in &disclosure.hidden {
         left_out(context, id, "the model may not invoke it")?;
@@ -126,7 +127,7 @@ pub(crate) fn prompt(context: &mut Context, args: &PromptArgs) -> anyhow::Result
     for id in &disclosure.unfit {
         left_out(context, id, "its path holds a character that no prompt may hold")?;
     }
-    args.look.tell_of_problems(context, runtime)?;
+    args.discovery.note_problems(context, runtime)?;
     write(context, &disclosure.prompt)
 }
 
@@ -140,7 +141,7 @@ fn write(context: &mut Context, prompt: &Prompt) -> anyhow::Result<ExitCode> {
         context.ui.note(&format!("note: {cut} cut to {most} characters to keep the budget\n"))?;
     }
     context.ui.out(&prompt.text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn of_paths(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode> {
@@ -176,7 +177,7 @@ fn of_paths(context: &mut Context, args: &PromptArgs) -> anyhow::Result<ExitCode
             return Err(not_taken(problems).into());
         }
         context.ui.error(&words)?;
-        return Ok(ExitCode::from(if is_wrong_call(&problems) { USAGE } else { INVALID }));
+        return Ok(if is_wrong_call(&problems) { ExitCode::Usage } else { ExitCode::Invalid });
     }
     write(context, &write_prompt(&skills, &args.options())?)
 }

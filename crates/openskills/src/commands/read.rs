@@ -1,16 +1,18 @@
 //! `openskills read`: a file of a skill.
 
-use std::process::ExitCode;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use openskills_runtime::{Depth, Invoker, MAX_RESOURCE_BYTES, ReadOptions, RuntimeConfig};
 
+use term::HelpText;
+
 use crate::context::Context;
-use crate::look::{Look, discover};
+use crate::discovery::{DiscoveryArgs, discover};
+use crate::exit_code::ExitCode;
 use crate::output::{ReadJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 NAME reads as the model does, /NAME as the user does. The model reads nothing of a skill that only
 the user may start, unless the user started it in the session (--session). Nobody reads a skill that
 nobody may start (`model_invocation: disabled`).
@@ -22,27 +24,28 @@ name.
 A file that is not text is written as base64, and standard error says so; --raw writes its bytes.
 
 Reads:  the one file
-Writes: the index, to be faster the next time
-
-Exit codes:
-  0  done
-  1  the skill has changed meanwhile, or the file cannot be read
-  2  the call or the configuration is wrong
-  3  there is no such skill or file
-  4  the file may not be read
-
-Examples:
-  openskills read pdf references/forms.md
-  openskills read /deploy references/hosts.md
-  openskills read pdf assets/logo.png --raw > logo.png
-  openskills read pdf a/b/c.md --nested --json";
+Writes: the index, to be faster the next time",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Invalid.when("the skill has changed meanwhile, or the file cannot be read"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill or file"),
+        ExitCode::NotAllowed.when("the file may not be read"),
+    ],
+    examples: &[
+        "openskills read pdf references/forms.md",
+        "openskills read /deploy references/hosts.md",
+        "openskills read pdf assets/logo.png --raw > logo.png",
+        "openskills read pdf a/b/c.md --nested --json",
+    ],
+};
 
 /// Print a file of a skill
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ReadArgs {
     /// A name or an id; after a slash, as the user
-    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
     /// The file, seen from the skill's folder
     #[arg(value_name = "PATH")]
@@ -61,13 +64,14 @@ pub(crate) struct ReadArgs {
     session: Option<String>,
     /// Write it as JSON, with the record for the log
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn read(context: &mut Context, args: &ReadArgs) -> anyhow::Result<ExitCode> {
-    let config = RuntimeConfig { session_id: args.session.clone(), ..args.look.config(context)? };
+    let config =
+        RuntimeConfig { session_id: args.session.clone(), ..args.discovery.config(context)? };
     let runtime = discover(config)?;
     let depth = if args.nested { Depth::Nested } else { Depth::OneLevel };
     let (name, invoker) = match args.name.strip_prefix('/') {
@@ -91,5 +95,5 @@ pub(crate) fn read(context: &mut Context, args: &ReadArgs) -> anyhow::Result<Exi
         context.ui.error("note: the file is not text; it is written as base64\n")?;
         context.ui.out(&(STANDARD.encode(&resource.bytes) + "\n"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

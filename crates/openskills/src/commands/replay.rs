@@ -1,18 +1,18 @@
 //! `openskills replay`: whether what a log tells of is still so.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::{Fate, Repeated, Repetition, Replayed};
-use term::{safe_line, table};
+use term::{HelpText, safe_line, table};
 
-use crate::cli::INVALID;
 use crate::commands::log::{LogLocation, key};
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::output::{RepeatedJson, ReplayJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Looks at every activation and execution in the log, and compares the digest that the skill had
 with the one that it has today: same, drifted, or gone. A log that was changed is refused.
 
@@ -21,23 +21,25 @@ write the same bytes. Such a run needs the same leave as any other, and is logge
 be run again is named with the reason: it had a workspace, or the network, or no seed.
 
 Reads:  the log, and all of every skill that it names
-Writes: the index, to be faster the next time; with --execute the log
-
-Exit codes:
-  0  every skill is what it was
-  1  a skill has drifted or is gone; or a module wrote something else than it did
-  2  the call or the configuration is wrong
-  6  the log cannot be read, or is not what was written
-
-Examples:
-  openskills replay
-  openskills replay ./log-of-the-build --dir ./skills
-  openskills replay --execute
-  openskills replay --json";
+Writes: the index, to be faster the next time; with --execute the log",
+    exit_codes: &[
+        ExitCode::Done.when("every skill is what it was"),
+        ExitCode::Invalid
+            .when("a skill has drifted or is gone; or a module wrote something else than it did"),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("the log cannot be read, or is not what was written"),
+    ],
+    examples: &[
+        "openskills replay",
+        "openskills replay ./log-of-the-build --dir ./skills",
+        "openskills replay --execute",
+        "openskills replay --json",
+    ],
+};
 
 /// Compare what a log tells of with today's skills
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
     log: LogLocation,
@@ -52,15 +54,15 @@ pub(crate) struct ReplayArgs {
     execute: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let source = args.log.source(context)?;
     let key = key(context, args.key_file.as_deref(), &args.log)?;
-    let runtime = args.look.discover(context)?;
+    let runtime = args.discovery.discover(context)?;
     let all = if args.execute {
         runtime.replay_executing(&source, key.as_ref())?
     } else {
@@ -100,7 +102,7 @@ pub(crate) fn replay(context: &mut Context, args: &ReplayArgs) -> anyhow::Result
             context.ui.note(&told)?;
         }
     }
-    Ok(if drifted + gone + different > 0 { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    Ok(if drifted + gone + different > 0 { ExitCode::Invalid } else { ExitCode::Done })
 }
 
 fn words(repeated: &Repeated) -> String {

@@ -7,7 +7,6 @@ mod told;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -16,13 +15,14 @@ use openskills_runtime::{
     Answer, Approver, Caller, Execution, ExecutionOptions, Input, Invocation, RuntimeConfig,
     RuntimeError, Stage, shell_word,
 };
-use term::{Ui, safe_line};
+use term::{ErrorFormat, HelpText, Ui, safe_line};
 
 use crate::ask::{ask_for_run, is_somebody_there};
 use crate::context::Context;
-use crate::failure::{Form, tell as tell_failure};
+use crate::discovery::{DiscoveryArgs, discover};
+use crate::exit_code::ExitCode;
+use crate::failure::report;
 use crate::grants::GrantArgs;
-use crate::look::{Look, discover};
 use crate::output::RunJson;
 use crate::signals::{self, AfterRuns};
 use crate::when::span;
@@ -30,7 +30,8 @@ use crate::when::span;
 use sandbox::{Ended, Guarantee};
 use told::tell;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 The script runs from a private copy of exactly what was approved, in a sandbox: it reads the
 skill, the system and the workspace, and writes to a layer above the workspace. What it wrote
 is committed after it ended well: never through a link, never over what somebody else changed
@@ -53,39 +54,36 @@ it on the terminal, or name it by --read, --net and --env. --approve-once confir
 skill that the audit blocks, or that is revoked, does not run.
 
 Reads:  the skill, approvals.json, the policy of the organisation
-Writes: the workspace, the log
-
-Exit codes:
-  the script's own, and
-   78  the sandbox cannot give what the skill must be held to; nothing was started
-  124  it took too long
-  125  it was not started: not approved, not allowed, not there, or wrong; or what it wrote was
-       not committed
-  134  a module did what no module may; the note on standard error says what
-  137  it took too much memory, wrote too much, or was killed
-  129, 130, 143
-       openskills got HUP, INT or TERM: the script and everything it started were ended, nothing
-       was applied to the workspace, and the log has the signal. With --direct-writes files may
-       have been written before
-
-Examples:
-  openskills run pdf
-  openskills run pdf extract.py -- report.pdf --pages 3
-  openskills run skill-creator scripts.package -- my-skill
-  cat report.txt | openskills run summary
-  openskills run reviews
-  openskills run pdf --workspace . --dry-run
-  openskills run pdf --input '{\"query\": \"hello\"}' --json
-  openskills execute score --input '{\"points\": [3, 4]}' --seed 7
-  openskills run score --wasm-stage always --timings
-  openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once";
+Writes: the workspace, the log",
+    exit_codes: &[
+        ExitCode::OWN,
+        ExitCode::SandboxUnavailable.when("the sandbox cannot provide a required guarantee; nothing was started"),
+        ExitCode::TimedOut.when("it took too long"),
+        ExitCode::NotStarted.when("it was not started: not approved, not allowed, not there, or wrong; or its changes were not applied to the workspace"),
+        ExitCode::Trapped.when("a module did what no module may; the note on standard error says what"),
+        ExitCode::Killed.when("it took too much memory, wrote too much, or was killed"),
+        ExitCode::signals("129, 130, 143", "openskills got HUP, INT or TERM: the script and everything it started were ended, nothing was applied to the workspace, and the log has the signal. With --direct-writes files may have been written before"),
+    ],
+    examples: &[
+        "openskills run pdf",
+        "openskills run pdf extract.py -- report.pdf --pages 3",
+        "openskills run skill-creator scripts.package -- my-skill",
+        "cat report.txt | openskills run summary",
+        "openskills run reviews",
+        "openskills run pdf --workspace . --dry-run",
+        "openskills run pdf --input '{\"query\": \"hello\"}' --json",
+        "openskills execute score --input '{\"points\": [3, 4]}' --seed 7",
+        "openskills run score --wasm-stage always --timings",
+        "openskills run deploy --net api.example.com --env DEPLOY_TOKEN --approve-once",
+    ],
+};
 
 /// Run a script or module of a skill in the sandbox; `execute` is the same
 #[derive(Debug, clap::Args)]
-#[command(alias = "execute", after_help = AFTER)]
+#[command(alias = "execute", after_help = HELP)]
 pub(crate) struct RunArgs {
     /// A name or an id; or a command that csk installed
-    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
+    #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: String,
     /// The script or module, seen from the skill, its scripts/ or its wasm/
     #[arg(value_name = "SCRIPT")]
@@ -130,9 +128,9 @@ pub(crate) struct RunArgs {
     session: Option<String>,
     /// Write the record, what was tried and what changed as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 /// When a module runs inside the operating system's sandbox.
@@ -146,14 +144,6 @@ enum WasmStage {
     /// It does not: WebAssembly alone holds it
     Never,
 }
-
-/// Nothing was started.
-const UNAVAILABLE: u8 = 78;
-const TIMEOUT: u8 = 124;
-const REFUSED: u8 = 125;
-const KILLED: u8 = 137;
-/// What a shell reports for a program that gave up.
-const TRAPPED: u8 = 134;
 
 /// Less memory than this starts no program.
 const LEAST_MEMORY: u64 = 8;
@@ -298,10 +288,10 @@ fn is_piped() -> bool {
 }
 
 /// Returns the code of a run that did not start.
-pub(crate) fn exit_code(error: &RuntimeError) -> u8 {
+fn exit_code(error: &RuntimeError) -> ExitCode {
     match error {
-        RuntimeError::SandboxUnavailable { .. } => UNAVAILABLE,
-        _ => REFUSED,
+        RuntimeError::SandboxUnavailable { .. } => ExitCode::SandboxUnavailable,
+        _ => ExitCode::NotStarted,
     }
 }
 
@@ -311,9 +301,9 @@ pub(crate) fn run(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitC
         Err(error) => match error.downcast_ref::<RuntimeError>() {
             Some(known) => {
                 let code = exit_code(known);
-                let form = if args.json { Form::Json } else { Form::Words };
-                tell_failure(&mut context.ui, &error, form);
-                Ok(ExitCode::from(code))
+                let format = if args.json { ErrorFormat::Json } else { ErrorFormat::Words };
+                report(&error).print(&mut context.ui, format);
+                Ok(code)
             }
             None => Err(error),
         },
@@ -327,8 +317,11 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
             ask_for_run(&mut Ui::new(term::ColorChoice::Auto), request).unwrap_or(Answer::No)
         })
     });
-    let config =
-        RuntimeConfig { session_id: args.session.clone(), approver, ..args.look.config(context)? };
+    let config = RuntimeConfig {
+        session_id: args.session.clone(),
+        approver,
+        ..args.discovery.config(context)?
+    };
     let options = options(args)?;
     signals::watch(&options.caller.cancel, AfterRuns::GoOn)?;
     let runtime = discover(config)?;
@@ -344,7 +337,7 @@ fn execute(context: &mut Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     if done.interrupted.is_none() {
         told?;
     }
-    Ok(ExitCode::from(code_of(&done)))
+    Ok(code_of(&done))
 }
 
 fn tell_all(context: &mut Context, args: &RunArgs, done: &Execution) -> anyhow::Result<()> {
@@ -380,7 +373,7 @@ fn options(args: &RunArgs) -> Result<ExecutionOptions, RuntimeError> {
         asked: Asked { allow_degraded, ..args.grants.asked()? },
         once: args.approve_once,
         // The command that approves looks where this one did.
-        caller: Caller { look: args.look.words(), ..Caller::default() },
+        caller: Caller { look: args.discovery.words(), ..Caller::default() },
     })
 }
 
@@ -418,22 +411,22 @@ fn input(text: &str) -> Result<Input, RuntimeError> {
 }
 
 /// Returns the code that a run ends with.
-fn exit_code_of(ended: Ended) -> u8 {
+fn exit_code_of(ended: Ended) -> ExitCode {
     match ended {
-        Ended::Exited(code) => u8::try_from(code).unwrap_or(1),
-        Ended::Timeout => TIMEOUT,
-        Ended::Memory | Ended::Output => KILLED,
-        Ended::Trapped => TRAPPED,
-        Ended::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(KILLED),
-        Ended::Cancelled => 130,
+        Ended::Exited(code) => u8::try_from(code).map_or(ExitCode::Invalid, ExitCode::Script),
+        Ended::Timeout => ExitCode::TimedOut,
+        Ended::Memory | Ended::Output => ExitCode::Killed,
+        Ended::Trapped => ExitCode::Trapped,
+        Ended::Signalled(signal) => ExitCode::of_signal(signal),
+        Ended::Cancelled => ExitCode::INTERRUPTED,
     }
 }
 
 /// Returns the code that the command ends with.
-pub(crate) fn code_of(done: &Execution) -> u8 {
+pub(crate) fn code_of(done: &Execution) -> ExitCode {
     match (done.interrupted, &done.not_committed) {
-        (Some(signal), _) => signals::exit_code(signal),
-        (None, Some(_)) => REFUSED,
+        (Some(signal), _) => ExitCode::of_signal(signal),
+        (None, Some(_)) => ExitCode::NotStarted,
         (None, None) => exit_code_of(done.ended),
     }
 }

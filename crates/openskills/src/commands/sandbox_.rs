@@ -1,29 +1,28 @@
 //! `openskills sandbox check`: what this machine can guarantee.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 
 use sandbox::{Guarantee, SandboxError, Tier, probe};
-use term::{safe_line, table};
+use term::{HelpText, safe_line, table};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{SandboxJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Tries both kinds of sandbox by running a program in each. Skills of yours, of the organisation
 and builtin ones need the core: fs_read, fs_write, net_none, unix_isolated, signals and
 tree_kill. A stranger's needs all but mem.
 
 Reads:  nothing
-Writes: nothing
-
-Exit codes:
-  0   skills of every trust level can run here
-  78  some cannot; it says which, why, and what would help
-
-Examples:
-  openskills sandbox check
-  openskills sandbox check --json";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("skills of every trust level can run here"),
+        ExitCode::SandboxUnavailable.when("some cannot; it says which, why, and what would help"),
+    ],
+    examples: &["openskills sandbox check", "openskills sandbox check --json"],
+};
 
 /// Look at the sandbox of this machine
 #[derive(Debug, clap::Args)]
@@ -35,19 +34,12 @@ pub(crate) struct SandboxArgs {
 #[derive(Debug, clap::Subcommand)]
 enum SandboxCommand {
     /// Say what this machine can guarantee, and how to get what it cannot
-    #[command(after_help = AFTER)]
+    #[command(after_help = HELP)]
     Check {
         /// Write it as JSON
         #[arg(long)]
         json: bool,
     },
-}
-
-impl SandboxArgs {
-    pub(crate) fn is_json(&self) -> bool {
-        let SandboxCommand::Check { json } = &self.command;
-        *json
-    }
 }
 
 pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow::Result<ExitCode> {
@@ -107,7 +99,7 @@ pub(crate) fn sandbox_check(context: &mut Context, args: &SandboxArgs) -> anyhow
             context.ui.error(&format!("hint: {}\n", safe_line(&fix)))?;
         }
     }
-    Ok(if for_all { ExitCode::SUCCESS } else { ExitCode::from(78) })
+    Ok(if for_all { ExitCode::Done } else { ExitCode::SandboxUnavailable })
 }
 
 fn letter(tier: Tier) -> &'static str {

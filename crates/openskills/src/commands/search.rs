@@ -1,33 +1,34 @@
 //! `openskills search`: skills by words.
 
-use std::process::ExitCode;
-
-use term::table;
+use term::{HelpText, table};
 
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::output::{HitJson, SearchJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Ranks skills by where the words stand (name, description, body), by how rare they are and by how
 many of them there are. A word also finds longer words that begin with it; they count less.
 Skills that the model may not start by itself are left out.
 
 Reads:  the SKILL.md of every skill
-Writes: the index, to be faster the next time
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  3  no skill has any of the words
-
-Examples:
-  openskills search pdf tables
-  openskills search 'release notes' --limit 3 --json";
+Writes: the index, to be faster the next time",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("no skill has any of the words"),
+    ],
+    examples: &[
+        "openskills search pdf tables",
+        "openskills search 'release notes' --limit 3 --json",
+    ],
+};
 
 /// Find skills by words in their names, descriptions and instructions
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct SearchArgs {
     /// The words
     #[arg(value_name = "QUERY", required = true)]
@@ -40,13 +41,13 @@ pub(crate) struct SearchArgs {
     limit: usize,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.look.discover(context)?;
+    let runtime = args.discovery.discover(context)?;
     let query = args.query.join(" ");
     let mut hits = runtime.search(&query);
     let all = hits.len();
@@ -83,5 +84,5 @@ pub(crate) fn search(context: &mut Context, args: &SearchArgs) -> anyhow::Result
         let note = format!("note: {hidden} that only the user may start; `--all` shows them\n");
         context.ui.error(&note)?;
     }
-    Ok(if found == 0 { ExitCode::from(crate::cli::NOT_FOUND) } else { ExitCode::SUCCESS })
+    Ok(if found == 0 { ExitCode::NotFound } else { ExitCode::Done })
 }

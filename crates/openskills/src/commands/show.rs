@@ -2,51 +2,52 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::{RuntimeError, file_problem};
 use skill::{Document, Frontmatter, Severity, Strictness, ToolRule};
 use skill_fs::{Digests, FsError, WalkLimits, digests, walk};
-use term::{DiagnosticJson, counted, safe_line, safe_text};
+use term::{DiagnosticJson, HelpText, counted, safe_line, safe_text};
 
-use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::load::{Loaded, load};
-use crate::look::Look;
 use crate::output::{BodyJson, DigestsJson, FileJson, ShowJson, VERSION, file_json};
 use crate::target::{Search, Target, is_wrong_call, named, not_taken, visit};
 
-const AFTER: &str = "\
-Reads every file of the skill, for its digests. Problems go to standard error.
-
-Exit codes:
-  0  the skill was shown
-  1  it cannot be loaded, or one of its files cannot be read
-  2  the call is wrong, or the path is not there
-
-Examples:
-  openskills show .
-  openskills show pdf
-  openskills show pdf --dir ~/more-skills
-  openskills show skills/pdf --json";
+const HELP: HelpText = HelpText {
+    text: "\
+Reads every file of the skill, for its digests. Problems go to standard error.",
+    exit_codes: &[
+        ExitCode::Done.when("the skill was shown"),
+        ExitCode::Invalid.when("it cannot be loaded, or one of its files cannot be read"),
+        ExitCode::Usage.when("the call is wrong, or the path is not there"),
+    ],
+    examples: &[
+        "openskills show .",
+        "openskills show pdf",
+        "openskills show pdf --dir ~/more-skills",
+        "openskills show skills/pdf --json",
+    ],
+};
 
 /// Show all properties of a skill, its digests and its files
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ShowArgs {
     /// The folder of a skill, its SKILL.md, or the name of a skill
     #[arg(default_value = ".", value_name = "PATH")]
     path: PathBuf,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let palette = context.ui.error_palette;
-    let path = named(context, &args.look, &args.path)?;
+    let path = named(context, &args.discovery, &args.path)?;
     let visited = visit(&context.cwd, &[path], Search::Exact, |target| {
         let mut loaded = load(&target, Strictness::Lenient);
         let files = read_files(&target);
@@ -63,7 +64,11 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         for problem in &visited.problems {
             context.ui.problem(problem)?;
         }
-        return Ok(ExitCode::from(if is_wrong_call(&visited.problems) { USAGE } else { INVALID }));
+        return Ok(if is_wrong_call(&visited.problems) {
+            ExitCode::Usage
+        } else {
+            ExitCode::Invalid
+        });
     };
     if args.json && loaded.document.is_none() {
         let Loaded { file, diagnostics, .. } = loaded;
@@ -79,7 +84,7 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         }
     }
     let failed = loaded.count(Severity::Error) > 0;
-    Ok(if failed { ExitCode::from(INVALID) } else { ExitCode::SUCCESS })
+    Ok(if failed { ExitCode::Invalid } else { ExitCode::Done })
 }
 
 /// What is known of the files of a skill. A list without digests comes with the reason.

@@ -7,7 +7,7 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 use openskills_runtime::{Places, RuntimeError, clean_up, put_aside, put_package, shell_word};
 use similar::TextDiff;
@@ -15,14 +15,15 @@ use skill::{SKILL_FILE, raw_frontmatter};
 use skill_fs::{AbsPath, make_private_folder};
 use skill_pack::{Format, MAX_ARCHIVE, Package, format_of};
 use skillify::{Files, Library, derive};
-use term::{counted, safe_line};
+use term::{HelpText, counted, safe_line};
 
-use crate::ask::Consent;
-use crate::cli::REFUSED;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{SkillifyJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Derives a bundle of corteza.skill/v1 from a package: what it exports, how it is called, and
 what its own help says of each argument. Nothing of the package is run. The same package gives
 the same bytes.
@@ -45,25 +46,26 @@ each section goes to a program of yours on standard input (its name in SKILLIFY_
 what that writes takes its place; the bundle says so.
 
 Reads:  the package; the bundle that would be replaced
-Writes: the cache; with --output the bundle, and a copy of what was edited
-
-Exit codes:
-  0  done
-  1  the package cannot be understood; nothing was written
-  2  the call is wrong
-  3  there is no such package
-  4  the answer is no
-  5  nobody is there to be asked
-
-Examples:
-  openskills skillify jsonlite
-  openskills skillify ./serde-1.0.228.crate --output ./skills
-  openskills skillify python:requests --output .claude/skills --diff
-  openskills skillify ./mypackage --summarize 'llm -s \"Shorten this page\"'";
+Writes: the cache; with --output the bundle, and a copy of what was edited",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Invalid.when("the package cannot be understood; nothing was written"),
+        ExitCode::Usage.when("the call is wrong"),
+        ExitCode::NotFound.when("there is no such package"),
+        ExitCode::NotAllowed.when("the answer is no"),
+        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+    ],
+    examples: &[
+        "openskills skillify jsonlite",
+        "openskills skillify ./serde-1.0.228.crate --output ./skills",
+        "openskills skillify python:requests --output .claude/skills --diff",
+        "openskills skillify ./mypackage --summarize 'llm -s \"Shorten this page\"'",
+    ],
+};
 
 /// Derive a bundle from an R, Python, Rust or npm package
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct SkillifyArgs {
     /// A folder or a tarball, or the name of an installed package
     #[arg(value_name = "PATH|PACKAGE")]
@@ -82,7 +84,7 @@ pub(crate) struct SkillifyArgs {
     yes: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Result<ExitCode> {
@@ -124,9 +126,10 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
             }
         }
         if !args.diff && !diff.is_empty() {
-            let consent = Consent::of((args.yes || before.is_none(), args.json));
+            let consent =
+                Consent::of(ConsentFlags { yes: args.yes || before.is_none(), json: args.json });
             if !consent.agreed(&mut context.ui, "Replace it?", "nothing was written")? {
-                return Ok(ExitCode::from(REFUSED));
+                return Ok(ExitCode::NotAllowed);
             }
             if let Some(before) = before.filter(|before| !is_kept(&places, &library, before)) {
                 let backup = put_aside(&skills, &before.name, &places)?;
@@ -144,7 +147,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
     }
     if args.json {
         context.ui.json(&told)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let at = match told.path.as_deref() {
         Some(path) => path,
@@ -161,7 +164,7 @@ pub(crate) fn skillify(context: &mut Context, args: &SkillifyArgs) -> anyhow::Re
             safe_line(&name)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn unusable(package: &str, why: &str) -> RuntimeError {

@@ -1,48 +1,46 @@
 //! `openskills enable` and `openskills disable`: switches skills on and off.
 
-use std::process::ExitCode;
-
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::output::{SwitchJson, SwitchedJson, VERSION};
 
-const AFTER_DISABLE: &str = "\
+const DISABLE_HELP: HelpText = HelpText {
+    text: "\
 A skill that is switched off is in no list and no prompt, and cannot be activated. A name
 switches off every skill of that name, wherever it is; an id (`openskills list --all` shows
 them) only the one.
 
 Reads:  the folders of skills (see `openskills discover --help`)
-Writes: disabled-skills.json in the state folder
+Writes: disabled-skills.json in the state folder",
+    exit_codes: &[
+        ExitCode::Done.when("done, or it was so already"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill"),
+    ],
+    examples: &["openskills disable pdf", "openskills disable project/pdf"],
+};
 
-Exit codes:
-  0  done, or it was so already
-  2  the call or the configuration is wrong
-  3  there is no such skill
-
-Examples:
-  openskills disable pdf
-  openskills disable project/pdf";
-
-const AFTER_ENABLE: &str = "\
+const ENABLE_HELP: HelpText = HelpText {
+    text: "\
 Reads:  the folders of skills (see `openskills discover --help`)
-Writes: disabled-skills.json in the state folder
-
-Exit codes:
-  0  done, or it was so already
-  2  the call or the configuration is wrong
-  3  there is no such skill
-
-Examples:
-  openskills enable pdf";
+Writes: disabled-skills.json in the state folder",
+    exit_codes: &[
+        ExitCode::Done.when("done, or it was so already"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill"),
+    ],
+    examples: &["openskills enable pdf"],
+};
 
 /// Switch skills off
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_DISABLE)]
+#[command(after_help = DISABLE_HELP)]
 pub(crate) struct DisableArgs {
     /// Names or ids
-    #[arg(value_name = "NAME", required = true, add = term::names(crate::known::skills))]
+    #[arg(value_name = "NAME", required = true, add = term::names(crate::completion::skills))]
     names: Vec<String>,
     #[command(flatten)]
     switch: SwitchArgs,
@@ -50,10 +48,10 @@ pub(crate) struct DisableArgs {
 
 /// Switch skills on again
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_ENABLE)]
+#[command(after_help = ENABLE_HELP)]
 pub(crate) struct EnableArgs {
     /// Names or ids
-    #[arg(value_name = "NAME", required = true, add = term::names(crate::known::disabled_skills))]
+    #[arg(value_name = "NAME", required = true, add = term::names(crate::completion::disabled_skills))]
     names: Vec<String>,
     #[command(flatten)]
     switch: SwitchArgs,
@@ -65,25 +63,11 @@ struct SwitchArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    look: Look,
-}
-
-impl DisableArgs {
-    /// Returns whether failures are told as data.
-    pub(crate) fn is_json(&self) -> bool {
-        self.switch.json
-    }
-}
-
-impl EnableArgs {
-    /// Returns whether failures are told as data.
-    pub(crate) fn is_json(&self) -> bool {
-        self.switch.json
-    }
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.switch.look.discover(context)?;
+    let runtime = args.switch.discovery.discover(context)?;
     // A slip in the last name must not leave the first ones switched off.
     for name in &args.names {
         if runtime.candidates(name).is_empty()
@@ -101,7 +85,7 @@ pub(crate) fn disable(context: &mut Context, args: &DisableArgs) -> anyhow::Resu
 }
 
 pub(crate) fn enable(context: &mut Context, args: &EnableArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.switch.look.discover(context)?;
+    let runtime = args.switch.discovery.discover(context)?;
     let mut skills = Vec::new();
     for name in &args.names {
         let changed = runtime.enable_skill(name)?;
@@ -117,7 +101,7 @@ fn tell(
 ) -> anyhow::Result<ExitCode> {
     if args.json {
         context.ui.json(&SwitchJson { version: VERSION, skills })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     for skill in skills {
         let state = if skill.enabled { "on" } else { "off" };
@@ -128,5 +112,5 @@ fn tell(
         };
         context.ui.done(&format!("{} {told}\n", safe_line(&skill.name)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

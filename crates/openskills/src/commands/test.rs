@@ -1,50 +1,46 @@
 //! `openskills test`: a skill's own tests, in the sandbox.
 
-use std::process::ExitCode;
-
-use openskills_runtime::{
-    Caller, Cancel, ExecutionOptions, ResourceEntry, RuntimeConfig, RuntimeError,
-};
+use openskills_runtime::{Caller, Cancel, ExecutionOptions, ResourceEntry, RuntimeError};
 use skill_fs::Kind as FileKind;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::commands::run::code_of;
 use crate::context::Context;
-use crate::look::{Look, discover};
+use crate::discovery::{DiscoveryArgs, discover};
+use crate::exit_code::ExitCode;
 use crate::output::{TestJson, TestedJson, VERSION};
 use crate::signals::{self, AfterRuns};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Runs the tests that a skill brings: every file in its tests/ whose name begins with `test`, in
 order, each like `openskills run SKILL tests/FILE`: in the sandbox, with an empty workspace,
 with what was approved. A test has passed if it ends with 0.
 
 Reads:  the skill, approvals.json, the policy of the organisation
-Writes: the log
-
-Exit codes:
-  0  all tests passed
-  1  a test failed
-  2  the call or the configuration is wrong
-  3  there is no such skill, or it has no tests
-  5  the skill is not approved
-
-Examples:
-  openskills test pdf
-  openskills test pdf --dir ./skills --json";
+Writes: the log",
+    exit_codes: &[
+        ExitCode::Done.when("all tests passed"),
+        ExitCode::Invalid.when("a test failed"),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill, or it has no tests"),
+        ExitCode::NeedsApproval.when("the skill is not approved"),
+    ],
+    examples: &["openskills test pdf", "openskills test pdf --dir ./skills --json"],
+};
 
 /// Run the tests that a skill brings
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct TestArgs {
     /// A name or an id
-    #[arg(value_name = "SKILL", add = term::names(crate::known::skills))]
+    #[arg(value_name = "SKILL", add = term::names(crate::completion::skills))]
     skill: String,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 /// Returns the tests among the files of a skill.
@@ -59,7 +55,7 @@ fn tests(files: &[ResourceEntry]) -> Vec<String> {
 }
 
 pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<ExitCode> {
-    let runtime = discover(RuntimeConfig { ..args.look.config(context)? })?;
+    let runtime = discover(args.discovery.config(context)?)?;
     let tests = tests(&runtime.files(&args.skill)?);
     if tests.is_empty() {
         let (skill, path) = (args.skill.clone(), "tests/test…".to_owned());
@@ -72,7 +68,11 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
     for test in tests {
         let options = ExecutionOptions {
             script: Some(test.clone()),
-            caller: Caller { cancel: cancel.clone(), look: args.look.words(), ..Caller::default() },
+            caller: Caller {
+                cancel: cancel.clone(),
+                look: args.discovery.words(),
+                ..Caller::default()
+            },
             ..ExecutionOptions::default()
         };
         let done = match runtime.execute_skill(&args.skill, options) {
@@ -85,9 +85,9 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
             Err(error) => return Err(error.into()),
         };
         if let Some(signal) = done.interrupted {
-            return Ok(ExitCode::from(signals::exit_code(signal)));
+            return Ok(ExitCode::of_signal(signal));
         }
-        let code = code_of(&done);
+        let code = code_of(&done).number();
         if !args.json {
             let word = if code == 0 { "ok" } else { "FAILED" };
             context.ui.out(&format!("{word:6} {}\n", safe_line(&test)))?;
@@ -122,5 +122,5 @@ pub(crate) fn test(context: &mut Context, args: &TestArgs) -> anyhow::Result<Exi
         }
         context.ui.out(&format!("{passed} passed, {failed} failed\n"))?;
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if failed == 0 { ExitCode::Done } else { ExitCode::Invalid })
 }

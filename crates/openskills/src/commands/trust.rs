@@ -1,38 +1,41 @@
 //! `openskills trust`: folders whose skills count as the user's own.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig, TrustedFolders};
 use skill_fs::AbsPath;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::look::check_folder;
+use crate::discovery::check_folder;
+use crate::exit_code::ExitCode;
 use crate::output::{TrustJson, TrustListJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Skills of a project count as a stranger's until its folder is trusted: they never come before
 yours, and no link of theirs may lead out of the project. Trusting a folder trusts every folder
 in it.
 
 Reads:  trusted-folders.json in the state folder
-Writes: the same, and nothing with --list
-
-Exit codes:
-  0  done, or it was so already
-  2  the call or the configuration is wrong, or there is no such folder
-  4  the folder is too large to be trusted: the home folder, or one around it
-
-Examples:
-  openskills trust
-  openskills trust ~/work/app
-  openskills trust --list
-  openskills trust --remove ~/work/app";
+Writes: the same, and nothing with --list",
+    exit_codes: &[
+        ExitCode::Done.when("done, or it was so already"),
+        ExitCode::Usage.when("the call or the configuration is wrong, or there is no such folder"),
+        ExitCode::NotAllowed
+            .when("the folder is too large to be trusted: the home folder, or one around it"),
+    ],
+    examples: &[
+        "openskills trust",
+        "openskills trust ~/work/app",
+        "openskills trust --list",
+        "openskills trust --remove ~/work/app",
+    ],
+};
 
 /// Trust a folder: its skills count as yours
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct TrustArgs {
     /// The folder; by default the project, which is the git repository around the working folder
     #[arg(value_name = "DIR")]
@@ -45,7 +48,7 @@ pub(crate) struct TrustArgs {
     list: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<ExitCode> {
@@ -60,7 +63,7 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
                 context.ui.out(&format!("{}\n", safe_line(folder)))?;
             }
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let folder = match &args.folder {
         // One that is gone can still be trusted no longer.
@@ -76,7 +79,7 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
     if args.json {
         let (folder, trusted) = (folder.to_string(), !args.remove);
         context.ui.json(&TrustJson { version: VERSION, folder, trusted, changed })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let told = match (args.remove, changed) {
         (false, true) => "is trusted",
@@ -85,5 +88,5 @@ pub(crate) fn trust(context: &mut Context, args: &TrustArgs) -> anyhow::Result<E
         (true, false) => "was not trusted",
     };
     context.ui.done(&format!("{} {told}\n", safe_line(folder.as_str())))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

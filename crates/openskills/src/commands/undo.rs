@@ -1,16 +1,17 @@
 //! `openskills undo`: takes back what the last run committed to a workspace.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::{OpenSkillRuntime, RuntimeConfig};
 use sandbox::undo::{Replaced, State};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{UndoJson, UndonePathJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 `openskills run --workspace` keeps what it replaces, up to 64 MiB and for 30 days, until the next
 run changes the same workspace. `undo` puts it back, with permissions and owners: all of it, and
 only while every file is still as the run left it. A run that replaced more, or that wrote with
@@ -18,23 +19,23 @@ only while every file is still as the run left it. A run that replaced more, or 
 If `undo` itself is killed, call it again: it completes what it began.
 
 Reads:  what the last run committed, the files of the workspace that it changed
-Writes: the same files, the log; nothing with --dry-run
-
-Exit codes:
-  0  done
-  1  something has been changed since, or cannot be written; nothing was touched, unless the
-     message names what was taken back
-  2  the call is wrong, there is nothing to take back, or the last run cannot be taken back
-  6  the log cannot be written
-
-Examples:
-  openskills undo
-  openskills undo --dry-run
-  openskills undo --workspace ~/work/app --json";
+Writes: the same files, the log; nothing with --dry-run",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Invalid.when("something has been changed since, or cannot be written; nothing was touched, unless the message names what was taken back"),
+        ExitCode::Usage.when("the call is wrong, there is nothing to take back, or the last run cannot be taken back"),
+        ExitCode::Log.when("the log cannot be written"),
+    ],
+    examples: &[
+        "openskills undo",
+        "openskills undo --dry-run",
+        "openskills undo --workspace ~/work/app --json",
+    ],
+};
 
 /// Take back what the last run committed to a workspace
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct UndoArgs {
     /// The workspace; by default the working folder
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
@@ -44,7 +45,7 @@ pub(crate) struct UndoArgs {
     dry_run: bool,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn undo(context: &mut Context, args: &UndoArgs) -> anyhow::Result<ExitCode> {
@@ -66,7 +67,7 @@ pub(crate) fn undo(context: &mut Context, args: &UndoArgs) -> anyhow::Result<Exi
             paths: paths.collect(),
             stay: stay.iter().map(|path| path.display().to_string()).collect(),
         })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let what = if args.dry_run { "would take back" } else { "took back" };
     let told = format!("{what} what a run of {} committed:", commit.skill_id);
@@ -79,7 +80,7 @@ pub(crate) fn undo(context: &mut Context, args: &UndoArgs) -> anyhow::Result<Exi
         let line = format!("note: {} stays: it is not empty", path.display());
         context.ui.error(&format!("{}\n", safe_line(&line)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 /// Returns what becomes of a path.

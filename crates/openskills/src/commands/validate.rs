@@ -1,42 +1,45 @@
 //! `openskills validate`: checks skills against the standard.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use skill::{Diagnostic, Severity, Strictness};
-use term::{DiagnosticJson, Palette, counted, safe_line, sarif};
+use term::{DiagnosticJson, HelpText, Palette, counted, safe_line, sarif};
 
-use crate::cli::{INVALID, USAGE};
 use crate::context::Context;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::load::{Loaded, load};
-use crate::look::Look;
 use crate::output::{VERSION, ValidateJson, ValidatedJson};
 use crate::target::{Search, Visited, is_wrong_call, named, visit};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Reads the SKILL.md of each skill, its agents/openai.yaml, its csk-skill.json, and the names of its
 files: what `approve` refuses is a problem here, too.
-Writes nothing but its report: verdicts and data to standard output, problems to standard error.
-
-Exit codes:
-  0  every skill is valid
-  1  a skill is invalid, or there is none (with --strict-warnings: or has a warning)
-  2  the call is wrong, or a path is not there
-
-Examples:
-  openskills validate .
-  openskills validate pdf
-  openskills validate skills/pdf skills/csv/SKILL.md
-  openskills validate --recursive skills --strict-warnings
-  openskills validate --recursive . --sarif > skills.sarif
-  openskills validate downloaded --lenient --json";
+Writes nothing but its report: verdicts and data to standard output, problems to standard error.",
+    exit_codes: &[
+        ExitCode::Done.when("every skill is valid"),
+        ExitCode::Invalid.when(
+            "a skill is invalid, or there is none (with --strict-warnings: or has a warning)",
+        ),
+        ExitCode::Usage.when("the call is wrong, or a path is not there"),
+    ],
+    examples: &[
+        "openskills validate .",
+        "openskills validate pdf",
+        "openskills validate skills/pdf skills/csv/SKILL.md",
+        "openskills validate --recursive skills --strict-warnings",
+        "openskills validate --recursive . --sarif > skills.sarif",
+        "openskills validate downloaded --lenient --json",
+    ],
+};
 
 /// Check skills against the Agent Skills standard
 ///
 /// Every problem is reported at once, with its line, its column and what to do about it.
 /// Fields of Claude Code and corteza.skill/v1 are accepted; other unknown fields are errors.
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ValidateArgs {
     /// Folders of skills, their SKILL.md files, or names of skills
     #[arg(default_value = ".", value_name = "PATH")]
@@ -52,12 +55,12 @@ pub(crate) struct ValidateArgs {
     strict_warnings: bool,
     /// Write the report as JSON
     #[arg(long, conflicts_with = "sarif")]
-    pub(crate) json: bool,
+    json: bool,
     /// Write the report as SARIF 2.1.0, for code scanning
     #[arg(long)]
     sarif: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 /// A skill that was checked, its problems already in words where people will read them.
@@ -75,7 +78,7 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
     // Words are made on the worker that read the file, and only if they are going to be read.
     let palette = (!args.json && !args.sarif).then_some(context.ui.error_palette);
     let search = if args.recursive { Search::Recursive } else { Search::Exact };
-    let paths = args.paths.iter().map(|path| named(context, &args.look, path));
+    let paths = args.paths.iter().map(|path| named(context, &args.discovery, path));
     let paths: Vec<PathBuf> = paths.collect::<Result<_, _>>()?;
     let Visited { skills: checked, problems } = visit(&context.cwd, &paths, search, |target| {
         let mut loaded = load(&target, strictness);
@@ -100,9 +103,9 @@ pub(crate) fn validate(context: &mut Context, args: &ValidateArgs) -> anyhow::Re
         }
     }
     Ok(match valid {
-        true => ExitCode::SUCCESS,
-        false if is_wrong_call(&problems) => ExitCode::from(USAGE),
-        false => ExitCode::from(INVALID),
+        true => ExitCode::Done,
+        false if is_wrong_call(&problems) => ExitCode::Usage,
+        false => ExitCode::Invalid,
     })
 }
 

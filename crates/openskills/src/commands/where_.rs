@@ -1,48 +1,47 @@
 //! `openskills where`: which skill a name means, and why.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use openskills_runtime::{OpenSkillRuntime, RuntimeError, Skill};
-use term::{safe_line, whole_table};
+use term::{HelpText, safe_line, whole_table};
 
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::output::{VERSION, WhereJson};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Of several skills of one name, the one of the higher trust level is meant: builtin, org, user,
 third_party. Inside a trust level a later place overrides an earlier one: personal, project,
 nested, custom. A folder that is seen through several links is one skill.
 
 Reads:  the folders of skills (see `openskills discover --help`)
-Writes: the index, to be faster the next time
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong
-  3  there is no such skill
-
-Examples:
-  openskills where pdf
-  openskills where pdf --json";
+Writes: the index, to be faster the next time",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.usual(),
+        ExitCode::NotFound.when("there is no such skill"),
+    ],
+    examples: &["openskills where pdf", "openskills where pdf --json"],
+};
 
 /// Show which skill a name means, why, and what it shadows
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct WhereArgs {
     /// A name or an id
-    #[arg(value_name = "NAME", add = term::names(crate::known::skills))]
+    #[arg(value_name = "NAME", add = term::names(crate::completion::skills))]
     name: String,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<ExitCode> {
-    let runtime = args.look.discover(context)?;
+    let runtime = args.discovery.discover(context)?;
     let candidates = candidates(runtime, &args.name)?;
     let meant = candidates.iter().find(|skill| skill.is_visible()).cloned();
     let why = why(&candidates);
@@ -54,7 +53,7 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
             why: why.clone(),
             candidates: runtime.index_entries(&candidates),
         })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let head = match &meant {
         Some(skill) => format!("{} means {}: {why}", skill.name, skill.id),
@@ -88,7 +87,7 @@ pub(crate) fn where_(context: &mut Context, args: &WhereArgs) -> anyhow::Result<
     // Paths are what this is about: they are not cut.
     let rows: Vec<Vec<String>> = candidates.iter().map(row).collect();
     context.ui.out(&whole_table(&rows, context.ui.width))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn candidates(runtime: &OpenSkillRuntime, name: &str) -> Result<Vec<Arc<Skill>>, RuntimeError> {

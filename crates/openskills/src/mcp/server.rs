@@ -34,6 +34,7 @@ use super::tools::run::run_script;
 use super::tools::{Failure, Reading, Tool, named};
 use super::until_end::UntilEnd;
 use super::{catalogue, prompts};
+use crate::exit_code::ExitCode;
 use crate::signals::{self, AfterRuns};
 
 /// How the names of tools are written. Some clients refuse dots.
@@ -140,7 +141,7 @@ fn leave() -> ! {
     });
     let _ = receive.recv_timeout(LAST_WORDS);
     crate::checkpoints::flush_quietly();
-    std::process::exit(0)
+    std::process::exit(i32::from(ExitCode::Done.number()))
 }
 
 impl Server {

@@ -66,8 +66,7 @@ fn help_lists_every_command() {
         stdout: Global options:
         stdout:       --color <WHEN>  When to use color; `auto` means on a terminal, unless NO_COLOR is set [env:
         stdout:                       OPENSKILLS_COLOR] [default: auto] [possible values: auto, always, never]
-        stdout:   -q, --quiet         Write only data, warnings and errors: no notes, nothing of what was done [env:
-        stdout:                       OPENSKILLS_QUIET]
+        stdout:   -q, --quiet         Write only data, warnings and errors [env: OPENSKILLS_QUIET]
         stdout:
         stdout: Files:
         stdout:   ~/.config/openskills/config.json  more folders of skills, named once for all
@@ -87,15 +86,22 @@ fn help_lists_every_command() {
         stdout:   CLAUDE_CONFIG_DIR   instead of ~/.claude
         stdout:
         stdout: Exit codes:
-        stdout:   0  done
-        stdout:   1  something is wrong with a skill
-        stdout:   2  something is wrong with the call or the configuration
-        stdout:   3  there is no such skill or file
-        stdout:   4  it is not allowed
-        stdout:   5  the user has to be asked
-        stdout:   6  the log cannot be used, or is not what was written
-        stdout:   `run` has the script's own codes, and 78, 124, 125, 137; 128 and the signal's number if a
-        stdout:   signal ended it
+        stdout:   0      done
+        stdout:   1      a skill is invalid, cannot be loaded or has changed meanwhile; an MCP server fails
+        stdout:   2      the call or the configuration is wrong
+        stdout:   3      there is no such skill, file or MCP server
+        stdout:   4      it is not allowed, or the answer is no
+        stdout:   5      approval or confirmation is required
+        stdout:   6      the log cannot be read or written, or is not what was written
+        stdout:   78     the sandbox cannot provide a required guarantee; nothing was started
+        stdout:   124    `run`: the script took too long
+        stdout:   125    `run`: the script was not started, or its changes were not applied to the workspace
+        stdout:   134    `run`: a WebAssembly module trapped
+        stdout:   137    `run`: the script used too much memory, wrote too much, or was killed
+        stdout:   141    the reader of the output went away
+        stdout:   129, 130, 143
+        stdout:          `run`, `test`, `mcp`: openskills got HUP, INT or TERM
+        stdout:   other  `run`: the script's own exit code
         stdout:
         stdout: Run `openskills <command> --help` for what a command reads and writes, its exit codes and examples.
     "#]].assert_eq(&openskills(&TestEnv::new(), "--help").transcript());

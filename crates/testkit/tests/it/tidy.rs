@@ -5,7 +5,8 @@ use std::{env, fs};
 
 use serde_json::{Value, json};
 use testkit::tidy::{
-    Crate, EDGES, crates, edge_offences, licence_offences, re_export_offences, size_offences,
+    Crate, EDGES, crates, edge_offences, licence_offences, program_offences, re_export_offences,
+    size_offences,
 };
 
 fn root() -> PathBuf {
@@ -80,6 +81,24 @@ fn no_file_is_too_long() {
     sources(&root().join("crates"), &mut files);
     assert!(files.len() > 20, "the sources were not read");
     assert_eq!(size_offences(&files), Vec::<String>::new());
+}
+
+#[test]
+fn exit_codes_and_the_network_have_one_place() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    assert!(files.len() > 10);
+    assert_eq!(program_offences(&files), Vec::<String>::new());
+    let file =
+        |name: &str, text: &str| (format!("/x/crates/openskills/src/{name}"), text.to_owned());
+    let bad = [
+        file("commands/run.rs", "std::process::exit(78)"),
+        file("commands/show.rs", "use std::process::ExitCode;"),
+        file("mcp/host/web.rs", "ureq::get(url)"),
+    ];
+    assert_eq!(program_offences(&bad).len(), 3);
+    let good = [file("main.rs", "std::process::ExitCode"), file("http.rs", "ureq::get(url)")];
+    assert_eq!(program_offences(&good), Vec::<String>::new());
 }
 
 #[test]

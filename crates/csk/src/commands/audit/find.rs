@@ -11,8 +11,9 @@ use skill::{MARKER_FILE, Marker, RefKind, RelPath, SKILL_FILE, nearest};
 use skill_fs::{AbsPath, read_text};
 use skill_state::audit::Bundle;
 
+use term::Failure;
+
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::projects::{Selected, Selection, select};
 
 /// A skill that is to be looked at.
@@ -31,7 +32,7 @@ pub(super) struct Found {
 }
 
 /// Returns the skills that a word means.
-pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Vec<Found>, Failure> {
+pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> anyhow::Result<Vec<Found>> {
     let Some(target) = target else {
         let config = context.config()?;
         let selected = project(context, &config)?;
@@ -47,7 +48,8 @@ pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Vec
     }
     if !context.config_path.as_path().exists() {
         return Err(Failure::usage(format!("there is no folder `{target}`"))
-            .with_hint("skills of projects are known once `csk bootstrap` has made a config"));
+            .with_hint("skills of projects are known once `csk bootstrap` has made a config")
+            .into());
     }
     let config = context.config()?;
     let selected = project(context, &config)?;
@@ -62,13 +64,14 @@ pub(super) fn bundles(context: &mut Context, target: Option<&str>) -> Result<Vec
             Err(match nearest(target, skills.iter().map(|skill| skill.name.as_str())) {
                 Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
                 None => failure.with_hint("name a skill of the project, a folder, or REPO@REF"),
-            })
+            }
+            .into())
         }
     }
 }
 
 /// Returns a skill of the project as it is installed.
-pub(super) fn installed(context: &mut Context, name: &str) -> Result<Vec<Found>, Failure> {
+pub(super) fn installed(context: &mut Context, name: &str) -> anyhow::Result<Vec<Found>> {
     let config = context.config()?;
     let selected = project(context, &config)?;
     for target in &selected.targets {
@@ -78,11 +81,12 @@ pub(super) fn installed(context: &mut Context, name: &str) -> Result<Vec<Found>,
         }
     }
     Err(Failure::usage(format!("the skill `{name}` is not installed here"))
-        .with_hint("name two versions: --diff REPO@OLD REPO@NEW"))
+        .with_hint("name two versions: --diff REPO@OLD REPO@NEW")
+        .into())
 }
 
 /// Returns every skill that is installed in the project here, and the names of those that are not.
-pub(super) fn all_installed(context: &mut Context) -> Result<(Vec<Found>, Vec<String>), Failure> {
+pub(super) fn all_installed(context: &mut Context) -> anyhow::Result<(Vec<Found>, Vec<String>)> {
     let config = context.config()?;
     let selected = project(context, &config)?;
     let (mut all, mut missing) = (Vec::new(), Vec::new());
@@ -105,21 +109,24 @@ pub(super) fn all_installed(context: &mut Context) -> Result<(Vec<Found>, Vec<St
 }
 
 /// Finds the project here. To look at nothing is no answer.
-fn project(context: &mut Context, config: &Config) -> Result<Selected, Failure> {
+fn project(context: &mut Context, config: &Config) -> anyhow::Result<Selected> {
     let selected = select(context, config, &Selection::default())?;
     if selected.failed {
-        return Err(Failure::usage(format!("a {SKILLFILE} cannot be used: nothing was audited")));
+        return Err(
+            Failure::usage(format!("a {SKILLFILE} cannot be used: nothing was audited")).into()
+        );
     }
     if selected.targets.is_empty() {
         return Err(Failure::usage(format!("no configured project has a {SKILLFILE}"))
-            .with_hint("`csk init` makes one here"));
+            .with_hint("`csk init` makes one here")
+            .into());
     }
     Ok(selected)
 }
 
 /// Reads a folder that is a skill.
-fn read(path: &AbsPath, shown: String) -> Result<Found, Failure> {
-    let bundle = of_folder(path).map_err(|error| Failure::usage(error.to_string()))?;
+fn read(path: &AbsPath, shown: String) -> anyhow::Result<Found> {
+    let bundle = of_folder(path)?;
     let marker = marker(path);
     let declared = marker.as_ref().and_then(|marker| marker.git.clone());
     let said = declared.into_iter().chain([path.to_string()]).collect();
@@ -128,7 +135,7 @@ fn read(path: &AbsPath, shown: String) -> Result<Found, Failure> {
 }
 
 /// A folder that is a skill, or that holds some.
-fn folder(path: &AbsPath, shown: &str) -> Result<Vec<Found>, Failure> {
+fn folder(path: &AbsPath, shown: &str) -> anyhow::Result<Vec<Found>> {
     let has_skill = |path: &AbsPath| {
         path.join(SKILL_FILE).as_path().exists() || path.join("skill.md").as_path().exists()
     };
@@ -136,7 +143,7 @@ fn folder(path: &AbsPath, shown: &str) -> Result<Vec<Found>, Failure> {
         return Ok(vec![read(path, shown.to_owned())?]);
     }
     let entries = fs::read_dir(path.as_path())
-        .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+        .map_err(|error| Failure::files(format!("cannot read {path}"), error))?;
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
@@ -150,7 +157,8 @@ fn folder(path: &AbsPath, shown: &str) -> Result<Vec<Found>, Failure> {
     if found.is_empty() {
         return Err(Failure::usage(format!(
             "there is no {SKILL_FILE} in {path}, nor in a folder of it"
-        )));
+        ))
+        .into());
     }
     Ok(found)
 }
@@ -161,45 +169,40 @@ fn marker(folder: &AbsPath) -> Option<Marker> {
     Marker::parse(MARKER_FILE, &text).0
 }
 
-fn declared(config: &Config, skill: &Declaration) -> Result<Found, Failure> {
-    check_origin(&config.skills_root, skill).map_err(|error| {
-        let failure = Failure::usage(error.to_string());
-        match error.hint() {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    })?;
-    let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))
-        .map_err(|error| told(&error))?;
-    let place = (&skill.reference, skill.path.as_ref());
-    let found = bundle(&repository, skill.name.as_str(), place).map_err(|error| told(&error))?;
+fn declared(config: &Config, skill: &Declaration) -> anyhow::Result<Found> {
+    check_origin(&config.skills_root, skill)?;
+    let repository = Repository::open(&config.skills_root.join(skill.source.as_str()))?;
+    let (name, folder) = (skill.name.as_str(), skill.path.as_ref());
+    let found = bundle(&repository, name, &skill.reference, folder)?;
     Ok(Found { said: skill.git.iter().cloned().collect(), ..found })
 }
 
-fn committed(context: &mut Context, name: &str, reference: &str) -> Result<Found, Failure> {
+fn committed(context: &mut Context, name: &str, reference: &str) -> anyhow::Result<Found> {
     let path = context.cwd.join(name);
     let is_path = fs::metadata(path.as_path()).is_ok_and(|metadata| metadata.is_dir());
     let path = if is_path { path } else { context.config()?.skills_root.join(name) };
-    let repository = Repository::open(&path).map_err(|error| told(&error))?;
+    let repository = Repository::open(&path)?;
     let mut near = None;
     for kind in [RefKind::Tag, RefKind::Branch, RefKind::Revision] {
         let reference = Reference { kind, name: reference.to_owned() };
-        match bundle(&repository, name, (&reference, None)) {
+        match bundle(&repository, name, &reference, None) {
             Ok(found) => return Ok(found),
             Err(SourceError::UnknownReference { nearest, .. }) => near = near.or(nearest),
-            Err(error) => return Err(told(&error)),
+            Err(error) => return Err(error.into()),
         }
     }
     let update = "`csk update` fetches what is new";
     let hint = near.map(|near| format!("did you mean `{near}`? ({update})"));
     Err(Failure::usage(format!("{name} has no tag, branch or commit `{reference}`"))
-        .with_hint(hint.unwrap_or_else(|| update.to_owned())))
+        .with_hint(hint.unwrap_or_else(|| update.to_owned()))
+        .into())
 }
 
 fn bundle(
     repository: &Repository,
     name: &str,
-    (reference, folder): (&Reference, Option<&RelPath>),
+    reference: &Reference,
+    folder: Option<&RelPath>,
 ) -> Result<Found, SourceError> {
     let tree = repository.objects().tree(&repository.resolve(reference)?, folder)?;
     let shown = name.rsplit('/').next().unwrap_or(name);
@@ -212,12 +215,4 @@ fn bundle(
         marker: None,
         is_commit: true,
     })
-}
-
-fn told(error: &SourceError) -> Failure {
-    let failure = Failure::usage(error.to_string());
-    match error.hint() {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
 }

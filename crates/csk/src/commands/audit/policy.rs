@@ -1,16 +1,14 @@
-//! What the user says about audits: pins, revocations, suppressions; and what was found before.
+//! What the user decides about audits: pins, revocations, suppressions.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use serde_json::json;
-use skill_audit::BundleReport;
-use skill_state::audit::{AuditPolicy, Revoked, Suppression, Verdicts};
-use term::{safe_line, table};
+use skill_state::audit::{Revoked, Suppression};
+use term::{Failure, safe_line};
 
+use super::inspect::Inspected;
 use super::load;
-use super::look::Looked;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
 /// Reads the digest of a bundle, with or without the word before it.
 fn digest_of(text: &str) -> Option<String> {
@@ -20,30 +18,29 @@ fn digest_of(text: &str) -> Option<String> {
     is_digest.then(|| format!("sha256:{digits}"))
 }
 
-/// Returns the first digits of a digest.
-fn short(bundle: &str) -> &str {
-    let digits = bundle.strip_prefix("sha256:").unwrap_or(bundle);
-    digits.get(..12).unwrap_or(digits)
+fn with_reason(reason: &str) -> anyhow::Result<()> {
+    if reason.trim().is_empty() {
+        Err(Failure::usage("--reason must say why").into())
+    } else {
+        Ok(())
+    }
 }
 
-fn with_reason(reason: &str) -> Result<(), Failure> {
-    if reason.trim().is_empty() { Err(Failure::usage("--reason must say why")) } else { Ok(()) }
-}
-
-pub(super) fn allow(context: &mut Context, digest: &str, reason: &str) -> Result<u8, Failure> {
+pub(super) fn allow(context: &mut Context, digest: &str, reason: &str) -> anyhow::Result<ExitCode> {
     with_reason(reason)?;
     let Some(digest) = digest_of(digest) else {
         return Err(Failure::usage(format!("`{digest}` is no digest of a bundle"))
-            .with_hint("`csk audit` shows it: 64 digits from 0 to f"));
+            .with_hint("`csk audit` shows it: 64 digits from 0 to f")
+            .into());
     };
     let _lock = context.lock()?;
     let policy = load(context)?;
     if let Some(revoked) = policy.revocation(&digest, &[]) {
-        return Err(Failure::usage(format!("it is revoked: {}", revoked.reason)));
+        return Err(Failure::usage(format!("it is revoked: {}", revoked.reason)).into());
     }
     policy.with_pin(&digest, reason, &context.time()).save(&context.home)?;
     context.ui.error(&format!("pinned {digest}\n"))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 /// Returns true for what a skill can come from. A name, a relative path or half a digest would revoke nothing.
@@ -59,7 +56,7 @@ fn is_source(text: &str) -> bool {
     !text.contains(['*', '?']) && (is_address || has_host || has_path || text.starts_with('/'))
 }
 
-pub(super) fn revoke(context: &mut Context, what: &str, reason: &str) -> Result<u8, Failure> {
+pub(super) fn revoke(context: &mut Context, what: &str, reason: &str) -> anyhow::Result<ExitCode> {
     with_reason(reason)?;
     let what = what.trim();
     let revoked = match digest_of(what) {
@@ -67,29 +64,31 @@ pub(super) fn revoke(context: &mut Context, what: &str, reason: &str) -> Result<
         None if is_source(what) => Revoked::Source(what.to_owned()),
         None => {
             return Err(Failure::usage(format!("`{what}` is neither a digest nor a source"))
-                .with_hint("give the whole digest that `csk audit` shows, or where it comes from: a URL, HOST:PATH or an absolute path"));
+                .with_hint("give the whole digest that `csk audit` shows, or where it comes from: a URL, HOST:PATH or an absolute path").into());
         }
     };
     let _lock = context.lock()?;
     let policy = load(context)?;
     policy.with_revocation(revoked, reason, &context.time()).save(&context.home)?;
     context.ui.error(&format!("revoked {}\n", safe_line(what)))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 pub(super) fn suppress(
     context: &mut Context,
-    looked: &[Looked],
+    inspected: &[Inspected],
     fingerprint: &str,
-    (reason, expires): (&str, Option<&str>),
-) -> Result<u8, Failure> {
+    reason: &str,
+    expires: Option<&str>,
+) -> anyhow::Result<ExitCode> {
     with_reason(reason)?;
-    let all = || looked.iter().flat_map(|looked| &looked.report().findings);
+    let all = || inspected.iter().flat_map(|inspected| &inspected.report().findings);
     let Some(finding) = all().find(|finding| finding.fingerprint() == fingerprint) else {
         return Err(Failure::usage(format!(
             "the target has no finding with the fingerprint `{fingerprint}`"
         ))
-        .with_hint("`csk audit --json` shows fingerprints"));
+        .with_hint("`csk audit --json` shows fingerprints")
+        .into());
     };
     let expires_at = expires.map(end).transpose()?;
     let _lock = context.lock()?;
@@ -106,105 +105,17 @@ pub(super) fn suppress(
     let (rule, file) = (finding.rule.id, finding.file.clone());
     policy.save(&context.home)?;
     context.ui.error(&format!("suppressed {rule} in {}\n", safe_line(&file)))?;
-    Ok(0)
+    Ok(ExitCode::Done)
 }
 
 /// Reads when something ends: a day, or a moment.
-fn end(text: &str) -> Result<String, Failure> {
+fn end(text: &str) -> anyhow::Result<String> {
     let moment = text.parse::<Timestamp>().ok().or_else(|| {
         let day: Date = text.parse().ok()?;
         day.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
     });
-    moment.map(|moment| moment.to_string()).ok_or_else(|| {
+    let moment = moment.ok_or_else(|| {
         Failure::usage(format!("`{text}` is no date")).with_hint("write it as 2027-01-31")
-    })
-}
-
-/// Shows what was found before, and what the user said.
-pub(super) fn list(context: &mut Context, policy: &AuditPolicy) -> Result<u8, Failure> {
-    let now = context.timestamp();
-    let verdicts = Verdicts::new(&context.home, policy, now).all()?;
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for found in &verdicts {
-        rows.push(vec![
-            "verdict".to_owned(),
-            short(&found.bundle.to_string()).to_owned(),
-            found.report.verdict.to_string(),
-            found.report.name.clone(),
-        ]);
-    }
-    for pin in &policy.pins {
-        rows.push(vec![
-            "pin".to_owned(),
-            short(&pin.bundle).to_owned(),
-            pin.at.clone(),
-            pin.reason.clone(),
-        ]);
-    }
-    for one in &policy.revoked {
-        rows.push(vec![
-            "revoked".to_owned(),
-            what(&one.what).to_owned(),
-            one.at.clone(),
-            one.reason.clone(),
-        ]);
-    }
-    for one in &policy.suppressions {
-        // One that ended does nothing any more, and should go.
-        let until = match (&one.expires_at, one.holds(now)) {
-            (None, _) => "always".to_owned(),
-            (Some(end), true) => format!("until {end}"),
-            (Some(end), false) => format!("ended {end}"),
-        };
-        rows.push(vec![
-            "suppression".to_owned(),
-            format!("{} {}", one.rule, one.path),
-            until,
-            format!("{} ({})", one.reason, one.author),
-        ]);
-    }
-    if rows.is_empty() {
-        context.ui.error("nothing was audited or said yet\n")?;
-    }
-    let width = context.ui.width;
-    context.ui.out(&table(&rows, width))?;
-    Ok(0)
-}
-
-fn what(revoked: &Revoked) -> &str {
-    match revoked {
-        Revoked::Bundle(bundle) => short(bundle),
-        Revoked::Source(source) => source,
-    }
-}
-
-/// The same as data.
-pub(super) fn list_json(context: &mut Context, policy: &AuditPolicy) -> Result<u8, Failure> {
-    let now = context.timestamp();
-    let verdicts = Verdicts::new(&context.home, policy, now).all()?;
-    let skills: Vec<_> = verdicts
-        .iter()
-        .map(|BundleReport { bundle, report }| {
-            let bundle = bundle.to_string();
-            let pinned = policy.pin(&bundle).is_some();
-            json!({ "name": report.name, "bundleSha256": bundle, "verdict": report.verdict.as_str(), "pinned": pinned })
-        })
-        .collect();
-    let pins: Vec<_> = policy
-        .pins
-        .iter()
-        .map(|pin| json!({ "bundleSha256": pin.bundle, "reason": pin.reason, "at": pin.at }))
-        .collect();
-    let revoked: Vec<_> = policy
-        .revoked
-        .iter()
-        .map(|one| json!({ "what": what(&one.what), "reason": one.reason, "at": one.at }))
-        .collect();
-    let suppressions: Vec<_> = policy
-        .suppressions
-        .iter()
-        .map(|one| json!({ "rule": one.rule, "path": one.path, "fingerprint": one.evidence, "reason": one.reason, "author": one.author, "expiresAt": one.expires_at, "holds": one.holds(now) }))
-        .collect();
-    context.ui.json(&json!({ "version": 1, "skills": skills, "pins": pins, "revoked": revoked, "suppressions": suppressions }))?;
-    Ok(0)
+    })?;
+    Ok(moment.to_string())
 }

@@ -8,25 +8,25 @@ use term::sarif::{
     Suppression,
 };
 
-use super::look::Looked;
+use super::inspect::Inspected;
 
 /// Returns reports as one SARIF log.
 ///
 /// What is known of a skill as a whole stands in `properties` of the run; that it is revoked is a result as well.
-pub(super) fn log(looked: &[Looked]) -> Log {
+pub(super) fn log(inspected: &[Inspected]) -> Log {
     let driver = Driver {
         name: "csk audit".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         information_uri: Some("https://agentskills.io".to_owned()),
         rules: RULES.iter().map(rule).collect(),
     };
-    let skills: Vec<Value> = looked.iter().map(|looked| whole(&looked.audited)).collect();
+    let skills: Vec<Value> = inspected.iter().map(|one| whole(&one.audited)).collect();
     let properties = Properties::from_iter([("skills".to_owned(), json!(skills))]);
-    Log::new(driver, looked.iter().flat_map(findings).collect(), Some(properties))
+    Log::new(driver, inspected.iter().flat_map(findings).collect(), Some(properties))
 }
 
-fn findings(looked: &Looked) -> Vec<Finding> {
-    let Looked { base, audited: AuditedSkill { found, revoked: why, .. }, .. } = looked;
+fn findings(inspected: &Inspected) -> Vec<Finding> {
+    let Inspected { base, audited: AuditedSkill { found, revoked: why, .. }, .. } = inspected;
     let revoked = why.iter().map(|why| revoked(base, &found.bundle.to_string(), why));
     let all = found.report.findings.iter().map(|found| finding(base, found));
     let suppressed = found.report.suppressed.iter().map(|one| Finding {

@@ -8,15 +8,15 @@ use skill_audit::show::{AuditedSkill, REVOKED};
 use skill_audit::{Finding, FlowStep, ObservedChange, ObservedKind, Report, Rule, RuleId, Verdict};
 use term::{counted, safe_line, table};
 
-use super::look::Looked;
+use super::inspect::Inspected;
 
 /// How many findings of one rule are shown one by one.
-const MOST_OF_A_RULE: usize = 5;
+const MAX_OF_A_RULE: usize = 5;
 
 /// Returns reports as text.
-pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
+pub(super) fn text(inspected: &[Inspected], width: Option<usize>) -> String {
     let mut text = String::new();
-    for one in looked {
+    for one in inspected {
         let report = one.report();
         let _ = writeln!(text, "{}  {}", safe_line(&report.name), one.audited.word());
         if let Some(reason) = &one.audited.revoked {
@@ -45,14 +45,14 @@ pub(super) fn text(looked: &[Looked], width: Option<usize>) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let words = Verdict::ALL.into_iter().rev().map(Verdict::as_str);
     for verdict in std::iter::once(REVOKED).chain(words) {
-        let count = looked.iter().filter(|looked| looked.audited.word() == verdict).count();
+        let count = inspected.iter().filter(|one| one.audited.word() == verdict).count();
         if count > 0 {
             counts.push((verdict, count));
         }
     }
     let counts: Vec<String> =
         counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let _ = writeln!(text, "{}: {}", counted(looked.len(), "skill"), counts.join(", "));
+    let _ = writeln!(text, "{}: {}", counted(inspected.len(), "skill"), counts.join(", "));
     text
 }
 
@@ -63,7 +63,7 @@ fn shown(report: &Report) -> Vec<&Finding> {
     for finding in &report.findings {
         let count = counts.entry(finding.rule.id).or_default();
         *count += 1;
-        if *count <= MOST_OF_A_RULE {
+        if *count <= MAX_OF_A_RULE {
             shown.push(finding);
         }
     }

@@ -3,27 +3,46 @@
 use skill::Marker;
 use skill_audit::{BundleReport, Finding};
 use skill_state::audit::{AuditPolicy, Verdicts};
-use term::{counted, safe_line};
+use term::{HelpText, counted, safe_line};
 
-use super::look::{Looked, fails, look};
-use super::{AuditArgs, find, write};
+use super::inspect::{Inspected, fails, inspect};
+use super::{ReportArgs, find, load, write};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::exit_code::ExitCode;
 
 /// How many new findings are named.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
-/// Audits what is installed again, and compares it with what was found before.
-pub(super) fn verify(
-    context: &mut Context,
-    args: &AuditArgs,
-    policy: &AuditPolicy,
-) -> Result<u8, Failure> {
+const HELP: HelpText = HelpText {
+    text: "\
+Purpose: audits what is installed again, and shows how it differs from what csk installed and from the verdict that is kept.
+
+Reads:  the installed skills, config.json, Skillfile.json, audit/ in csk's home
+Writes: with --output that file",
+    exit_codes: &[
+        ExitCode::Done.when("nothing differs, and nothing is blocked or revoked"),
+        ExitCode::Failed.when("something differs, or a skill is blocked or revoked; with --strict also REVIEW and UNANALYZABLE without a pin"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &["csk audit verify", "csk audit verify --strict --json"],
+};
+
+/// Audit the installed skills again, and compare them with what was installed
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct VerifyArgs {
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+pub(super) fn verify(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
+    let args = &args.report;
+    let policy = &load(context)?;
     let (found, missing) = find::all_installed(context)?;
-    let mut looked = look(context, found, policy)?;
+    let mut inspected = inspect(context, found, policy)?;
     let verdicts = Verdicts::new(&context.home, policy, context.timestamp());
     let mut unknown = Vec::new();
-    for one in &mut looked {
+    for one in &mut inspected {
         let kept = kept(&verdicts, one);
         if kept.is_none() {
             unknown.push(one.report().name.clone());
@@ -33,9 +52,9 @@ pub(super) fn verify(
         one.audited.before = kept;
     }
     if args.json || args.sarif || args.html {
-        write(context, args, &looked)?;
+        write(context, args, &inspected)?;
     } else {
-        context.ui.out(&text(&looked))?;
+        context.ui.out(&text(&inspected))?;
     }
     for name in &missing {
         context.ui.error(&format!("note: {} is not installed\n", safe_line(name)))?;
@@ -46,18 +65,18 @@ pub(super) fn verify(
             "note: no verdict of {name} is kept to compare with; `csk audit` keeps one\n"
         ))?;
     }
-    tell_suppressions(context, policy, &looked)?;
-    let is_bad = |one: &Looked| {
+    warn_of_suppressions(context, policy, &inspected)?;
+    let is_bad = |one: &Inspected| {
         fails(args, policy, one) || one.audited.differs.iter().flatten().next().is_some()
     };
-    Ok(u8::from(looked.iter().any(is_bad)))
+    Ok(ExitCode::failed_if(inspected.iter().any(is_bad)))
 }
 
 /// Returns what was found about the commit that was installed, or else about these very files.
-fn kept(verdicts: &Verdicts, looked: &Looked) -> Option<BundleReport> {
-    let commit = looked.marker.as_ref().and_then(|marker| marker.bundle_sha256);
+fn kept(verdicts: &Verdicts, inspected: &Inspected) -> Option<BundleReport> {
+    let commit = inspected.marker.as_ref().and_then(|marker| marker.bundle_sha256);
     let commit = commit.and_then(|bundle| verdicts.before(&bundle));
-    commit.or_else(|| verdicts.before(&looked.digest()))
+    commit.or_else(|| verdicts.before(&inspected.digest()))
 }
 
 /// Says how a skill is not what was installed, or not what was found. An install may leave files of its commit out, so
@@ -100,17 +119,17 @@ fn differences(
         .map(|one| format!("{} {}:{}", one.rule.id, one.file, one.location.line))
         .collect();
     if !new.is_empty() {
-        let more = new.len().saturating_sub(MOST_NAMED);
+        let more = new.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named = new[..new.len().min(MOST_NAMED)].join(", ");
+        let named = new[..new.len().min(MAX_NAMED)].join(", ");
         all.push(format!("{} not found before: {named}{more}", counted(new.len(), "finding")));
     }
     all
 }
 
-fn text(looked: &[Looked]) -> String {
+fn text(inspected: &[Inspected]) -> String {
     let mut text = String::new();
-    for one in looked {
+    for one in inspected {
         text += &format!("{} {}\n", safe_line(&one.report().name), one.audited.word());
         if let Some(reason) = &one.audited.revoked {
             text += &format!("  revoked: {}\n", safe_line(reason));
@@ -122,14 +141,14 @@ fn text(looked: &[Looked]) -> String {
     text
 }
 
-/// Tells of suppressions that have ended, or are for nothing here.
-fn tell_suppressions(
+/// Notes suppressions that have ended, or are for nothing here.
+fn warn_of_suppressions(
     context: &mut Context,
     policy: &AuditPolicy,
-    looked: &[Looked],
-) -> Result<(), Failure> {
+    inspected: &[Inspected],
+) -> anyhow::Result<()> {
     let now = context.timestamp();
-    let suppressed = looked.iter().flat_map(|one| &one.report().suppressed);
+    let suppressed = inspected.iter().flat_map(|one| &one.report().suppressed);
     let used: Vec<String> = suppressed.map(|one| one.finding.fingerprint()).collect();
     for one in &policy.suppressions {
         let what = match (one.holds(now), used.contains(&one.evidence)) {

@@ -14,9 +14,10 @@ use skill::{LEDGER_FILE, RefKind, SKILL_FILE, SKILL_FILE_FALLBACK};
 use skill_fs::{AbsPath, read_text};
 use skill_state::without_password;
 
+use term::Failure;
+
 use super::ImportArgs;
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// A skill to import, and where it was known.
 pub(super) struct Candidate {
@@ -45,12 +46,12 @@ pub(super) struct Found {
 }
 
 /// Finds what can be imported.
-pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> Result<Found, Failure> {
+pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> anyhow::Result<Found> {
     let mut found = Found::default();
     if let Some(from) = &args.from {
         let path = context.cwd.join(from);
         let kind = fs::metadata(path.as_path()).map_err(|error| {
-            Failure::usage(format!("cannot read {from}: {error}"))
+            Failure::files(format!("cannot read {from}"), error)
                 .with_hint("name a lock file, or a folder of skills")
         })?;
         let is_skill = [SKILL_FILE, SKILL_FILE_FALLBACK]
@@ -65,7 +66,8 @@ pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> Resu
         }
         if found.candidates.is_empty() && found.left.is_empty() {
             return Err(Failure::usage(format!("there is no skill in {from}"))
-                .with_hint("name a lock file, a skill, or a folder of skills"));
+                .with_hint("name a lock file, a skill, or a folder of skills")
+                .into());
         }
         return Ok(found);
     }
@@ -73,7 +75,7 @@ pub(super) fn find(context: &Context, args: &ImportArgs, root: &AbsPath) -> Resu
         (Some(home), true) => {
             (vec![home.join(".agents/.skill-lock.json")], vec![home.join(".claude/skills")])
         }
-        (None, true) => return Err(Failure::usage("HOME is not set")),
+        (None, true) => return Err(Failure::usage("HOME is not set").into()),
         (_, false) => {
             // A part of a project may have its own.
             let here = context.cwd.as_path().starts_with(root.as_path()) && context.cwd != *root;
@@ -113,12 +115,13 @@ fn is_there(path: &AbsPath) -> bool {
 }
 
 /// Refuses links in a project: a checkout may bring some that lead anywhere.
-pub(super) fn refuse_link(root: &AbsPath, folders: &[&str]) -> Result<(), Failure> {
+pub(super) fn refuse_link(root: &AbsPath, folders: &[&str]) -> anyhow::Result<()> {
     for folder in folders {
         let path = root.join(folder);
         if path.as_path().is_symlink() {
             return Err(Failure::usage(format!("{path} is a link, and may lead anywhere"))
-                .with_hint("import what it leads to by its own path, or replace it by a folder"));
+                .with_hint("import what it leads to by its own path, or replace it by a folder")
+                .into());
         }
     }
     Ok(())
@@ -129,8 +132,8 @@ impl Found {
         self.left.push(LeftJson { name: name.into(), why: why.into() });
     }
 
-    fn in_lock(&mut self, path: &AbsPath) -> Result<(), Failure> {
-        let text = read_text(path).map_err(|error| Failure::usage(error.to_string()))?;
+    fn in_lock(&mut self, path: &AbsPath) -> anyhow::Result<()> {
+        let text = read_text(path)?;
         let skills = read_foreign_lock(path.as_str(), &text.unwrap_or_default())
             .map_err(|why| Failure::usage(why).with_hint("mend it, or import something else"))?;
         for skill in skills {
@@ -148,22 +151,22 @@ impl Found {
     }
 
     /// Finds the skills in a folder of an agent. What csk put there is declared already.
-    fn in_folder(&mut self, folder: &AbsPath) -> Result<(), Failure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::usage(format!("cannot read {folder}: {error}"))
+    fn in_folder(&mut self, folder: &AbsPath) -> anyhow::Result<()> {
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            Failure::files(format!("cannot read {folder}"), error)
         };
-        let ledger = read_text(&folder.join(LEDGER_FILE)).map_err(|error| failed(&error))?;
+        let ledger = read_text(&folder.join(LEDGER_FILE)).map_err(|error| failed(error.into()))?;
         let ledger = match ledger {
             None => Ledger::default(),
             Some(text) => match Ledger::parse(folder.join(LEDGER_FILE).as_str(), &text) {
                 (Some(ledger), _) => ledger,
                 // Else what csk itself put there would be taken for somebody's own.
-                (None, problems) => return Err(Failure::File { text, problems }),
+                (None, problems) => return Err(Failure::malformed(text, problems).into()),
             },
         };
         let mut names = Vec::new();
-        for entry in fs::read_dir(folder.as_path()).map_err(|error| failed(&error))? {
-            match entry.map_err(|error| failed(&error))?.file_name().into_string() {
+        for entry in fs::read_dir(folder.as_path()).map_err(|error| failed(error.into()))? {
+            match entry.map_err(|error| failed(error.into()))?.file_name().into_string() {
                 Ok(name) => names.push(name),
                 Err(name) => self.leave(name.to_string_lossy(), "its name is not UTF-8"),
             }

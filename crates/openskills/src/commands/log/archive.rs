@@ -1,37 +1,36 @@
 //! `openskills log archive`: puts the log aside and starts a new one.
 
-use std::process::ExitCode;
-
 use jiff::Timestamp;
 use openskills_runtime::log::archive;
 use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{LogArchiveJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Nothing is deleted: the files move into a folder beside the new log, whose first event names it and
 holds its head. This is how to go on after a log broke, and how to begin or end the use of a key.
 
 Reads:  the log
-Writes: the log
-
-Exit codes:
-  0  done, or there was no log
-  2  the call or the configuration is wrong
-  6  the files cannot be moved
-
-Examples:
-  openskills log archive";
+Writes: the log",
+    exit_codes: &[
+        ExitCode::Done.when("done, or there was no log"),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("the files cannot be moved"),
+    ],
+    examples: &["openskills log archive"],
+};
 
 /// Put the log aside, whole or broken, and start a new one
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ArchiveArgs {
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn archive_log(context: &mut Context, args: &ArchiveArgs) -> anyhow::Result<ExitCode> {
@@ -49,5 +48,5 @@ pub(crate) fn archive_log(context: &mut Context, args: &ArchiveArgs) -> anyhow::
         };
         context.ui.done(&format!("{told}\n"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

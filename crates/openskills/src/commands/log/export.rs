@@ -1,6 +1,5 @@
 //! `openskills log export`: events for other programs.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -10,9 +9,10 @@ use serde_json::Value;
 
 use super::detail::detail;
 use super::{EventSelection, otlp};
-use term::safe_text;
+use term::{HelpText, safe_text};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::http;
 use crate::output::VERSION;
 
@@ -21,28 +21,30 @@ const BATCH: usize = 500;
 /// How long a collector may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 json is one object with `version` and `events`, csv has a heading and one row an event, otlp is
 the body of an OTLP/HTTP request in JSON. With --endpoint the events go to an OpenTelemetry
 collector, to <URL>/v1/logs.
 
 Reads:  the log
-Writes: standard output, or sends to --endpoint; nothing else is ever sent anywhere
-
-Exit codes:
-  0  done
-  2  the call or the configuration is wrong, or the collector refuses
-  6  the log cannot be read
-
-Examples:
-  openskills log export > events.json
-  openskills log export --format csv --since 30d > events.csv
-  openskills log export --endpoint http://localhost:4318
-  openskills log export --endpoint https://otel.example.com --header \"X-Token: $TOKEN\"";
+Writes: standard output, or sends to --endpoint; nothing else is ever sent anywhere",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Usage.when("the call or the configuration is wrong, or the collector refuses"),
+        ExitCode::Log.when("the log cannot be read"),
+    ],
+    examples: &[
+        "openskills log export > events.json",
+        "openskills log export --format csv --since 30d > events.csv",
+        "openskills log export --endpoint http://localhost:4318",
+        "openskills log export --endpoint https://otel.example.com --header \"X-Token: $TOKEN\"",
+    ],
+};
 
 /// Write events as JSON, CSV or OpenTelemetry logs
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     events: EventSelection,
@@ -80,7 +82,7 @@ pub(crate) fn export(context: &mut Context, args: &ExportArgs) -> anyhow::Result
             context.ui.json(&otlp::request(&all))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn json(

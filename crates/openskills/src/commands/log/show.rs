@@ -1,34 +1,36 @@
 //! `openskills log show`: events, one a line.
 
-use std::process::ExitCode;
-
 use openskills_runtime::RuntimeError;
-use term::table;
+use term::{HelpText, table};
 
-use super::EventSelection;
 use super::detail::cells;
+use super::{EventSelection, READS_LOG};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::EventLine;
 
 /// How many rows are put into columns together.
 const ROWS: usize = 1000;
 
-const AFTER: &str = reads_log!(
-    "openskills log show",
-    "openskills log show --skill pdf --since 2d",
-    "openskills log show --event policy.decided --json",
-    "openskills log show ./log-of-another-machine",
-);
+const HELP: HelpText = HelpText {
+    examples: &[
+        "openskills log show",
+        "openskills log show --skill pdf --since 2d",
+        "openskills log show --event policy.decided --json",
+        "openskills log show ./log-of-another-machine",
+    ],
+    ..READS_LOG
+};
 
 /// Show events, the oldest first
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     events: EventSelection,
     /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
@@ -46,5 +48,5 @@ pub(crate) fn show(context: &mut Context, args: &ShowArgs) -> anyhow::Result<Exi
         }
     }
     context.ui.out(&table(&rows, context.ui.width))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

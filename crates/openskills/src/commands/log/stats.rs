@@ -1,33 +1,35 @@
 //! `openskills log stats`: numbers of every skill.
 
-use std::process::ExitCode;
-
 use openskills_runtime::RuntimeError;
 use openskills_runtime::log::stats;
-use term::headed_table;
+use term::{HelpText, headed_table};
 
-use super::EventSelection;
+use super::{EventSelection, READS_LOG};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{LogStatsJson, VERSION};
 
-const AFTER: &str = reads_log!("openskills log stats", "openskills log stats --since 7d --json");
+const HELP: HelpText = HelpText {
+    examples: &["openskills log stats", "openskills log stats --since 7d --json"],
+    ..READS_LOG
+};
 
 /// Count activations, reads, runs, failures and decisions of every skill
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct StatsArgs {
     #[command(flatten)]
     events: EventSelection,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Result<ExitCode> {
     let stats = stats(args.events.entries(context)?).map_err(RuntimeError::from)?;
     if args.json {
         context.ui.json(&LogStatsJson { version: VERSION, stats })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let heading =
         ["skill", "activated", "failed", "reads", "runs", "failed", "allow", "ask", "deny", "last"];
@@ -47,5 +49,5 @@ pub(crate) fn show_stats(context: &mut Context, args: &StatsArgs) -> anyhow::Res
         rows.push([vec![id], numbers.to_vec(), vec![skill.last]].concat());
     }
     context.ui.out(&headed_table(&heading, &rows, context.ui.width))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }

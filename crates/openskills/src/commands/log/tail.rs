@@ -2,30 +2,33 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: waiting")]
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use openskills_runtime::RuntimeError;
 use openskills_runtime::log::Entries;
-use term::table;
+use term::{HelpText, table};
 
-use super::LogLocation;
 use super::detail::cells;
+use super::{LogLocation, READS_LOG};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::EventLine;
 
 /// How often new events are looked for.
 const PAUSE: Duration = Duration::from_millis(200);
 
-const AFTER: &str = reads_log!(
-    "openskills log tail",
-    "openskills log tail -n 100",
-    "openskills log tail --follow --json",
-);
+const HELP: HelpText = HelpText {
+    examples: &[
+        "openskills log tail",
+        "openskills log tail -n 100",
+        "openskills log tail --follow --json",
+    ],
+    ..READS_LOG
+};
 
 /// Show the last events
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct TailArgs {
     #[command(flatten)]
     log: LogLocation,
@@ -37,7 +40,7 @@ pub(crate) struct TailArgs {
     follow: bool,
     /// Write events as they are stored, with a `formatVersion`, one JSON object a line
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<ExitCode> {
@@ -45,7 +48,7 @@ pub(crate) fn tail(context: &mut Context, args: &TailArgs) -> anyhow::Result<Exi
     let mut entries = source.last_entries(args.count).map_err(RuntimeError::from)?;
     print(context, args, &mut entries)?;
     if !args.follow {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     loop {
         std::thread::sleep(PAUSE);

@@ -1,18 +1,18 @@
 //! `openskills log verify`: whether the log is what was written.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use openskills_runtime::log::{Checkpoints, Key, LogReport, VerifyOptions, verify_with};
 use openskills_runtime::{OpenSkillRuntime, Places, RuntimeError};
-use term::{counted, safe_line};
+use term::{HelpText, counted, safe_line};
 
 use super::{LogLocation, absolute, key};
-use crate::cli::LOG;
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::output::{LogVerifyJson, VERSION};
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Checks every event: its number, the digest of the one before, and at the end head.json. An
 event that was changed, removed, moved or cut off is named.
 
@@ -27,23 +27,24 @@ So does every other log with signed checkpoints that is gone.
 
 Reads:  the log and its archives; the keys, if config.json or --key-file names them; the file of
         --against; the folders of --archive
-Writes: nothing
-
-Exit codes:
-  0  the log is what was written
-  2  the call or the configuration is wrong
-  6  it is not, or it cannot be read
-
-Examples:
-  openskills log verify
-  openskills log verify --json
-  openskills log verify --against /mnt/backup/openskills.checkpoints
-  openskills log verify --against /mnt/backup/openskills.checkpoints --archive /mnt/backup/logs
-  openskills log verify ./copy-of-a-log --key-file ~/keys/log.key";
+Writes: nothing",
+    exit_codes: &[
+        ExitCode::Done.when("the log is what was written"),
+        ExitCode::Usage.usual(),
+        ExitCode::Log.when("it is not, or it cannot be read"),
+    ],
+    examples: &[
+        "openskills log verify",
+        "openskills log verify --json",
+        "openskills log verify --against /mnt/backup/openskills.checkpoints",
+        "openskills log verify --against /mnt/backup/openskills.checkpoints --archive /mnt/backup/logs",
+        "openskills log verify ./copy-of-a-log --key-file ~/keys/log.key",
+    ],
+};
 
 /// Prove that nobody changed the log
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     log: LogLocation,
@@ -58,7 +59,7 @@ pub(crate) struct VerifyArgs {
     archive: Vec<PathBuf>,
     /// Write it as JSON
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
@@ -95,7 +96,7 @@ pub(crate) fn verify_log(context: &mut Context, args: &VerifyArgs) -> anyhow::Re
         context.ui.out(&verdict(&report))?;
         context.ui.note(&limits(&report))?;
     }
-    Ok(if report.valid { ExitCode::SUCCESS } else { ExitCode::from(LOG) })
+    Ok(if report.valid { ExitCode::Done } else { ExitCode::Log })
 }
 
 fn verdict(report: &LogReport) -> String {

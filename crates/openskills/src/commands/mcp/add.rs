@@ -1,16 +1,16 @@
 //! `openskills mcp add`: lists skills that another MCP server serves.
 
-use std::process::ExitCode;
-
 use openskills_runtime::{
     Dropped, KeptSkills, Places, RuntimeError, ServerAddress, SkillServer, SkillServers,
 };
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use super::servers::{ask, tell};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Adds an MCP server to mcp.json in the configuration and asks it once what skills it serves.
 Those are listed from then on as LABEL/NAME. Nothing of their files is fetched before you
 approve a skill (`openskills approve LABEL/NAME`) and something reads it; then each file is
@@ -25,25 +25,27 @@ It is given the usual variables (HOME, PATH, LANG, ...) and those of --env. A se
 network must be https, or on this machine; --token-env names the variable that holds its token.
 
 Reads:  mcp.json
-Writes: mcp.json, and what the server lists in the state folder
-
-Exit codes:
-  0  added
-  1  the server does not answer, or serves no such skills; nothing was written
-  2  the call or the configuration is wrong
-
-Examples:
-  openskills mcp add docs -- npx -y @example/docs-server
-  openskills mcp add team https://skills.example.com/mcp --token-env TEAM_TOKEN
-  openskills mcp add other -- openskills mcp --dir /srv/skills
-  openskills mcp add docs --skill skill://docs/pdf/SKILL.md";
+Writes: mcp.json, and what the server lists in the state folder",
+    exit_codes: &[
+        ExitCode::Done.when("added"),
+        ExitCode::Invalid
+            .when("the server does not answer, or serves no such skills; nothing was written"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &[
+        "openskills mcp add docs -- npx -y @example/docs-server",
+        "openskills mcp add team https://skills.example.com/mcp --token-env TEAM_TOKEN",
+        "openskills mcp add other -- openskills mcp --dir /srv/skills",
+        "openskills mcp add docs --skill skill://docs/pdf/SKILL.md",
+    ],
+};
 
 /// List skills that another MCP server serves
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(super) struct AddArgs {
     /// What you call the server: small letters, digits and hyphens
-    #[arg(value_name = "LABEL", value_parser = label, add = term::names(crate::known::servers))]
+    #[arg(value_name = "LABEL", value_parser = label, add = term::names(crate::completion::servers))]
     label: String,
     /// Where it is on the network
     #[arg(value_name = "URL", value_parser = url, conflicts_with = "command")]
@@ -185,7 +187,7 @@ pub(super) fn add(context: &mut Context, args: &AddArgs) -> anyhow::Result<ExitC
         }
     };
     context.ui.note(&next)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 /// Asks a server what it serves, and refuses URIs that it does not.

@@ -5,21 +5,20 @@
     reason = "the edge: where this program and files of clients are"
 )]
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use openskills_runtime::{Places, RuntimeError};
 use similar::TextDiff;
 use skill_fs::{AbsPath, FsError, make_private_folder, read_text, real_path, write_file};
-use term::safe_line;
+use term::{HelpText, safe_line};
 
-use crate::ask::Consent;
-use crate::cli::REFUSED;
+use crate::ask::{Consent, ConsentFlags};
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::mcp::{ClientKind, Entry, NoFile, Reach};
 use crate::output::{McpInstallJson, VERSION};
 
-pub(super) const AFTER: &str = "\
+pub(super) const HELP: HelpText = HelpText {
+    text: "\
 Writes into the file of a client that it starts `openskills mcp`, and shows the change first.
 Everything else in the file stays as it is, comments included.
 
@@ -44,24 +43,26 @@ Tools are named with underscores, which every client takes. Arguments after -- g
 --yes.
 
 Reads:  the file of the client, and the variables above
-Writes: the file of the client
-
-Exit codes:
-  0  written, or there was nothing to change
-  2  the call is wrong, or the file cannot be understood; nothing was written
-  4  the answer is no
-  5  nobody is there to be asked
-
-Examples:
-  openskills mcp install claude-code
-  openskills mcp install vscode --project --yes
-  openskills mcp install cursor --project -- --workspace .
-  openskills mcp install opencode --dry-run
-  openskills mcp install codex --remove";
+Writes: the file of the client",
+    exit_codes: &[
+        ExitCode::Done.when("written, or there was nothing to change"),
+        ExitCode::Usage
+            .when("the call is wrong, or the file cannot be understood; nothing was written"),
+        ExitCode::NotAllowed.when("the answer is no"),
+        ExitCode::NeedsApproval.when("confirmation required, but stdin is not a terminal"),
+    ],
+    examples: &[
+        "openskills mcp install claude-code",
+        "openskills mcp install vscode --project --yes",
+        "openskills mcp install cursor --project -- --workspace .",
+        "openskills mcp install opencode --dry-run",
+        "openskills mcp install codex --remove",
+    ],
+};
 
 /// Tell a client to start this server
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(super) struct InstallArgs {
     /// The client
     #[arg(value_name = "CLIENT", value_enum)]
@@ -127,9 +128,9 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         }
     }
     if !told.diff.is_empty() && !args.dry_run {
-        let consent = Consent::of((args.yes, args.json));
+        let consent = Consent::of(ConsentFlags { yes: args.yes, json: args.json });
         if !consent.agreed(&mut context.ui, "Write it?", "nothing was written")? {
-            return Ok(ExitCode::from(REFUSED));
+            return Ok(ExitCode::NotAllowed);
         }
         // Whoever wrote to it meanwhile is not written over.
         if read_text(&file)? != before {
@@ -153,7 +154,7 @@ pub(super) fn install(context: &mut Context, args: &InstallArgs) -> anyhow::Resu
         };
         context.ui.note(&format!("{done} {}\n", safe_line(file.as_str())))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 /// Returns the file of the client: the one that is there, else the one that it makes itself.

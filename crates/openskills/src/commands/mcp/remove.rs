@@ -1,16 +1,16 @@
 //! `openskills mcp remove`: lists skills of an MCP server no longer.
 
-use std::process::ExitCode;
-
 use openskills_runtime::{Dropped, KeptSkills, Places, RuntimeError, SkillServer, SkillServers};
 use skill::nearest;
-use term::{counted, safe_line};
+use term::{HelpText, counted, safe_line};
 
 use super::add::skill;
 use super::servers::unknown;
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 
-const AFTER: &str = "\
+const HELP: HelpText = HelpText {
+    text: "\
 Its skills are not listed any more, and what was cached of their files is removed. Approvals of
 them stay, and hold if the server is added again under the same label; `openskills approvals
 revoke` takes them back.
@@ -19,26 +19,27 @@ With --skill only that skill is not asked for any more; the server stays. A skil
 server lists by itself stays listed.
 
 Reads:  mcp.json, and what the server listed
-Writes: mcp.json, and removes what the server listed and its files in the cache
-
-Exit codes:
-  0  removed
-  2  the configuration is wrong
-  3  there is no such server, or no such skill was added to it
-
-Examples:
-  openskills mcp remove docs
-  openskills mcp remove docs --skill skill://docs/pdf/SKILL.md";
+Writes: mcp.json, and removes what the server listed and its files in the cache",
+    exit_codes: &[
+        ExitCode::Done.when("removed"),
+        ExitCode::Usage.when("the configuration is wrong"),
+        ExitCode::NotFound.when("there is no such server, or no such skill was added to it"),
+    ],
+    examples: &[
+        "openskills mcp remove docs",
+        "openskills mcp remove docs --skill skill://docs/pdf/SKILL.md",
+    ],
+};
 
 /// List skills of an MCP server no longer
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = HELP)]
 pub(super) struct RemoveArgs {
     /// The label of the server
-    #[arg(value_name = "LABEL", add = term::names(crate::known::servers))]
+    #[arg(value_name = "LABEL", add = term::names(crate::completion::servers))]
     label: String,
     /// Keep the server, and do not ask it for the skill of this URI any more; may be given several times
-    #[arg(long = "skill", value_name = "URI", value_parser = skill, add = term::names(crate::known::server_skills))]
+    #[arg(long = "skill", value_name = "URI", value_parser = skill, add = term::names(crate::completion::server_skills))]
     skills: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ pub(super) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
     let mut servers = SkillServers::load(&places)?;
     let server = servers.get(label).ok_or_else(|| unknown(label, &servers))?;
     if !args.skills.is_empty() {
-        return remove_skills(context, &places, (servers, server), &args.skills);
+        return remove_skills(context, &places, servers, server, &args.skills);
     }
     // The server goes last: after a kill it can be removed again.
     let dropped = Dropped::server(&places, label)?;
@@ -57,13 +58,14 @@ pub(super) fn remove(context: &mut Context, args: &RemoveArgs) -> anyhow::Result
     servers.save(&places)?;
     let line = format!("removed {}: {}\n", safe_line(label), words(&dropped));
     context.ui.done(&line)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn remove_skills(
     context: &mut Context,
     places: &Places,
-    (mut servers, mut server): (SkillServers, SkillServer),
+    mut servers: SkillServers,
+    mut server: SkillServer,
     uris: &[String],
 ) -> anyhow::Result<ExitCode> {
     for uri in uris {
@@ -90,7 +92,7 @@ fn remove_skills(
         context.ui.done(&format!("{label} is not asked for {} any more\n", safe_line(uri)))?;
     }
     context.ui.done(&format!("removed {}\n", words(&dropped)))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn words(dropped: &Dropped) -> String {

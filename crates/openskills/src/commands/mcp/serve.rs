@@ -5,17 +5,18 @@
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Context as _;
 use openskills_runtime::RuntimeError;
-use term::safe_line;
+use term::{HelpText, safe_line};
 
 use crate::context::Context;
-use crate::look::Look;
+use crate::discovery::DiscoveryArgs;
+use crate::exit_code::ExitCode;
 use crate::mcp::{Http, Listed, Served, ToolNames, serve_http, serve_stdio};
 
-pub(super) const AFTER: &str = "\
+pub(super) const HELP: HelpText = HelpText {
+    text: "\
 Serves skills to clients of the Model Context Protocol: as tools (list, read, read a file, run
 a script), as resources (skill://...), as prompts, and by the extension
 io.modelcontextprotocol/skills. On standard input and output a client starts this program by
@@ -35,20 +36,20 @@ since it may be anybody's. Web pages reach it only from its own address, or one 
 Reads:  skills, approvals.json, the policy of the organisation, the file of the token
 Writes: the log; the workspace, by scripts that were approved
 
-Exit codes:
-  0  the client went, or ended the server by TERM
-  129, 130
-     the server got HUP or INT
-  2  the call or the configuration is wrong
-
-Whatever ends the server ends scripts first, and the log has how.
-
-Examples:
-  openskills mcp
-  openskills mcp --dir ./skills --tool-names underscore
-  openskills mcp --workspace .
-  openskills mcp --http
-  openskills mcp --http 0.0.0.0:8750 --token-file token --allow-host skills.example.com";
+Whatever ends the server ends scripts first, and the log has how.",
+    exit_codes: &[
+        ExitCode::Done.when("the client went, or ended the server by TERM"),
+        ExitCode::signals("129, 130", "the server got HUP or INT"),
+        ExitCode::Usage.usual(),
+    ],
+    examples: &[
+        "openskills mcp",
+        "openskills mcp --dir ./skills --tool-names underscore",
+        "openskills mcp --workspace .",
+        "openskills mcp --http",
+        "openskills mcp --http 0.0.0.0:8750 --token-file token --allow-host skills.example.com",
+    ],
+};
 
 /// Where a server listens unless somebody says otherwise.
 const ADDRESS: &str = "127.0.0.1:8750";
@@ -79,7 +80,7 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     list_nonstandard: bool,
     #[command(flatten)]
-    look: Look,
+    discovery: DiscoveryArgs,
 }
 
 /// Reads an address; a port alone is one of this machine.
@@ -115,10 +116,10 @@ pub(super) fn serve(context: &mut Context, args: &ServeArgs) -> anyhow::Result<E
     getrandom::fill(&mut random)
         .map_err(|error| anyhow::anyhow!("there is no chance here: {error}"))?;
     let served = Served {
-        config: args.look.config(context)?,
+        config: args.discovery.config(context)?,
         workspace: args.workspace.clone(),
         names: args.tool_names,
-        look: args.look.words(),
+        look: args.discovery.words(),
         listed: if args.list_nonstandard { Listed::All } else { Listed::Standard },
         session: random.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
@@ -137,7 +138,7 @@ pub(super) fn serve(context: &mut Context, args: &ServeArgs) -> anyhow::Result<E
     // Whatever still runs belongs to a client that is gone.
     runtime.shutdown_background();
     done?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 fn http(address: SocketAddr, args: &ServeArgs) -> Result<Http, RuntimeError> {

@@ -1,63 +1,57 @@
 //! `openskills mcp list|sync`: the MCP servers whose skills are listed, and what they serve now.
 
-use std::process::ExitCode;
-
 use jiff::Timestamp;
 use openskills_runtime::{
     KeptSkills, Places, RuntimeError, ServerAddress, SkillServer, SkillServers, SyncChange,
     rfc3339, shell_word,
 };
 use skill::nearest;
-use term::{counted, headed_table, safe_line};
+use term::{HelpText, counted, headed_table, safe_line};
 
 use crate::context::Context;
+use crate::exit_code::ExitCode;
 use crate::mcp::list_skills;
 use crate::output::{McpServerJson, McpServersJson, McpSyncJson, McpSyncedJson, VERSION};
 
-const LIST_AFTER: &str = "\
+const LIST_HELP: HelpText = HelpText {
+    text: "\
 Reads:  mcp.json, and what each server listed
-Writes: nothing; no server is asked
-
-Exit codes:
-  0  done
-  2  the configuration is wrong
-
-Examples:
-  openskills mcp list
-  openskills mcp list --json";
+Writes: nothing; no server is asked",
+    exit_codes: &[ExitCode::Done.usual(), ExitCode::Usage.when("the configuration is wrong")],
+    examples: &["openskills mcp list", "openskills mcp list --json"],
+};
 
 /// Show the MCP servers whose skills are listed
 #[derive(Debug, clap::Args)]
-#[command(after_help = LIST_AFTER)]
+#[command(after_help = LIST_HELP)]
 pub(super) struct ListArgs {
     /// Write it as JSON
     #[arg(long)]
     pub(super) json: bool,
 }
 
-const SYNC_AFTER: &str = "\
+const SYNC_HELP: HelpText = HelpText {
+    text: "\
 Asks servers what they serve now: their list, and each skill that was added by its URI. A skill
 that changed needs your approval again. Files are fetched later, when something reads them.
 
 Reads:  mcp.json
-Writes: what each server lists, in the state folder
-
-Exit codes:
-  0  done
-  1  a server does not answer; what it listed before stays
-  2  the configuration is wrong
-  3  there is no such server
-
-Examples:
-  openskills mcp sync
-  openskills mcp sync docs --json";
+Writes: what each server lists, in the state folder",
+    exit_codes: &[
+        ExitCode::Done.usual(),
+        ExitCode::Invalid.when("a server does not answer; what it listed before stays"),
+        ExitCode::Usage.when("the configuration is wrong"),
+        ExitCode::NotFound.when("there is no such server"),
+    ],
+    examples: &["openskills mcp sync", "openskills mcp sync docs --json"],
+};
 
 /// Ask MCP servers what skills they serve now
 #[derive(Debug, clap::Args)]
-#[command(after_help = SYNC_AFTER)]
+#[command(after_help = SYNC_HELP)]
 pub(super) struct SyncArgs {
     /// The labels of servers; all of them by default
-    #[arg(value_name = "LABEL", add = term::names(crate::known::servers))]
+    #[arg(value_name = "LABEL", add = term::names(crate::completion::servers))]
     labels: Vec<String>,
     /// Write it as JSON
     #[arg(long)]
@@ -122,11 +116,11 @@ pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
     }
     if args.json {
         context.ui.json(&McpServersJson { version: VERSION, servers })?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     if servers.is_empty() {
         context.ui.error("no servers; `openskills mcp add --help` says how to add one\n")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Done);
     }
     let head = ["LABEL", "SKILLS", "ASKED", "SERVER"];
     let row = |server: &McpServerJson| {
@@ -144,7 +138,7 @@ pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<Exi
             context.ui.out(&format!("{label} is also asked for {}\n", safe_line(uri)))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Done)
 }
 
 /// Returns an error for a label that no server has.
@@ -197,5 +191,5 @@ pub(super) fn sync(context: &mut Context, args: &SyncArgs) -> anyhow::Result<Exi
     if args.json {
         context.ui.json(&McpSyncedJson { version: VERSION, servers: told })?;
     }
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if failed { ExitCode::Invalid } else { ExitCode::Done })
 }

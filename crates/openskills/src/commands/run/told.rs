@@ -165,7 +165,7 @@ impl RunJson {
         Self {
             version: VERSION,
             record: done.record.clone(),
-            exit_code: code_of(done),
+            exit_code: code_of(done).number(),
             interrupted: done.interrupted,
             output: done.json.clone(),
             output_cut: done.written[0] > done.stdout.len() as u64

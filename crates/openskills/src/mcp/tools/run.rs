@@ -58,7 +58,7 @@ pub(in crate::mcp) fn run_script(
 }
 
 fn executed(done: &Execution) -> Result<CallToolResult, Failure> {
-    let code = code_of(done);
+    let code = code_of(done).number();
     // A model needs no secret that a script was given, and what it reads may be kept elsewhere.
     let clean = |text: &str| done.for_model(text).into_owned();
     let [stdout, stderr] = done.streams_for_model();

@@ -18,7 +18,7 @@ use crate::target::meant;
 /// Where to look for skills.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Where to look")]
-pub(crate) struct Look {
+pub(crate) struct DiscoveryArgs {
     /// Look in this folder alone, which holds skills or is one; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Vec<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) struct Look {
     pub(crate) project: Option<PathBuf>,
 }
 
-impl Look {
+impl DiscoveryArgs {
     /// Returns what the runtime is to be like. A folder that is not there is a slip.
     pub(crate) fn config(&self, context: &Context) -> Result<RuntimeConfig, RuntimeError> {
         for dir in &self.dir {
@@ -64,8 +64,8 @@ impl Look {
         discover(self.config(context)?)
     }
 
-    /// Says that there are problems, and which command shows them.
-    pub(crate) fn tell_of_problems(
+    /// Prints that there are problems, and which command shows them.
+    pub(crate) fn note_problems(
         &self,
         context: &mut Context,
         runtime: &OpenSkillRuntime,

@@ -1,0 +1,169 @@
+//! A failure as people and programs read it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use skill::{Diagnostic, Source};
+
+use crate::{
+    DiagnosticJson, ErrorJson, Failure, FailureJson, FailureKind, Palette, USAGE, Ui, render,
+    safe_line,
+};
+
+/// The version of the JSON of failures.
+const VERSION: u32 = 1;
+
+/// How a failure is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorFormat {
+    /// In words, on standard error.
+    Words,
+    /// As data, on standard output.
+    Json,
+}
+
+/// What is printed of a failure, and the exit code that it has.
+#[derive(Debug)]
+pub struct ErrorReport {
+    /// The exit code.
+    pub exit_code: u8,
+    /// The kind of failure in JSON, a stable name.
+    pub code: &'static str,
+    /// What failed and why, on one line.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The problems of a file; in words they are printed in place of the message.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that the problems are in, by file.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl ErrorReport {
+    /// Returns the report of a failure that no library made: a [`Failure`], an error of a stream, or anything else, which is a wrong call.
+    pub fn new(error: &anyhow::Error) -> Self {
+        let failure = error.downcast_ref::<Failure>();
+        let kind = match failure {
+            Some(failure) => failure.kind,
+            None if error.is::<io::Error>() => FailureKind::Io,
+            None => FailureKind::Usage,
+        };
+        Self {
+            hint: failure.and_then(|failure| failure.hint.clone()),
+            diagnostics: failure.map_or_else(Vec::new, |failure| failure.diagnostics.clone()),
+            texts: failure.map_or_else(BTreeMap::new, texts),
+            ..Self::of_kind(kind, chain(error))
+        }
+    }
+
+    /// Returns the report of a failure of a kind that both programs know.
+    pub fn of_kind(kind: FailureKind, message: String) -> Self {
+        Self {
+            exit_code: USAGE,
+            code: kind.code(),
+            message,
+            hint: None,
+            diagnostics: Vec::new(),
+            texts: BTreeMap::new(),
+        }
+    }
+
+    /// Prints it and returns the exit code.
+    pub fn print(&self, ui: &mut Ui, format: ErrorFormat) -> u8 {
+        // If nobody reads any more, nobody needs to know.
+        let _ = match format {
+            ErrorFormat::Words => ui.error(&self.words(ui.error_palette)),
+            ErrorFormat::Json => ui.json(&self.json()).and_then(|()| ui.flush()),
+        };
+        self.exit_code
+    }
+
+    fn words(&self, palette: Palette) -> String {
+        if !self.diagnostics.is_empty() {
+            return rendered(&self.diagnostics, &self.texts, palette);
+        }
+        let hint = self.hint.as_ref().map(|hint| format!("hint: {}\n", safe_line(hint)));
+        format!("error: {}\n{}", safe_line(&self.message), hint.unwrap_or_default())
+    }
+
+    fn json(&self) -> FailureJson {
+        FailureJson {
+            version: VERSION,
+            error: ErrorJson {
+                code: self.code.to_owned(),
+                message: self.message.clone(),
+                hint: self.hint.clone(),
+                diagnostics: self.diagnostics.iter().map(DiagnosticJson::from).collect(),
+            },
+        }
+    }
+}
+
+/// Returns problems as people read them. One with a place points at its line, where the text is known.
+fn rendered(
+    diagnostics: &[Diagnostic],
+    texts: &BTreeMap<String, String>,
+    palette: Palette,
+) -> String {
+    let one = |diagnostic: &Diagnostic| {
+        let source = texts.get(&diagnostic.file).map(|text| Source::new(text));
+        render(diagnostic, source.as_ref(), palette) + "\n"
+    };
+    diagnostics.iter().map(one).collect()
+}
+
+fn texts(failure: &Failure) -> BTreeMap<String, String> {
+    let Some(text) = &failure.text else { return BTreeMap::new() };
+    failure.diagnostics.iter().map(|problem| (problem.file.clone(), text.clone())).collect()
+}
+
+/// Returns what failed and why. A cause that the words before it say already is not repeated.
+fn chain(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| {
+        if said.is_empty() {
+            cause
+        } else if said.contains(&cause) {
+            said
+        } else {
+            format!("{said}: {cause}")
+        }
+    })
+}
+
+/// Returns true if the reader of an output went away.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    fn denied() -> io::Error {
+        io::Error::from(io::ErrorKind::PermissionDenied)
+    }
+
+    #[test]
+    fn a_cause_is_printed_once() {
+        let doubled = io::Error::other(format!("{} at path \"/x\"", denied()));
+        let error = Err::<(), _>(denied()).context(doubled).context("cannot write /x").unwrap_err();
+        assert_eq!(chain(&error), "cannot write /x: permission denied at path \"/x\"");
+    }
+
+    #[test]
+    fn an_error_of_a_file_is_no_wrong_call() {
+        let error = anyhow::Error::from(Failure::files("cannot read /x", denied()));
+        let report = ErrorReport::new(&error);
+        assert_eq!((report.code, report.exit_code), ("files", USAGE));
+        assert_eq!(report.words(Palette::Plain), "error: cannot read /x: permission denied\n");
+        assert_eq!(error.chain().count(), 2, "the cause is kept");
+        let error = anyhow::Error::from(denied()).context("cannot write");
+        assert_eq!(ErrorReport::new(&error).code, "io");
+        let error = anyhow::Error::from(Failure::usage("no such flag").with_hint("drop it"));
+        let report = ErrorReport::new(&error);
+        assert_eq!(report.words(Palette::Plain), "error: no such flag\nhint: drop it\n");
+    }
+}
