@@ -57,6 +57,7 @@ impl ExitCode {
     }
 
     /// Returns `Failed` if something failed, else `Done`.
+    #[expect(clippy::fn_params_excessive_bools, reason = "it turns what was found into a code")]
     pub(crate) fn failed_if(failed: bool) -> Self {
         if failed { Self::Failed } else { Self::Done }
     }
