@@ -135,6 +135,7 @@ pub use state::caches::{Cache, CacheKind, caches, clear_cache};
 pub use state::config::{Directory, Logging, RuntimeConfig};
 pub use state::decided::{DisabledSkills, TrustedFolders};
 pub use state::places::Places;
+pub use state::variables::Variables;
 
 pub use decide::{permit, policy};
 pub use disclose::uri;

@@ -5,3 +5,4 @@ pub(crate) mod config;
 pub(crate) mod decided;
 pub(crate) mod places;
 pub(crate) mod settings;
+pub(crate) mod variables;

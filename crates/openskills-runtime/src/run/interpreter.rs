@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the edge: PATH, files and programs")]
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,6 +14,7 @@ use super::interpreter_answers::Answers;
 use super::linked::{PythonLink, python_links};
 use super::packages::{Environment, ProjectPackages};
 use super::variables::steers_interpreters;
+use crate::state::variables::Variables;
 
 /// A program, and what it needs to be read beside the system: itself, the links that lead to it, and its own library. The folder that it
 /// stands in is not among them: that may hold anything.
@@ -92,6 +94,8 @@ pub(crate) struct Search<'a> {
     pub(crate) project: &'a ProjectPackages,
     /// Where answers of interpreters are kept.
     pub(crate) cache: Option<&'a AbsPath>,
+    /// The environment, whose PATH counts.
+    pub(crate) variables: &'a Variables,
 }
 
 impl Search<'_> {
@@ -127,7 +131,7 @@ fn of_environment(name: &str, search: &Search<'_>) -> Option<Interpreter> {
         search.project.environment.as_ref().filter(|_| without_version(name) == "python")?;
     let program = environment.program(name);
     let itself = original(environment, name, search)?;
-    let told = Told::new(asked(name, &itself, search.cache).ok()?);
+    let told = Told::new(asked(name, &itself, search).ok()?);
     let has_system = environment.has_system_packages;
     let of_system: Vec<PathBuf> = told.packages.iter().filter(|_| has_system).cloned().collect();
     let own = environment.places().into_iter().chain(links(&program));
@@ -158,9 +162,9 @@ fn original(environment: &Environment, name: &str, search: &Search<'_>) -> Optio
 
 /// Finds the first on the PATH that is an interpreter, or leads to one.
 fn on_path(name: &str, search: &Search<'_>) -> Result<Interpreter, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = search.variables.get("PATH").unwrap_or_default();
     let usual = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(usual);
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute()).chain(usual);
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut failure = None;
     for program in folders.map(|folder| folder.join(name)) {
@@ -190,7 +194,7 @@ fn resolved(
             "cannot run scripts with `{name}` ({shown}): it is neither a known interpreter nor in a system folder"
         ));
     }
-    let told = match asked(name, program, search.cache) {
+    let told = match asked(name, program, search) {
         Ok(lines) => Told::new(lines),
         // One of the system is no shim, whatever it does not answer.
         Err(_) if is_system(real) => Told::new(Vec::new()),
@@ -310,28 +314,27 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// Returns what an interpreter says of itself, or why it says nothing. One that no question is known for says nothing, and that is fine.
-fn asked(name: &str, program: &Path, cache: Option<&AbsPath>) -> Result<Vec<String>, String> {
+fn asked(name: &str, program: &Path, search: &Search<'_>) -> Result<Vec<String>, String> {
     let Some((_, question)) = ASK.iter().find(|(known, _)| without_version(name) == *known) else {
         return Ok(Vec::new());
     };
-    let mut answers = Answers::load(cache);
+    let mut answers = Answers::load(search.cache, search.variables);
     if let Some(known) = answers.get(program) {
         return Ok(known);
     }
-    let told = ask(question, program)?;
+    let told = ask(question, program, search.variables)?;
     answers.keep(program, &told);
     Ok(told)
 }
 
 /// Asks an interpreter what it is: what is found on the PATH may be a shim that only starts it. The first line is its program.
-fn ask(question: &[&str], program: &Path) -> Result<Vec<String>, String> {
+fn ask(question: &[&str], program: &Path, variables: &Variables) -> Result<Vec<String>, String> {
     let mut command = Command::new(program);
-    command.args(question).current_dir("/").env("PWD", "/").stdin(Stdio::null());
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(steers_interpreters) {
-            command.env_remove(name);
-        }
-    }
+    command.args(question).current_dir("/").stdin(Stdio::null());
+    command.env_clear();
+    let steers = |name: &OsStr| name.to_str().is_some_and(steers_interpreters);
+    let kept = variables.all().iter().filter(|(name, _)| !steers(name));
+    command.envs(kept.map(|(name, value)| (name, value))).env("PWD", "/");
     let answer = command.output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&answer.stdout).into_owned();
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -48,7 +48,12 @@ impl Libraries {
         );
         let project = ProjectPackages::find(places, project);
         let avoid: Vec<&Path> = project.avoid.iter().map(PathBuf::as_path).collect();
-        let search = Search { avoid: &avoid, project: &project, cache: places.cache.as_ref() };
+        let search = Search {
+            avoid: &avoid,
+            project: &project,
+            cache: places.cache.as_ref(),
+            variables: &places.variables,
+        };
         let (python, python_links) = interpreter("python3", &search)
             .map_or_else(|_| (Vec::new(), Vec::new()), |found| (found.packages, found.links));
         let of_node =

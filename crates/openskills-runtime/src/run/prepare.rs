@@ -95,7 +95,12 @@ impl OpenSkillRuntime {
         };
         let mut avoid = vec![Path::new(skill.path()), copy.root.as_path(), workspace.as_path()];
         avoid.extend(packages.avoid.iter().map(PathBuf::as_path));
-        let search = Search { avoid: &avoid, project: &packages, cache: places.cache.as_ref() };
+        let search = Search {
+            avoid: &avoid,
+            project: &packages,
+            cache: places.cache.as_ref(),
+            variables: &places.variables,
+        };
         let mut found = Interpreters::find(&mut chosen, &search).map_err(wrong)?;
         found.retain_foreign(home.as_deref(), &own);
         let linked = match chosen.runs {
@@ -118,7 +123,7 @@ impl OpenSkillRuntime {
             interpreter: found.own.as_ref(),
             companions: &found.companions,
             packages: &packages,
-            env: &std::env::vars_os().collect::<Vec<_>>(),
+            env: places.variables.all(),
         };
         let spec = spec(&permit, &inputs).map_err(wrong)?;
         let module = module(subject, &chosen, &copied)?;

@@ -10,6 +10,7 @@ use skill_fs::AbsPath;
 
 use crate::RuntimeError;
 use crate::run::libraries::Libraries;
+use crate::state::variables::Variables;
 
 /// The folder of this program's files inside the folders for configuration, state, cache and data.
 const OWN: &str = "openskills";
@@ -41,6 +42,8 @@ pub struct Places {
     pub org: Option<AbsPath>,
     /// The policy of the organisation.
     pub org_policy: Option<AbsPath>,
+    /// The environment, which scripts get parts of and interpreters are found by.
+    pub variables: Variables,
     /// What the environment says of where libraries are, by variable.
     pub library_variables: BTreeMap<String, String>,
 }
@@ -71,6 +74,7 @@ impl Places {
             data: base("XDG_DATA_HOME", ".local/share"),
             org: if cfg!(unix) { AbsPath::new(ORG).ok() } else { None },
             org_policy: if cfg!(unix) { AbsPath::new(POLICY).ok() } else { None },
+            variables: env::vars_os().collect(),
             library_variables: Libraries::VARIABLES
                 .into_iter()
                 .filter_map(|name| Some((name.to_owned(), env::var(name).ok()?)))
@@ -91,8 +95,8 @@ impl Places {
         self.libraries(None).with_named(self).folders(name)
     }
 
-    /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. For
-    /// tests, and for hosts that keep everything apart from the user's own.
+    /// Returns places that are all below `folder`: `home` and what is usually in it, the working folder `work`. Only
+    /// variables are those of the process. For tests, and for hosts that keep everything apart from the user's own.
     pub fn below(folder: &AbsPath) -> Self {
         let home = folder.join("home");
         Self {
@@ -105,6 +109,7 @@ impl Places {
             csk_home: Some(home.join(".cocoaskills")),
             org: Some(folder.join("org")),
             org_policy: Some(folder.join("org-policy.json")),
+            variables: env::vars_os().collect(),
             library_variables: BTreeMap::new(),
             home: Some(home),
         }
