@@ -215,6 +215,16 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_lists_every_agent() {
+        let page = include_str!("../../../../docs/reference.md");
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let adapted = ADAPTED.iter().map(|(id, path)| format!("`{id}` (`{path}`)"));
+        for agent in adapted.chain(NATIVE.iter().map(|id| format!("`{id}`"))) {
+            assert!(page.contains(&agent), "docs/reference.md does not list {agent}");
+        }
+    }
+
+    #[test]
     fn no_agent_is_listed_twice() {
         let mut ids: Vec<&str> =
             ADAPTED.iter().map(|(id, _)| *id).chain(NATIVE.iter().copied()).collect();

@@ -65,6 +65,18 @@ fn every_standard_place_is_looked_at() {
 }
 
 #[test]
+fn the_reference_lists_every_root() {
+    let page = include_str!("../../../../docs/reference.md");
+    let table = page.split("## Where openskills looks").nth(1).unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    for root in everywhere().discover().roots() {
+        let is_nested = root.label.starts_with("nested-");
+        let shown = if is_nested { "nested-<path>" } else { root.label.as_str() };
+        assert!(table.contains(&format!("`{shown}`")), "docs/reference.md does not list {shown}");
+    }
+}
+
+#[test]
 fn standard_places_can_be_left_out() {
     let world = everywhere();
     let config = RuntimeConfig {
