@@ -147,7 +147,7 @@ impl Context {
     pub(crate) fn read(ui: Ui) -> anyhow::Result<Self> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let cwd = std::env::current_dir()
-            .map_err(|error| Failure::files(format!("cannot find the current folder"), error))?;
+            .map_err(|error| Failure::files("cannot find the current folder", error))?;
         let cwd = AbsPath::new(cwd)?;
         let absolute = |name: &str| match variable(name) {
             None => Ok(None),

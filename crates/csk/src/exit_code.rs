@@ -57,6 +57,10 @@ impl ExitCode {
     }
 
     /// Returns `Failed` if something failed, else `Done`.
+    #[expect(
+        clippy::fn_params_excessive_bools,
+        reason = "it turns what came of the work into a code"
+    )]
     pub(crate) fn failed_if(failed: bool) -> Self {
         if failed { Self::Failed } else { Self::Done }
     }

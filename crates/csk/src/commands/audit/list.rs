@@ -30,9 +30,9 @@ pub(super) struct ListArgs {
 pub(super) fn list(context: &mut Context, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let policy = load(context)?;
     if args.json {
-        json_of(context, &policy)?
+        json_of(context, &policy)?;
     } else {
-        table_of(context, &policy)?
+        table_of(context, &policy)?;
     }
     Ok(ExitCode::Done)
 }
