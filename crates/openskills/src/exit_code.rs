@@ -130,6 +130,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_exit_code_is_listed() {
+        let all: Vec<String> = ExitCode::ALL.iter().map(|code| format!("{code:?}")).collect();
+        assert_eq!(testkit::tidy::plain_variants(include_str!("exit_code.rs"), "ExitCode"), all);
+    }
+
+    #[test]
     fn the_reference_lists_every_exit_code() {
         let table = term::exit_code_table(&ExitCode::all());
         testkit::same_section("docs/reference.md", "exit codes of openskills", &table);

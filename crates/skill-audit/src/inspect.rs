@@ -72,9 +72,9 @@ impl Inspected<'_> {
     }
 
     /// Takes what was found in it, and whether all of it was looked at.
-    fn take(&mut self, (ops, is_cut): (Vec<Op>, bool)) {
-        self.ops = ops;
-        if is_cut {
+    fn take(&mut self, found: FoundOps) {
+        self.ops = found.ops;
+        if found.is_cut {
             self.take_cut("it is larger or deeper than is followed");
         }
     }
@@ -217,7 +217,14 @@ fn stem(path: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -> (Vec<Op>, bool) {
+/// What was found in a file.
+struct FoundOps {
+    ops: Vec<Op>,
+    /// Whether not all of it was followed.
+    is_cut: bool,
+}
+
+fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -> FoundOps {
     let text = one.text.text.as_str();
     let (mut ops, mut is_cut) = (Vec::new(), false);
     match one.kind {
@@ -288,7 +295,7 @@ fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -
     for op in &mut ops {
         op.at.span = one.text.origin(&op.at.span);
     }
-    (ops, is_cut)
+    FoundOps { ops, is_cut }
 }
 
 /// Looks at text that was hidden, and at what is hidden in that.

@@ -36,7 +36,8 @@ impl Stamp {
 }
 
 /// Returns how long before `now` a time of the kernel was; `None` if it was not.
-pub(crate) fn age((seconds, nanoseconds): (i64, i64), now: SystemTime) -> Option<Duration> {
+pub(crate) fn age(time: (i64, i64), now: SystemTime) -> Option<Duration> {
+    let (seconds, nanoseconds) = time;
     let time = Duration::from_secs(u64::try_from(seconds).ok()?)
         + Duration::from_nanos(u64::try_from(nanoseconds).ok()?);
     now.duration_since(UNIX_EPOCH.checked_add(time)?).ok()

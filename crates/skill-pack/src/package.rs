@@ -10,7 +10,7 @@ use skill::{MARKER_FILE, RelPath, SKILL_FILE, SKILL_FILE_FALLBACK};
 use skill_fs::{AbsPath, FsError, Kind, Root, SkillFile, WalkLimits, walk};
 
 use crate::PackError;
-use crate::tree::{MAX_FILE, Tree};
+use crate::tree::{FileContent, MAX_FILE, Tree};
 
 /// A skill as a set of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,8 @@ impl Package {
             match entry.kind {
                 Kind::Folder => tree.folder(&shown)?,
                 Kind::File { executable, .. } => {
-                    tree.file(&shown, (executable, root.read(&entry.path, MAX_FILE)?))?;
+                    let bytes = root.read(&entry.path, MAX_FILE)?;
+                    tree.file(&shown, FileContent { executable, bytes })?;
                 }
                 Kind::Link(_) => return Err(PackError::Kind { name: shown, kind: "a link" }),
                 Kind::Other(kind) => return Err(PackError::Kind { name: shown, kind }),

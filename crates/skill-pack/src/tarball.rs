@@ -6,7 +6,7 @@ use std::io::Read;
 use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
 
-use crate::tree::{MAX_BYTES, MAX_FILES, MAX_RATIO, SMALL, Tree};
+use crate::tree::{FileContent, MAX_BYTES, MAX_FILES, MAX_RATIO, SMALL, Tree};
 use crate::{Entry, PackError, Package};
 
 /// How much the headers of all entries may add to their bytes.
@@ -22,7 +22,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
     tar_entries(bytes, |entry| match entry {
         Entry::Folder("." | "./") => Ok(()),
         Entry::Folder(name) => tree.folder(&plain(name)),
-        Entry::File { name, executable, bytes } => tree.file(&plain(name), (executable, bytes)),
+        Entry::File { name, executable, bytes } => {
+            tree.file(&plain(name), FileContent { executable, bytes })
+        }
         Entry::Other { name, kind } => Err(PackError::Kind { name: name.to_owned(), kind }),
     })?;
     tree.package()

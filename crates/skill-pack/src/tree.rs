@@ -25,12 +25,19 @@ pub(crate) struct Tree {
     entries: usize,
 }
 
+/// What a file is.
+pub(crate) struct FileContent {
+    /// Whether it may be run.
+    pub(crate) executable: bool,
+    pub(crate) bytes: Vec<u8>,
+}
+
 impl Tree {
     /// Adds a file.
     pub(crate) fn file(
         &mut self,
         name: &str,
-        (executable, bytes): (bool, Vec<u8>),
+        FileContent { executable, bytes }: FileContent,
     ) -> Result<(), PackError> {
         let path = self.path(name)?;
         self.names.file(&path).map_err(wrong)?;
@@ -115,7 +122,7 @@ mod tests {
             if name.ends_with('/') {
                 tree.folder(name)?;
             } else {
-                tree.file(name, (false, b"x".to_vec()))?;
+                tree.file(name, FileContent { executable: false, bytes: b"x".to_vec() })?;
             }
         }
         tree.package()

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::DeflateDecoder;
 
-use crate::tree::{MAX_BYTES, MAX_FILE, MAX_FILES, MAX_RATIO, SMALL, Tree};
+use crate::tree::{FileContent, MAX_BYTES, MAX_FILE, MAX_FILES, MAX_RATIO, SMALL, Tree};
 use crate::{Entry, PackError, Package};
 
 const LOCAL: [u8; 4] = *b"PK\x03\x04";
@@ -69,7 +69,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Package, PackError> {
     let mut tree = Tree::default();
     zip_entries(bytes, |entry| match entry {
         Entry::Folder(name) => tree.folder(name),
-        Entry::File { name, executable, bytes } => tree.file(name, (executable, bytes)),
+        Entry::File { name, executable, bytes } => {
+            tree.file(name, FileContent { executable, bytes })
+        }
         Entry::Other { name, kind } => Err(PackError::Kind { name: name.to_owned(), kind }),
     })?;
     tree.package()

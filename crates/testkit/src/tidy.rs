@@ -164,6 +164,27 @@ pub fn size_offences(files: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
+/// Returns parameters that are tuples: what belongs together is a struct with a name, whatever the lint about the number of parameters says.
+pub fn tuple_offences(files: &[(String, String)]) -> Vec<String> {
+    let is_name = |name: &str| {
+        let name = name.trim().trim_start_matches("mut ");
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+    };
+    let is_tuple = |line: &&str| {
+        // A parameter stands on a line of its own, or on that of its function.
+        let is_signature = line.contains("fn ") || line.trim_start().starts_with('(');
+        let before = line.split_once("): (").map(|(before, _)| before);
+        let names = before.and_then(|before| before.rsplit_once('(')).map(|(_, names)| names);
+        is_signature && names.is_some_and(|names| names.split(',').all(is_name))
+    };
+    let sources =
+        files.iter().filter(|(path, _)| path.contains("/src/") && !path.contains("/tests"));
+    let found = sources.flat_map(|(path, text)| {
+        text.lines().filter(is_tuple).map(move |line| format!("{path}: {}", line.trim()))
+    });
+    found.collect()
+}
+
 /// Returns how many lines stand before the module of tests at the end of a file.
 fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
@@ -229,4 +250,14 @@ fn is_permitted(licence: &str) -> bool {
     expression.is_ok_and(|expression| {
         expression.evaluate(|wanted| LICENCES.contains(&wanted.to_string().as_str()))
     })
+}
+
+/// Returns the variants without data of an enum, in the order of its source.
+pub fn plain_variants(source: &str, name: &str) -> Vec<String> {
+    let body = source.split(&format!("enum {name} {{")).nth(1).unwrap_or_default();
+    let body = body.split("\n}").next().unwrap_or_default();
+    let lines = body.lines().map(str::trim).filter(|line| !line.starts_with(['/', '#']));
+    let names = lines.filter_map(|line| line.strip_suffix(','));
+    let names = names.map(|line| line.split(" = ").next().unwrap_or(line));
+    names.filter(|name| !name.contains('(')).map(str::to_owned).collect()
 }

@@ -50,7 +50,7 @@ pub fn html(reports: &[AuditedSkill], sources: &[Vec<Source<'_>>]) -> String {
     let _ = write!(page, "<style>{STYLE}</style></head>\n<body><main>\n<h1>Skill audit</h1>\n");
     overview(&mut page, reports);
     for (at, report) in reports.iter().enumerate() {
-        skill(&mut page, (at, report), sources.get(at).map_or(&[][..], Vec::as_slice));
+        skill(&mut page, at, report, sources.get(at).map_or(&[][..], Vec::as_slice));
     }
     page.push_str("<p class=\"soft\">Found by reading alone: nothing of a skill was run, and nothing was sent anywhere. A skill that passes can still do harm.</p>\n</main></body></html>\n");
     page
@@ -83,7 +83,7 @@ fn overview(page: &mut String, reports: &[AuditedSkill]) {
     }
 }
 
-fn skill(page: &mut String, (at, audited): (usize, &AuditedSkill), sources: &[Source<'_>]) {
+fn skill(page: &mut String, at: usize, audited: &AuditedSkill, sources: &[Source<'_>]) {
     let report = &audited.found.report;
     let _ = writeln!(
         page,

@@ -6,7 +6,7 @@ use std::{env, fs};
 use serde_json::{Value, json};
 use testkit::tidy::{
     Crate, EDGES, crates, edge_offences, licence_offences, program_offences, re_export_offences,
-    size_offences,
+    size_offences, tuple_offences,
 };
 
 fn root() -> PathBuf {
@@ -81,6 +81,22 @@ fn no_file_is_too_long() {
     sources(&root().join("crates"), &mut files);
     assert!(files.len() > 20, "the sources were not read");
     assert_eq!(size_offences(&files), Vec::<String>::new());
+}
+
+#[test]
+fn no_parameter_is_a_tuple() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    assert_eq!(tuple_offences(&files), Vec::<String>::new());
+    let file = |text: &str| [("crates/a/src/a.rs".to_owned(), text.to_owned())];
+    for bad in ["fn a(b: u8, (c, d): (u8, u8)) {", "    (mut c, d): (u8, &str),"] {
+        assert_eq!(tuple_offences(&file(bad)).len(), 1, "{bad}");
+    }
+    for good in
+        ["fn a(b: u8, c: (u8, u8)) {", "let a = |(c, d): (u8, u8)| c;", "fn a() -> (u8, u8) {"]
+    {
+        assert_eq!(tuple_offences(&file(good)), Vec::<String>::new(), "{good}");
+    }
 }
 
 #[test]
