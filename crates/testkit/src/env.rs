@@ -32,7 +32,7 @@ impl TestEnv {
     /// Makes an empty environment.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new()
-            .prefix("csk-test-")
+            .prefix("cocoa-test-")
             .tempdir()
             .expect("a temporary folder can be made");
         for name in ["home", "work"] {

@@ -22,7 +22,8 @@ pub enum Logging {
 /// How a host wants the runtime to be. The default is what the command line does in the working folder.
 ///
 /// ```
-/// use openskills_runtime::{Directory, RuntimeConfig, SkillSource};
+/// use openskills_runtime::{Directory, RuntimeConfig};
+/// use skill_state::SkillSource;
 ///
 /// let config = RuntimeConfig {
 ///     use_standard_locations: false,
