@@ -44,13 +44,13 @@ fn a_terminal_is_asked_and_shown_what_is_new() {
     let Some((shown, code)) = on_a_terminal(&env, "approve pdf --dir s", "n") else { return };
     assert_eq!(code, 4, "{shown}");
     assert!(shown.contains("It declares no capabilities."), "{shown}");
-    assert!(shown.contains("network    none") && shown.contains("env        none"), "{shown}");
-    assert!(shown.contains("write      the workspace, after they end well"), "{shown}");
+    assert!(shown.contains("network   none") && shown.contains("env       none"), "{shown}");
+    assert!(shown.contains("write     the workspace, after they end well"), "{shown}");
     assert!(shown.contains("Approve? [y/N]") && shown.contains("nothing was approved"), "{shown}");
     assert!(openskills(&env, "approvals list").stdout.is_empty());
     let (shown, code) = on_a_terminal(&env, "approve pdf --dir s --net a.test", "y").unwrap();
     assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("network    a.test") && shown.contains("approved s/pdf as "), "{shown}");
+    assert!(shown.contains("network   a.test") && shown.contains("approved s/pdf as "), "{shown}");
     env.write(
         "s/pdf/SKILL.md",
         b"---\nname: pdf\ndescription: d\nallowed-tools: WebFetch(domain:b.test)\n---\nBody.\n",

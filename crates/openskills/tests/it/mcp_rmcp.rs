@@ -212,7 +212,7 @@ echo ran
             let (before, granted) = granted.split_once("You would grant:").unwrap();
             assert!(before.contains("The audit says REVIEW"), "{shown}");
             assert!(
-                granted.contains("env        PDF_NAME") && !granted.contains(".ssh"),
+                granted.contains("env       PDF_NAME") && !granted.contains(".ssh"),
                 "{shown}"
             );
             assert!(rest.contains("read: ~/.ssh (protected)"), "{shown}");
