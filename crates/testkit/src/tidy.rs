@@ -172,7 +172,8 @@ pub fn tuple_offences(files: &[(String, String)]) -> Vec<String> {
     };
     let is_tuple = |line: &&str| {
         // A parameter stands on a line of its own, or on that of its function.
-        let is_signature = line.contains("fn ") || line.trim_start().starts_with('(');
+        let is_signature =
+            (line.contains("fn ") || line.trim_start().starts_with('(')) && !line.contains('|');
         let before = line.split_once("): (").map(|(before, _)| before);
         let names = before.and_then(|before| before.rsplit_once('(')).map(|(_, names)| names);
         is_signature && names.is_some_and(|names| names.split(',').all(is_name))

@@ -26,7 +26,7 @@ fn common_failures_in_words_and_as_data() {
         "read pdf nosuch.md --dir skills",
         "show nosuch",
         "show broken",
-        "prompt skills/pdf --budget 1",
+        "prompt skills/pdf --no-location --budget 1",
         "check-tool --tool Bash --input nonsense",
         "run pdf --dir skills",
         "run pdf --pages 3 --dir skills",
