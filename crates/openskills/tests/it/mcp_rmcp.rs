@@ -211,10 +211,7 @@ echo ran
             let (granted, rest) = shown.split_once("only by naming it").unwrap();
             let (before, granted) = granted.split_once("You would grant:").unwrap();
             assert!(before.contains("The audit says REVIEW"), "{shown}");
-            assert!(
-                granted.contains("env       PDF_NAME") && !granted.contains(".ssh"),
-                "{shown}"
-            );
+            assert!(granted.contains("env       PDF_NAME") && !granted.contains(".ssh"), "{shown}");
             assert!(rest.contains("read: ~/.ssh (protected)"), "{shown}");
             let arguments = json!({"name": "bad"}).as_object().unwrap().clone();
             let call = CallToolRequestParams::new("skills.run_script").with_arguments(arguments);
