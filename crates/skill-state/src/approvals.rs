@@ -293,7 +293,12 @@ fn approval(object: &mut Object<'_, '_, '_>) -> Option<Approval> {
     let env = object.texts("env").into_iter().map(|text| text.value).collect();
     let direct_writes = object.boolean("direct_writes");
     let deletions = object.boolean("deletions");
-    let capabilities = object.object("capabilities", capabilities);
+    let declared = object.object("capabilities", capabilities);
+    // As it was called before; a file with both is refused, since the older one stays unread.
+    let capabilities = match declared {
+        Some(declared) => Some(declared),
+        None => object.object("powers", capabilities),
+    };
     let approved_at = object.required("approved_at").and_then(|text| time(object, text));
     let expires_at = match object.text("expires_at") {
         // An end that cannot be read must not become no end.

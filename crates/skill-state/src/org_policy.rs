@@ -201,7 +201,9 @@ fn read_policy(object: &mut Object<'_, '_, '_>) -> Option<OrgPolicy> {
     if is_there {
         policy.allowed_hosts = Reach::only(allowed);
     }
-    object.object("required_trust", |required| {
+    // As it was called before; a file with both is refused, since the older one stays unread.
+    let required = if object.has("required_trust") { "required_trust" } else { "required_tier" };
+    object.object(required, |required| {
         required.unknown_keys(Unknown::Refused);
         for (key, place) in
             [("activate", &mut policy.required.activate), ("run", &mut policy.required.run)]

@@ -2,7 +2,8 @@
 //! reserved names of commands and the audit read.
 //!
 //! A new interpreter is one row in `interpreters/table.rs`. What each column means for whom is said at the fields of [`Interpreter`];
-//! a column that is left out means that nothing is known, which every reader takes for the stricter case.
+//! a column that is left out means that nothing is known. Readers take that for the stricter case, but for variables: only those that are
+//! named are kept from scripts.
 
 mod table;
 

@@ -45,7 +45,7 @@ pub struct Installed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureRecord>,
     /// What it declared then, by kind: a list, or `any`; what it did not declare is not here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "powers", skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeMap<String, ExtentJson>>,
     /// When it was installed, RFC 3339.
     pub installed_at: String,

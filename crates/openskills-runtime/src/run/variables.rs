@@ -74,6 +74,10 @@ mod tests {
             "PSModulePath",
             "OPENSSL_CONF",
             "R_LIBS_USER",
+            "R_PROFILE_USER",
+            "JAVA_TOOL_OPTIONS",
+            "JULIA_LOAD_PATH",
+            "GUILE_LOAD_PATH",
         ] {
             assert!(never_given(name).is_some_and(|why| why.contains("what runs")), "{name}");
         }

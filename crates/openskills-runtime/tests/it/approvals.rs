@@ -254,9 +254,12 @@ fn the_organisation_denies_skills_tools_and_tiers() {
     world.add("//- /home/.claude/skills/low/SKILL.md\n---\nname: low\ndescription: d\ntrust: project\n---\nB.\n");
     let mut runtime = with(r#"{"schema_version": 1, "required_trust": {"activate": "user"}}"#);
     assert_eq!(runtime.activate_skill("low").unwrap_err().code(), "permission-denied");
-    let mut runtime = with(r#"{"schema_version": 1, "required_trust": {"run": "org"}}"#);
-    runtime.activate_skill("low").unwrap();
-    assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "refusal");
+    // The second is what it was called before.
+    for key in ["required_trust", "required_tier"] {
+        let mut runtime = with(&format!(r#"{{"schema_version": 1, "{key}": {{"run": "org"}}}}"#));
+        runtime.activate_skill("low").unwrap();
+        assert_eq!(run(&mut runtime, "pdf", Some(Grant::default())), "refusal");
+    }
 }
 
 #[test]

@@ -171,3 +171,20 @@ requests.get('https://api.github.com/zen')
         "malformed is not empty"
     );
 }
+
+#[test]
+fn approvals_with_the_older_key_still_count() {
+    let env = TestEnv::with(SKILL);
+    assert_eq!(openskills(&env, "approve pdf --dir s --yes").code, Some(0));
+    let before = openskills(&env, "approvals list --json").stdout;
+    let file = "../home/.local/state/openskills/approvals.json";
+    let text = std::fs::read_to_string(env.path(file)).unwrap();
+    let older = text.replace("\"capabilities\"", "\"powers\"");
+    assert_ne!(older, text);
+    env.write(file, older.as_bytes());
+    assert_eq!(openskills(&env, "approvals list --json").stdout, before);
+    // Which of the two counts could not be told.
+    let both = text.replacen("\"capabilities\"", "\"powers\": {}, \"capabilities\"", 1);
+    env.write(file, both.as_bytes());
+    assert_eq!(openskills(&env, "approvals list").code, Some(2));
+}

@@ -8,6 +8,9 @@ use crate::op::{Action, OpCollector};
 use crate::shell_code::{Code, Invocation, Language, Shell};
 use crate::value::{Carry, Value};
 
+/// Flags of `mshta`, `rundll32` and `regsvr32` that code may follow.
+const WINDOWS_CODE_FLAGS: &[&str] = &["-e", "-r", "-c", "/c", "/k", "-E", "-command", "-Command"];
+
 /// Follows what a program is given to run. Without an interpreter it is a command of a shell or of Windows.
 pub(super) fn interpret(
     shell: &mut Shell,
@@ -30,7 +33,11 @@ pub(super) fn interpret(
     }
     while let (None, Some(arg)) = (&code, args.next()) {
         let text = arg.text.as_str();
-        let takes_code = interpreter.is_some_and(|interpreter| interpreter.takes_code(text));
+        let takes_code = match interpreter {
+            Some(interpreter) => interpreter.takes_code(text),
+            // Commands of Windows that are no interpreters of scripts.
+            None => language == Language::Other && WINDOWS_CODE_FLAGS.contains(&text),
+        };
         let is_encoded =
             matches!(text.to_lowercase().as_str(), "-enc" | "-encodedcommand" | "-e" | "-ec")
                 && matches!(program, "powershell" | "pwsh");

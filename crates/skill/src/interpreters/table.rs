@@ -178,12 +178,20 @@ pub(super) const ROWS: &[Interpreter] = &[
     Interpreter::new(&["nawk"], Language::Awk),
     Interpreter::other(&["osascript"]).sources(&["applescript", "scpt"]).code_flags(CODE_FLAGS),
     Interpreter::other(&["R", "Rscript"])
-        .variables(&["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"])
+        .variables(&["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_HOME", "R_DEFAULT_PACKAGES"])
+        .prefixes(&["R_PROFILE", "R_ENVIRON"])
         .sources(&["r"]),
-    Interpreter::other(&["julia"]).sources(&["jl"]),
+    Interpreter::other(&["julia"]).prefixes(&["JULIA_"]).sources(&["jl"]),
+    Interpreter::other(&["guile"]).prefixes(&["GUILE_"]),
+    Interpreter::other(&["java"]).variables(&[
+        "CLASSPATH",
+        "JAVA_TOOL_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "_JAVA_OPTIONS",
+    ]),
     Interpreter::other(&[
-        "irb", "wish", "expect", "octave", "swift", "scala", "groovy", "guile", "racket", "sbcl",
-        "clojure", "elixir", "iex", "erl", "java", "kotlin", "dotnet", "mono", "raku", "ghci",
-        "runghc", "ocaml", "gnuplot", "maxima",
+        "irb", "wish", "expect", "octave", "swift", "scala", "groovy", "racket", "sbcl", "clojure",
+        "elixir", "iex", "erl", "kotlin", "dotnet", "mono", "raku", "ghci", "runghc", "ocaml",
+        "gnuplot", "maxima",
     ]),
 ];

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 
+use serde_json::Value;
 use skill_fs::AbsPath;
 
 use super::chain::Chain;
@@ -33,6 +34,8 @@ pub(super) enum Unended {
     Running { start: Box<ScriptStart>, at: String },
     /// It ended, and what it wrote was to be applied.
     Committing { end: Box<ScriptExecution>, at: String },
+    /// An event of it is in the log that this version cannot read: how far it came is not known, so nothing is concluded.
+    Unreadable { at: String },
 }
 
 impl Runs {
@@ -56,7 +59,11 @@ impl Runs {
 
     /// Takes one line of a log into account; they come in order.
     pub(super) fn see(&mut self, line: &[u8]) {
-        let Ok(Entry { event, time: at, .. }) = Entry::parse(line) else { return };
+        let Ok(entry) = Entry::parse(line) else { return };
+        if entry.unreadable.is_some() {
+            return self.see_unreadable(&entry);
+        }
+        let Entry { event, time: at, .. } = entry;
         let ended = match event {
             Event::ScriptStarted(start) => {
                 self.unended.insert(start.execution_id.clone(), Unended::Running { start, at });
@@ -97,6 +104,23 @@ impl Runs {
         self.ended.insert(ended);
     }
 
+    /// Takes an event into account whose fields this version does not know: its name and its execution are enough to tell a beginning
+    /// from an end.
+    fn see_unreadable(&mut self, entry: &Entry) {
+        let Some(id) = entry.fields.get("executionId").and_then(Value::as_str) else { return };
+        let at = entry.time.clone();
+        match entry.name.as_str() {
+            // What an execution wrote may still be to be applied.
+            "skill.script_started" | "skill.script_executed" => {
+                self.unended.insert(id.to_owned(), Unended::Unreadable { at });
+            }
+            _ => {
+                self.unended.remove(id);
+                self.ended.insert(id.to_owned());
+            }
+        }
+    }
+
     /// Takes the log before this one into account.
     pub(super) fn after(&mut self, before: Self) {
         for (id, run) in before.unended.into_iter().filter(|(id, _)| !self.ended.contains(id)) {
@@ -118,6 +142,9 @@ impl Runs {
             ),
             Unended::Committing { at, .. } => format!(
                 "the execution {id} ended at {at}, and how its changes were applied is not recorded: that is being done, or its process was killed"
+            ),
+            Unended::Unreadable { at } => format!(
+                "the execution {id} has an event of {at} that this version cannot read; whether it ended is not known"
             ),
         };
         self.unended.iter().map(note).collect()
@@ -148,6 +175,7 @@ impl Unended {
                     process: start.process.clone(),
                 })))
             }
+            Self::Unreadable { .. } => None,
             Self::Committing { end, .. } => Some(Event::CommitInterrupted(CommitInterruption {
                 execution_id: end.execution_id.clone(),
                 skill_id: end.skill_id.clone(),
@@ -167,4 +195,26 @@ pub(super) fn is_about_a_run(line: &[u8]) -> bool {
 
 fn is_commit(executed: &ScriptExecution) -> bool {
     executed.writes == Writing::Commit && executed.change_count > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, fields: &str) -> Vec<u8> {
+        let (prev, time) = ("0".repeat(64), "2026-01-02T03:04:05Z");
+        format!(r#"{{"seq":2,"prev":"sha256:{prev}","time":"{time}","event":"{name}","executionId":"x"{fields}}}"#)
+            .into_bytes()
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_forgotten_nor_ended() {
+        let mut runs = Runs::default();
+        runs.see(&line("skill.script_started", r#","writes":"another way""#));
+        let run = runs.unended("x").expect("it began");
+        assert!(run.interrupted().is_none(), "nothing is concluded of it");
+        assert!(runs.notes()[0].contains("this version cannot read"), "{:?}", runs.notes());
+        runs.see(&line("skill.script_failed", r#","kind":7"#));
+        assert!(runs.unended("x").is_none(), "its end is known by its name");
+    }
 }

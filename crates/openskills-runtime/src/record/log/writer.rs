@@ -200,7 +200,7 @@ impl Log {
         for marker in markers {
             match runs.unended(&marker.id).map(super::runs::Unended::interrupted) {
                 Some(Some(end)) => ends.push(end),
-                // Its process surely runs, whatever became of the lock.
+                // Its process surely runs, whatever became of the lock; or what is known of it cannot be read.
                 Some(None) => continue,
                 None => {}
             }
