@@ -126,6 +126,25 @@ const GROUPS: [&[&str]; 8] = [
         ".aider.conf.yml",
         ".goosehints",
         ".factory",
+        ".adal",
+        ".bob",
+        ".codebuddy",
+        ".codemaker",
+        ".commandcode",
+        ".forge",
+        ".grok",
+        ".hermes",
+        ".iflow",
+        ".kode",
+        ".lingma",
+        ".mcpjam",
+        ".mux",
+        ".neovate",
+        ".ona",
+        ".pochi",
+        ".qoder",
+        ".tabnine",
+        ".zencoder",
         ".mcp.json",
         "mcp.json",
         ".claude-plugin",
@@ -177,6 +196,16 @@ static FOLDED: LazyLock<HashSet<String>> =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reference_lists_every_protected_name() {
+        let page = include_str!("../../../docs/reference.md");
+        let table = page.split("**Protected names**").nth(1).expect("the page has them");
+        let table = table.split("\n## ").next().expect("it has a beginning");
+        let listed: HashSet<&str> = table.split([' ', '`', '\n', '|']).collect();
+        let missing: Vec<&str> = protected().filter(|name| !listed.contains(name)).collect();
+        assert_eq!(missing, Vec::<&str>::new(), "docs/reference.md does not list them");
+    }
 
     #[test]
     fn names_are_protected_however_they_are_written() {

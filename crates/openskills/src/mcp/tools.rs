@@ -222,3 +222,14 @@ pub(super) fn read_by(names: ToolNames, skill: &str) -> String {
         "call {tool} with name {name} and the path of the file (and nested true, if that is more than one folder deep); the path of a folder lists what is in it"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_listed() {
+        let all: Vec<String> = Tool::ALL.iter().map(|tool| format!("{tool:?}")).collect();
+        assert_eq!(testkit::tidy::plain_variants(include_str!("tools.rs"), "Tool"), all);
+    }
+}

@@ -100,6 +100,20 @@ fn no_parameter_is_a_tuple() {
 }
 
 #[test]
+fn the_folders_of_agents_are_protected_from_scripts() {
+    let text = |path: &str| fs::read_to_string(root().join("crates").join(path)).unwrap();
+    let (agents, names) = (text("csk-core/src/config/agents.rs"), text("sandbox/src/names.rs"));
+    let table = agents.split("const ADAPTED").nth(1).unwrap().split("];").next().unwrap();
+    let folders: Vec<&str> =
+        table.split('"').filter(|text| text.starts_with('.') && text.contains('/')).collect();
+    assert!(folders.len() > 20, "{folders:?}");
+    for folder in folders {
+        let first = folder.split('/').next().unwrap();
+        assert!(names.contains(&format!("\"{first}\"")), "a script may write {folder}");
+    }
+}
+
+#[test]
 fn exit_codes_and_the_network_have_one_place() {
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
