@@ -90,6 +90,10 @@ impl PreparedContents {
         auditor: Option<&Auditor>,
         facts: &Facts<'_>,
     ) -> BTreeMap<Identifier, Result<Content, SkillError>> {
+        // Most installs change nothing.
+        if self.0.is_empty() {
+            return BTreeMap::new();
+        }
         let content = |standing: &Standing<'_>| {
             let new = self.get(facts, standing, standing.commit.as_ref()?)?.as_ref();
             let new = new

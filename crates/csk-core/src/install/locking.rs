@@ -1,5 +1,7 @@
 //! What a lock means for a skill: its commit counts, whatever the reference names now.
 
+use std::collections::BTreeSet;
+
 use skill::{Digest, Identifier, RefKind};
 
 use super::{ProjectError, Resolution, SkillError, Target};
@@ -109,15 +111,15 @@ pub(super) fn choose(
     }
 }
 
-/// Checks a lock that must be there: nothing may be locked that is not declared. What is declared and not locked is told skill by
-/// skill.
+/// Checks a required lockfile: it must not pin a skill that is not declared. Declared skills without a pin are refused one by one, by
+/// [`choose`].
 pub(super) fn check_lock(target: &Target, usage: LockUse) -> Result<(), ProjectError> {
     if usage != LockUse::Require {
         return Ok(());
     }
     let lock = target.lock.as_ref().ok_or(ProjectError::NoLock)?;
-    let is_declared = |name: &Identifier| target.skills.iter().any(|skill| skill.name == *name);
-    match lock.skills.keys().find(|name| !is_declared(name)) {
+    let declared: BTreeSet<&Identifier> = target.skills.iter().map(|skill| &skill.name).collect();
+    match lock.skills.keys().find(|name| !declared.contains(name)) {
         Some(name) => Err(ProjectError::Undeclared(name.clone())),
         None => Ok(()),
     }

@@ -108,7 +108,7 @@ pub enum AdapterState {
 /// What csk remembers of a project.
 #[derive(Debug, Clone)]
 pub struct Memory {
-    /// What was seen, so that what nobody touched is not read again.
+    /// Fingerprints and digests of the last run: unchanged folders are not read again.
     pub seen: Seen,
     /// What csk installed here by itself.
     pub receipts: Receipts,

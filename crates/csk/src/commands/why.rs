@@ -22,7 +22,7 @@ Reads:  config.json, every Skillfile.json, what is installed
 Writes: nothing",
     exit_codes: &[
         ExitCode::Done.when("there is a reason"),
-        ExitCode::Failed.when("nobody declares it, brings it or needs it"),
+        ExitCode::Failed.when("no project declares, brings or needs it"),
         ExitCode::Usage.usual(),
     ],
     examples: &[

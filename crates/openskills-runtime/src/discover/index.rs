@@ -380,7 +380,7 @@ fn allowed(skill: &Arc<Skill>) -> Result<&Arc<Skill>, RuntimeError> {
 }
 
 /// Marks every skill whose name means another one. `skills` are in the order of precedence. One that cannot be loaded
-/// still stands before those of lower trust levels: a slip in your own skill must not hand its name to a stranger.
+/// still stands before those of lower trust levels: a slip in your own skill must not hand its name to an untrusted one.
 fn shadow(skills: &mut [Arc<Skill>], refused: &[RefusedSkill]) {
     let mut broken: HashMap<&str, &RefusedSkill> = HashMap::new();
     for (key, refused) in

@@ -297,7 +297,7 @@ impl<'a> Run<'a> {
         self.permit.allow_degraded().iter().map(ToString::to_string).collect()
     }
 
-    /// Returns what it was granted, by what the sandbox is told and not by what was asked for.
+    /// Returns what it was granted, as the sandbox's specification has it and not as it was requested.
     fn granted(&self) -> Vec<String> {
         let all = CapabilityKind::ALL.into_iter().flat_map(|kind| {
             self.granted_of(kind).into_iter().map(move |what| Permission::new(kind, what))

@@ -84,7 +84,7 @@ impl Permitted {
         &self.permit
     }
 
-    /// Returns what the sandbox is told.
+    /// Returns the specification for the sandbox.
     pub(crate) fn spec(&self) -> &Spec {
         &self.spec
     }

@@ -48,7 +48,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Returns what the sandbox is told.
+    /// Returns the specification for the sandbox.
     pub(crate) fn spec(&self) -> &Spec {
         self.run.spec()
     }

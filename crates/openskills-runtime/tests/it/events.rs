@@ -57,7 +57,7 @@ fn an_event_of_another_version_is_kept_and_said_to_be_unknown() {
     assert_eq!((&newer.event, &newer.unreadable), (&Event::Unknown, &None));
     assert_eq!(newer.event.severity(), EventSeverity::Warning);
     assert_eq!((newer.skill(), newer.session_id()), (Some("s/pdf"), Some("one")));
-    assert!(serde_json::to_value(&newer.event).is_err(), "nobody writes an unknown event");
+    assert!(serde_json::to_value(&newer.event).is_err(), "an unknown event cannot be written");
     // A field that a later version adds takes nothing away.
     let more = read(
         r#""event":"skill.undone","skillId":"s/pdf","executionId":"x","sessionId":"one","paths":2,"new":1"#,

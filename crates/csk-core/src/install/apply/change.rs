@@ -290,7 +290,7 @@ impl Change<'_> {
         }
         let kept = self.backup(SKILLS)?;
         if keep_copy(&place, &kept).is_err() {
-            // Half a copy helps nobody. What cannot be copied, such as a FIFO, can be moved.
+            // A partial copy is useless. What cannot be copied, such as a FIFO, can be moved.
             let _ = remove_tree(&kept);
             return self.put_aside(SKILLS, swaps);
         }

@@ -9,7 +9,7 @@ use super::standing::is_edited;
 use super::{Action, Facts, Installed, Label, Remove, SkillPlan};
 use crate::install::{ContextState, SkillError};
 
-/// Returns what is done about every skill that csk installed and nobody declares.
+/// Returns what is done about every skill that csk installed and that is not declared any more.
 pub(super) fn removals(facts: &Facts<'_>) -> Vec<SkillPlan> {
     let (target, observed) = (facts.target, facts.observed);
     let declared: BTreeSet<&Identifier> = target.skills.iter().map(|skill| &skill.name).collect();

@@ -126,7 +126,7 @@ impl<'a> Facts<'a> {
                 let found = Found { marker, content, is_receipted: *is_receipted };
                 standing.found = Some(found);
                 standing.is_edited = is_edited(marker, content);
-                // What is wrong is told after all that can be said of what is there.
+                // Both are computed before either is returned: the label and the warnings count even if the skill is refused.
                 let wrong = self.check_lock(standing, commit, marker);
                 let moved = self.installed(standing, commit, marker);
                 if !is_receipted {

@@ -588,7 +588,7 @@ fn guarantees_to_do_without_are_part_of_the_question_the_permit_and_the_log() {
     assert!(because.ends_with("; without the guarantees mem, pids"), "{because}");
     let Authorization::Permit(permit) = authorization else { panic!("{authorization:?}") };
     assert_eq!(*permit.allow_degraded(), allow_degraded);
-    // A permit that nobody asked it for has none of it.
+    // A permit whose plan did not ask for degraded guarantees allows none.
     assert!(permit_once(plan(SkillSource::User)).allow_degraded().is_empty());
     let usual = request(&plan(SkillSource::User), &OrgPolicy::default(), &Approvals::default());
     assert!(usual.unwrap().gets().iter().all(|(kind, _)| *kind != "sandbox"));

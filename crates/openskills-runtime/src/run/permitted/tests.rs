@@ -33,7 +33,7 @@ fn granting() -> Plan {
     plan
 }
 
-/// What such a run is told, within its permit.
+/// Returns a specification that stays within the permit.
 fn within(permit: &Permit) -> Spec {
     let writes = Writes::Layer;
     let source = permit.plan().subject.source;
