@@ -1,53 +1,53 @@
-//! Files of a skill, and what they are.
+//! The files of a skill and their kinds.
 
 use skill::interpreters::{self, Interpreter, InterpreterLanguage, without_version};
 
 /// One file of a skill.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
-    /// Where it is, seen from the skill, with `/` between names.
+    /// The path relative to the skill, separated by `/`.
     pub path: &'a str,
-    /// What it holds.
+    /// The content.
     pub bytes: &'a [u8],
-    /// Whether it may be run.
+    /// Whether the executable bit is set.
     pub is_executable: bool,
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Text with marks: a SKILL.md and what it refers to.
+pub enum FileKind {
+    /// Markdown.
     Markdown,
-    /// Shell code.
+    /// Shell script.
     Shell,
-    /// Python code.
+    /// Python.
     Python,
-    /// JavaScript code.
+    /// JavaScript.
     JavaScript,
-    /// TypeScript code.
+    /// TypeScript.
     TypeScript,
     /// Code in another language.
     Code,
-    /// Data and other text.
+    /// Data or other text.
     Data,
-    /// A picture or page that can hold code.
+    /// SVG or HTML, which can contain code.
     Active,
-    /// A picture, a font, a sound.
+    /// Image, font or audio.
     Media,
-    /// A document of an office program.
+    /// PDF or office document.
     Document,
-    /// A program for a machine.
+    /// Native executable or library.
     Native,
-    /// Code that was compiled.
+    /// Compiled code.
     Bytecode,
-    /// Files in a file.
+    /// Archive.
     Archive,
-    /// Bytes that are none of these.
+    /// Unknown binary data.
     Binary,
 }
 
-impl Kind {
-    /// Returns the word for it.
+impl FileKind {
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
@@ -67,9 +67,9 @@ impl Kind {
         }
     }
 
-    /// Says what a file is: by how it begins, then by its name.
+    /// Detects the kind from the first bytes, then the file extension, then the `#!` line.
     pub fn of(file: &File<'_>) -> Self {
-        // How text begins says nothing: a script may begin like a picture.
+        // Magic bytes do not count in text: a script can start with those of an image.
         if let Some(kind) = by_magic(file.bytes).filter(|_| !is_text(file.bytes)) {
             return kind;
         }
@@ -78,7 +78,7 @@ impl Kind {
         let kind = match end.unwrap_or_default() {
             "md" | "markdown" | "mdx" | "mdc" => Self::Markdown,
             "ts" | "mts" | "cts" | "tsx" => Self::TypeScript,
-            // Languages without an interpreter in the table.
+            // Languages without an entry in the interpreter table.
             "vbs" | "go" | "rs" | "java" | "cs" | "swift" | "kt" | "c" | "cpp" => Self::Code,
             "svg" | "html" | "htm" | "xhtml" => Self::Active,
             "zip" | "rar" | "7z" | "gz" | "tgz" | "xz" | "bz2" | "tar" | "jar" | "dmg" | "pkg"
@@ -97,7 +97,7 @@ impl Kind {
         }
     }
 
-    /// Returns what an interpreter runs.
+    /// Returns the kind of script that an interpreter runs.
     fn run_by(interpreter: &Interpreter) -> Self {
         match interpreter.language {
             InterpreterLanguage::Shell => Self::Shell,
@@ -111,39 +111,39 @@ impl Kind {
     }
 }
 
-fn by_magic(bytes: &[u8]) -> Option<Kind> {
-    const MAGIC: [(&[u8], Kind); 26] = [
-        (b"\x7fELF", Kind::Native),
-        (b"MZ\x90", Kind::Native),
-        (b"\xcf\xfa\xed\xfe", Kind::Native),
-        (b"\xce\xfa\xed\xfe", Kind::Native),
-        (b"\xca\xfe\xba\xbe", Kind::Native),
-        (b"\0asm", Kind::Bytecode),
-        (b"PK\x03\x04", Kind::Archive),
-        (b"PK\x05\x06", Kind::Archive),
-        (b"Rar!", Kind::Archive),
-        (b"7z\xbc\xaf", Kind::Archive),
-        (b"\x1f\x8b", Kind::Archive),
-        (b"BZh", Kind::Archive),
-        (b"\xfd7zXZ", Kind::Archive),
-        (b"\x28\xb5\x2f\xfd", Kind::Archive),
-        (b"xar!", Kind::Archive),
-        (b"!<arch>", Kind::Archive),
-        (b"\x89PNG", Kind::Media),
-        (b"\xff\xd8\xff", Kind::Media),
-        (b"GIF8", Kind::Media),
-        (b"RIFF", Kind::Media),
-        (b"OggS", Kind::Media),
-        (b"ID3", Kind::Media),
-        (b"wOFF", Kind::Media),
-        (b"wOF2", Kind::Media),
-        (b"%PDF", Kind::Document),
-        (b"\xd0\xcf\x11\xe0", Kind::Document),
+fn by_magic(bytes: &[u8]) -> Option<FileKind> {
+    const MAGIC: [(&[u8], FileKind); 26] = [
+        (b"\x7fELF", FileKind::Native),
+        (b"MZ\x90", FileKind::Native),
+        (b"\xcf\xfa\xed\xfe", FileKind::Native),
+        (b"\xce\xfa\xed\xfe", FileKind::Native),
+        (b"\xca\xfe\xba\xbe", FileKind::Native),
+        (b"\0asm", FileKind::Bytecode),
+        (b"PK\x03\x04", FileKind::Archive),
+        (b"PK\x05\x06", FileKind::Archive),
+        (b"Rar!", FileKind::Archive),
+        (b"7z\xbc\xaf", FileKind::Archive),
+        (b"\x1f\x8b", FileKind::Archive),
+        (b"BZh", FileKind::Archive),
+        (b"\xfd7zXZ", FileKind::Archive),
+        (b"\x28\xb5\x2f\xfd", FileKind::Archive),
+        (b"xar!", FileKind::Archive),
+        (b"!<arch>", FileKind::Archive),
+        (b"\x89PNG", FileKind::Media),
+        (b"\xff\xd8\xff", FileKind::Media),
+        (b"GIF8", FileKind::Media),
+        (b"RIFF", FileKind::Media),
+        (b"OggS", FileKind::Media),
+        (b"ID3", FileKind::Media),
+        (b"wOFF", FileKind::Media),
+        (b"wOF2", FileKind::Media),
+        (b"%PDF", FileKind::Document),
+        (b"\xd0\xcf\x11\xe0", FileKind::Document),
     ];
     MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
-fn by_first_line(bytes: &[u8]) -> Option<Kind> {
+fn by_first_line(bytes: &[u8]) -> Option<FileKind> {
     let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
     let program = line
@@ -151,14 +151,14 @@ fn by_first_line(bytes: &[u8]) -> Option<Kind> {
         .filter(|word| !word.starts_with('-'))
         .map(crate::programs::base)
         .find(|name| name != "env")?;
-    // uv runs a script of Python with the packages that it names.
+    // uv runs Python scripts with inline dependencies.
     if without_version(&program) == "uv" {
-        return Some(Kind::Python);
+        return Some(FileKind::Python);
     }
-    Some(interpreters::find_in_any_case(&program).map_or(Kind::Code, Kind::run_by))
+    Some(interpreters::find_ignoring_case(&program).map_or(FileKind::Code, FileKind::run_by))
 }
 
-/// Returns true for bytes that are text to people.
+/// Returns true if the bytes look like text.
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(8192)];
     let odd =
@@ -171,25 +171,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_known_by_what_they_hold_and_how_they_are_called() {
+    fn kind_follows_from_content_and_name() {
         for (path, bytes, kind) in [
-            ("SKILL.md", &b"---\n"[..], Kind::Markdown),
-            ("scripts/run", b"#!/usr/bin/env python3\n", Kind::Python),
-            ("scripts/run", b"#! /bin/bash -e\n", Kind::Shell),
-            ("scripts/run", b"#!/usr/bin/env -S uv run --script\n", Kind::Python),
-            ("scripts/run", b"#!/bin/mksh\n", Kind::Shell),
-            ("scripts/run", b"#!/usr/bin/lua5.4\n", Kind::Code),
-            ("a.lua", b"print()", Kind::Code),
-            ("a.png", b"\x7fELF\x02", Kind::Native),
-            ("a.py", b"print()", Kind::Python),
-            ("x.pyc", b"\x42\x0d\x0d\x0a", Kind::Bytecode),
-            ("x.dat", b"\0\x01\x02", Kind::Binary),
-            ("x.txt", b"plain", Kind::Data),
-            ("logo.svg", b"<svg/>", Kind::Active),
-            ("scripts/a.sh", b"GIF89a=1\ncurl x", Kind::Shell),
-            ("SKILL.md", b"ID3\n---\n", Kind::Markdown),
+            ("SKILL.md", &b"---\n"[..], FileKind::Markdown),
+            ("scripts/run", b"#!/usr/bin/env python3\n", FileKind::Python),
+            ("scripts/run", b"#! /bin/bash -e\n", FileKind::Shell),
+            ("scripts/run", b"#!/usr/bin/env -S uv run --script\n", FileKind::Python),
+            ("scripts/run", b"#!/bin/mksh\n", FileKind::Shell),
+            ("scripts/run", b"#!/usr/bin/lua5.4\n", FileKind::Code),
+            ("a.lua", b"print()", FileKind::Code),
+            ("a.png", b"\x7fELF\x02", FileKind::Native),
+            ("a.py", b"print()", FileKind::Python),
+            ("x.pyc", b"\x42\x0d\x0d\x0a", FileKind::Bytecode),
+            ("x.dat", b"\0\x01\x02", FileKind::Binary),
+            ("x.txt", b"plain", FileKind::Data),
+            ("logo.svg", b"<svg/>", FileKind::Active),
+            ("scripts/a.sh", b"GIF89a=1\ncurl x", FileKind::Shell),
+            ("SKILL.md", b"ID3\n---\n", FileKind::Markdown),
         ] {
-            assert_eq!(Kind::of(&File { path, bytes, is_executable: false }), kind, "{path}");
+            assert_eq!(FileKind::of(&File { path, bytes, is_executable: false }), kind, "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Python, JavaScript and TypeScript: lowered to one small form, and followed from there.
+//! Analyzes Python, JavaScript and TypeScript: lowers them to one small form and traces values through it.
 
 mod calls;
 mod evaluate;
@@ -17,26 +17,26 @@ use crate::op::OpCollector;
 
 pub(crate) use evaluate::{Program, Shared};
 
-/// An expression, as much of it as matters.
+/// An expression, reduced to what the analysis needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expr {
-    /// A text that is written out.
+    /// A string literal.
     Text(String),
-    /// A number that is written out.
+    /// A number literal.
     Number(i64),
     /// A name.
     Name(String),
-    /// Something of a value: `a.b`.
+    /// A member: `a.b`.
     Member(Box<Expr>, String),
-    /// An item of a value: `a[b]`.
+    /// An item: `a[b]`.
     Index(Box<Expr>, Box<Expr>),
-    /// Texts put together.
+    /// Concatenated strings.
     Join(Vec<Expr>),
-    /// A list that is written out.
+    /// A list literal.
     List(Vec<Expr>),
     /// A call.
     Call { function: Box<Expr>, args: Vec<Arg>, range: Range<usize> },
-    /// Anything made of these.
+    /// Anything else that contains these expressions.
     Many(Vec<Expr>),
 }
 
@@ -47,55 +47,55 @@ pub(crate) struct Arg {
     pub(crate) value: Expr,
 }
 
-/// One step of a program, in the order it is written.
+/// A statement of a program, in source order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
-    /// Names get a value.
+    /// Assigns a value to names.
     Assign { to: Vec<String>, value: Expr },
-    /// A function is defined; its parameters by name.
+    /// Defines a function.
     Function { name: String, parameters: Vec<String> },
-    /// A function gives a value back.
+    /// Returns a value from a function.
     Return { function: String, value: Expr },
-    /// A name stands for something of a module from here on.
+    /// Imports a module, or a member of one, under a name.
     Import { name: String, means: String },
-    /// Something is done.
+    /// Evaluates an expression.
     Do(Expr),
 }
 
-/// How deep things are looked for inside each other.
+/// The maximum nesting of the syntax tree.
 const MAX_DEPTH: usize = 200;
 
-/// Looks at Python code in a text.
-pub(crate) fn python_code(text: &str, scene: &mut OpCollector) {
+/// Analyzes Python code.
+pub(crate) fn python_code(text: &str, collector: &mut OpCollector) {
     match python::steps(text) {
-        Some(steps) => Program::default().run(&steps, scene),
-        None => scene.is_cut = true,
+        Some(steps) => Program::default().run(&steps, collector),
+        None => collector.is_truncated = true,
     }
 }
 
-/// Looks at JavaScript code in a text.
-pub(crate) fn javascript_code(text: &str, scene: &mut OpCollector) {
+/// Analyzes JavaScript code.
+pub(crate) fn javascript_code(text: &str, collector: &mut OpCollector) {
     match javascript::steps(text, javascript::Dialect::TypeScript) {
-        Some(steps) => Program::default().run(&steps, scene),
-        None => scene.is_cut = true,
+        Some(steps) => Program::default().run(&steps, collector),
+        None => collector.is_truncated = true,
     }
 }
 
-/// Returns the steps of a file, by the language that it is in; `None` if it cannot be read.
-pub(crate) fn steps_of(text: &str, kind: crate::artifact::Kind) -> Option<Vec<Step>> {
+/// Returns the steps of a file; `None` if it cannot be parsed.
+pub(crate) fn steps_of(text: &str, kind: crate::artifact::FileKind) -> Option<Vec<Step>> {
     match kind {
-        crate::artifact::Kind::Python => python::steps(text),
-        crate::artifact::Kind::JavaScript => {
+        crate::artifact::FileKind::Python => python::steps(text),
+        crate::artifact::FileKind::JavaScript => {
             javascript::steps(text, javascript::Dialect::JavaScript)
         }
-        crate::artifact::Kind::TypeScript => {
+        crate::artifact::FileKind::TypeScript => {
             javascript::steps(text, javascript::Dialect::TypeScript)
         }
         _ => None,
     }
 }
 
-/// How much work a grammar may be for one text: hundreds of steps, and one more for so many bytes.
+/// The parser's budget for a text: a fixed number of steps, and one more per `BYTES_A_STEP` bytes.
 const STEPS: usize = 200;
 const BYTES_A_STEP: usize = 24;
 
@@ -110,7 +110,7 @@ fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {
     node.named_children(&mut cursor).collect()
 }
 
-/// Resolves escapes in a quoted text of either language.
+/// Resolves escapes in a string literal of either language.
 fn unquoted(text: &str) -> String {
     shell::sketch::escapes(&text.replace("\\\n", ""))
 }

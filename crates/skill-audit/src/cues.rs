@@ -1,11 +1,11 @@
-//! Words of a text that mean little alone and much together.
+//! Cue words: harmless one by one, suspicious in combination.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// What a word hints at.
+/// What a word or phrase hints at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cue {
     Download,
@@ -20,13 +20,13 @@ pub(crate) enum Cue {
     Override,
     Secret,
     Send,
-    Unasked,
+    NoConfirmation,
     Approvals,
     Remember,
-    Warned,
+    Warning,
 }
 
-/// Words, by what they hint at. A word counts from its start; what it goes on with may differ.
+/// Words and phrases by cue, separated by `|`. Each matches at the start of a word, whatever follows it.
 const WORDS: &[(Cue, &str)] = &[
     (
         Cue::Download,
@@ -34,7 +34,7 @@ const WORDS: &[(Cue, &str)] = &[
     ),
     (
         Cue::Run,
-        "start |运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|carry out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
+        "start |运行|执行|启动|双击|安装|запуст|Запуст|установ|Установ|ejecut|Ejecut|instala|ausführ|Ausführ|starte|exécut|Exécut|lance|execut|Execut|rode |esegui|実行|起動|インストール|실행|설치|taint out|start `|open the |run |run:|run it|running|execute|launch|double-click|double click|start the|open the file|open the app|open the installer|installer|install |setup file|copy and run|paste and run",
     ),
     (
         Cue::Terminal,
@@ -77,7 +77,7 @@ const WORDS: &[(Cue, &str)] = &[
         "request `http|request http|encode the text|in base64 and|post all|post the|post https|post `http|mail a copy|email a copy|e-mail|mail it|email it|as the `|parameter|query string|request body|in the body|attach |deliver|curl -s -x post|submit|发送|上传|отправ|Отправ|envía|enviar|sende |envoy|send |sends |sending|post to|post it|post them|posts to|upload|transmit|exfiltrat|forward to|forward it|forward them|submit to|submit it|submit them|report to|report them to|report it to|append to the url|append it to|include it in the|include them in the|as a query param|as query param|as a url param|encode it in|webhook|beacon|phone home|make a request to|make a get request|make a post request|sync to|back up to|backup to|relay",
     ),
     (
-        Cue::Unasked,
+        Cue::NoConfirmation,
         "without asking|without confirmation|without prompting|without user confirmation|without user approval|without approval|without permission|do not ask|don't ask|never ask|no confirmation|skip confirmation|skip the confirmation|automatically run|automatically execute|always run|always execute|immediately run|immediately execute|silently|run this first|execute this first|before doing anything else|before any other action|before responding|at the start of every|on every activation|every time this skill|whenever this skill|do not wait for",
     ),
     (
@@ -89,12 +89,12 @@ const WORDS: &[(Cue, &str)] = &[
         "add to memory|add this to your memory|save to memory|save this to memory|write to memory|store in memory|persist in memory|remember permanently|update memory.md|append to memory.md|update soul.md|append to soul.md|append to agents.md|append to claude.md|add to claude.md|add to agents.md|add to soul.md|add to memory.md|edit soul.md|modify soul.md|heartbeat.md|permanent instruction|persistent instruction|into your system prompt|all future sessions|every future session|future conversations",
     ),
     (
-        Cue::Warned,
+        Cue::Warning,
         "malicious|attacker|attack vector|red flag|suspicious|exploit|never run|warning sign|bad example|bad:|avoid:|anti-pattern|antipattern|❌|🚫|⛔|phishing|vulnerab|dangerous code|injection pattern|injection attack|prompt injection",
     ),
 ];
 
-/// All words at once.
+/// Matches all words in one pass.
 static AUTOMATON: LazyLock<(AhoCorasick, Vec<Cue>)> = LazyLock::new(|| {
     let all = WORDS.iter().flat_map(|(cue, words)| words.split('|').map(move |word| (*cue, word)));
     let (cues, words): (Vec<Cue>, Vec<&str>) = all.unzip();
@@ -102,25 +102,25 @@ static AUTOMATON: LazyLock<(AhoCorasick, Vec<Cue>)> = LazyLock::new(|| {
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::Standard)
         .build(words)
-        .expect("few words");
+        .expect("the word list is small");
     (automaton, cues)
 });
 
-/// The words of one text that mean something, in order.
+/// The cues in a text, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Cues {
     found: Vec<(Cue, Range<usize>)>,
 }
 
 impl Cues {
-    /// Finds them.
+    /// Finds all cues in a text.
     pub(crate) fn of(text: &str) -> Self {
         let (automaton, cues) = &*AUTOMATON;
         let bytes = text.as_bytes();
         let mut found: Vec<(Cue, Range<usize>)> = automaton
             .find_overlapping_iter(text)
             .filter(|found| {
-                // A word is one from its start on.
+                // Cues match only at the start of a word.
                 let starts_with_letter = bytes[found.start()].is_ascii_alphanumeric();
                 let before = found.start().checked_sub(1).map(|at| bytes[at]);
                 !starts_with_letter || !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
@@ -131,8 +131,8 @@ impl Cues {
         Self { found }
     }
 
-    /// Returns the nearest word of a kind in a stretch, if there is one.
-    pub(crate) fn near(&self, cue: Cue, window: &Range<usize>) -> Option<Range<usize>> {
+    /// Returns the first match of a cue in a range.
+    pub(crate) fn find_in(&self, cue: Cue, window: &Range<usize>) -> Option<Range<usize>> {
         let from = self.found.partition_point(|(_, range)| range.start < window.start);
         self.found[from..]
             .iter()
@@ -141,18 +141,19 @@ impl Cues {
             .map(|(_, range)| range.clone())
     }
 
-    /// Returns true if a stretch has a word of every kind.
+    /// Returns true if a range contains every one of the cues.
     pub(crate) fn all(&self, cues: &[Cue], window: &Range<usize>) -> bool {
-        cues.iter().all(|cue| self.near(*cue, window).is_some())
+        cues.iter().all(|cue| self.find_in(*cue, window).is_some())
     }
 
-    /// Returns how many words there are of the kinds that are looked at one by one.
-    pub(crate) fn most(&self) -> usize {
-        let kinds = [Cue::Override, Cue::Conceal, Cue::Approvals, Cue::Remember, Cue::Unasked];
+    /// Returns the highest match count among the cues that rules check one by one.
+    pub(crate) fn max_count(&self) -> usize {
+        let kinds =
+            [Cue::Override, Cue::Conceal, Cue::Approvals, Cue::Remember, Cue::NoConfirmation];
         kinds.iter().map(|cue| self.each(*cue).count()).max().unwrap_or(0)
     }
 
-    /// Returns all words of a kind.
+    /// Returns all matches of a cue.
     pub(crate) fn each(&self, cue: Cue) -> impl Iterator<Item = &Range<usize>> {
         self.found.iter().filter(move |(known, _)| *known == cue).map(|(_, range)| range)
     }
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_from_their_start_on() {
+    fn cues_match_at_the_start_of_a_word() {
         let cues = Cues::of("Downloads here. rerun it; Run it.");
         assert!(cues.all(&[Cue::Download, Cue::Run], &(0..40)));
         assert_eq!(cues.each(Cue::Run).next().unwrap().start, 26);

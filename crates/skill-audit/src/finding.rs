@@ -1,4 +1,4 @@
-//! What was found, how bad it is, and what follows from it.
+//! Findings, their severity and the verdict.
 
 use std::fmt;
 
@@ -8,31 +8,31 @@ use crate::decode::Encoding;
 use crate::op::Role;
 use crate::rules::Rule;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// For information.
     Info,
-    /// Usual, and still a capability.
+    /// Common, but a capability worth knowing.
     Low,
-    /// Somebody should look.
+    /// Needs review.
     Medium,
-    /// Somebody must look.
+    /// Probably malicious or dangerous; needs review.
     High,
-    /// Nobody who means well does this.
+    /// No legitimate skill does this.
     Critical,
 }
 
 impl Severity {
-    /// All of them, the mildest first.
+    /// All severities, in ascending order.
     pub const ALL: [Self; 5] = [Self::Info, Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// Reads the word for it.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.as_str() == word)
     }
 
-    /// Returns the word for it.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -44,32 +44,32 @@ impl Severity {
     }
 }
 
-/// What is to be done with a skill.
+/// The result of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Nothing was found.
+    /// No findings.
     Pass,
-    /// It has capabilities that are worth knowing.
+    /// The skill has capabilities worth knowing.
     Note,
-    /// Somebody should look at it.
+    /// The skill needs review.
     Review,
-    /// It holds what cannot be looked into.
+    /// The skill contains something that cannot be analyzed.
     Unanalyzable,
-    /// It is not to be installed.
+    /// The skill must not be installed.
     Block,
 }
 
 impl Verdict {
-    /// All of them, the best first.
+    /// All verdicts, from best to worst.
     pub const ALL: [Self; 5] =
         [Self::Pass, Self::Note, Self::Review, Self::Unanalyzable, Self::Block];
 
-    /// Reads the word for it.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verdict| verdict.as_str() == word)
     }
 
-    /// Returns the word for it.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
@@ -93,7 +93,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Where in a file something was found.
+/// The position of a finding in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineRange {
     /// The first line, from 1.
@@ -110,52 +110,52 @@ impl From<Span> for LineRange {
     }
 }
 
-/// One step on the way of something that flows.
+/// One step of a data flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowStep {
-    /// The file.
+    /// The file's path in the skill.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What happens there.
-    pub what: String,
+    /// What happens on that line.
+    pub description: String,
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// By which rule.
+    /// The rule that found it.
     pub rule: &'static Rule,
-    /// How bad it is here.
+    /// The severity of this finding, which can differ from the rule's.
     pub severity: Severity,
-    /// Whether it alone is enough not to install the skill.
+    /// Whether this finding alone blocks the install.
     pub blocks: bool,
-    /// The file.
+    /// The file's path in the skill.
     pub file: String,
-    /// Where in it.
+    /// The position in the file.
     pub location: LineRange,
-    /// What that place is to its reader.
+    /// The part of the document that the finding is in.
     pub role: Role,
-    /// How it was encoded, from the outside in.
+    /// The encodings around the text, outermost first.
     pub chain: Vec<Encoding>,
-    /// What was found, in words.
+    /// The finding as one sentence.
     pub message: String,
-    /// The text, with secrets taken out.
+    /// The source text, with secrets redacted.
     pub evidence: String,
-    /// The way that something takes, where that is known.
+    /// The data flow, if known.
     pub flow: Vec<FlowStep>,
-    /// Why it counts less than usual.
+    /// Why the severity was lowered.
     pub lowered: Option<String>,
 }
 
 impl Finding {
-    /// Returns what of a finding stays the same when other lines of the file change: what a suppression is bound to.
+    /// Returns the fingerprint that suppressions are bound to. It does not change when other lines of the file do.
     pub fn fingerprint(&self) -> String {
         use sha2::{Digest as _, Sha256};
 
         let evidence: String = self.evidence.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut hash = Sha256::new();
-        // What the line means is part of it: the host it leads to may stand elsewhere.
+        // The message is part of the hash: it contains the host, which the line may take from elsewhere.
         for part in
             [self.rule.id.as_str(), &self.file, &evidence, &self.message, self.severity.as_str()]
         {
@@ -166,7 +166,7 @@ impl Finding {
     }
 }
 
-/// Returns what follows from findings.
+/// Returns the verdict for a set of findings.
 pub fn verdict(findings: &[Finding]) -> Verdict {
     let of = |finding: &Finding| match finding.severity {
         _ if finding.blocks => Verdict::Block,

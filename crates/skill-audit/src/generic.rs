@@ -1,20 +1,20 @@
-//! Code in languages without a grammar here: PowerShell, Ruby, Perl, AppleScript and others, looked at by what is written in it.
+//! Analyzes languages without a parser here by patterns: PowerShell, Ruby, Perl, AppleScript and others.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::decode::{self, Encoding};
+use crate::excerpt::{line, slice};
 use crate::hosts::Remote;
-use crate::near::{line, slice};
 use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
-use crate::programs::somewhere;
+use crate::programs::unknown_remote;
 
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
         static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($text).expect("a pattern that is tested"));
+            LazyLock::new(|| Regex::new($text).expect("the pattern is valid"));
     };
 }
 
@@ -51,10 +51,10 @@ pattern!(
 );
 pattern!(ADDRESS, r#"(?i)https?://[^\s"'`)>\]|;]+"#);
 
-/// How far around something what belongs to it stands.
-const FAR: usize = 600;
+/// How many bytes around a match are searched for related text.
+const CONTEXT_BYTES: usize = 600;
 
-/// Paths in a text that nobody sends anywhere, with where they stand.
+/// Returns the paths of secrets in a text, with their ranges.
 pub(crate) fn secret_paths(text: &str) -> Vec<(std::ops::Range<usize>, PathClass)> {
     let mut found = Vec::new();
     let is_end = |c: char| {
@@ -74,22 +74,22 @@ pub(crate) fn secret_paths(text: &str) -> Vec<(std::ops::Range<usize>, PathClass
     found
 }
 
-/// Looks at code without a grammar.
-pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
+/// Analyzes code in a language without a parser.
+pub(crate) fn generic_code(text: &str, collector: &mut OpCollector) {
     let addresses =
         |around: &str| ADDRESS.find(around).and_then(|found| Remote::parse(found.as_str()));
     for found in FETCH_AND_RUN.find_iter(text) {
-        let around = line(text, &found.range(), FAR);
-        // An address may be written without how it is reached.
+        let around = line(text, &found.range(), CONTEXT_BYTES);
+        // The URL may have no scheme.
         let bare =
             || text[around.clone()].split([' ', '|', '(', ')', '\'', '"']).find_map(Remote::parse);
         let from = addresses(&text[around.clone()])
             .or_else(bare)
-            .unwrap_or_else(|| somewhere(found.as_str()));
-        scene.add(&around, Action::RunFetched { from, by: "Invoke-Expression".to_owned() });
+            .unwrap_or_else(|| unknown_remote(found.as_str()));
+        collector.add(&around, Action::RunFetched { from, by: "Invoke-Expression".to_owned() });
     }
     for (range, _) in secret_paths(text) {
-        scene.add(
+        collector.add(
             &range,
             Action::Read(
                 text[range.clone()].trim_matches(['"', '\'', ' ', ',', ';', ')', '\n']).to_owned(),
@@ -97,21 +97,21 @@ pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
         );
     }
     for found in SENDS.find_iter(text) {
-        let around = line(text, &found.range(), FAR);
+        let around = line(text, &found.range(), CONTEXT_BYTES);
         let to = addresses(&text[around.clone()]).or_else(|| addresses(text));
         if let Some(to) = to {
-            scene.add(&around, Action::Send { to, secrets: Vec::new(), by: Channel::Body });
+            collector.add(&around, Action::Send { to, secrets: Vec::new(), by: Channel::Body });
         }
     }
-    for found in ADDRESS.find_iter(text).take(crate::inspect::MOST_PLACES) {
-        let around = line(text, &found.range(), FAR);
+    for found in ADDRESS.find_iter(text).take(crate::inspect::MAX_MATCHES) {
+        let around = line(text, &found.range(), CONTEXT_BYTES);
         if DOWNLOAD.is_match(&text[around])
             && let Some(remote) = Remote::parse(found.as_str())
         {
-            let runs = STARTED.is_match(slice(text, &(found.end()..found.end() + FAR)));
-            scene.add(&found.range(), Action::Fetch(remote.clone()));
+            let runs = STARTED.is_match(slice(text, &(found.end()..found.end() + CONTEXT_BYTES)));
+            collector.add(&found.range(), Action::Fetch(remote.clone()));
             if runs {
-                scene.add(
+                collector.add(
                     &found.range(),
                     Action::RunFetched { from: remote, by: "Start-Process".to_owned() },
                 );
@@ -122,7 +122,7 @@ pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
         let (Some(whole), Some(code)) = (found.get(0), found.get(1)) else { continue };
         let plain =
             decode::base64(code.as_str()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
-        scene.add(
+        collector.add(
             &whole.range(),
             Action::RunDecoded {
                 encoding: Encoding::Base64,
@@ -131,7 +131,9 @@ pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
             },
         );
         if let Some(plain) = plain {
-            scene.inside(&whole.range(), &[Encoding::Base64], |scene| generic_code(&plain, scene));
+            collector.inside(&whole.range(), &[Encoding::Base64], |collector| {
+                generic_code(&plain, collector)
+            });
         }
     }
     if let Some(found) = FROM_BASE64.find(text) {
@@ -140,11 +142,11 @@ pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
             .iter()
             .any(|word| lower.contains(word))
         {
-            scene.add(
+            collector.add(
                 &found.range(),
                 Action::RunDecoded {
                     encoding: Encoding::Base64,
-                    by: "code".to_owned(),
+                    by: "script".to_owned(),
                     text: None,
                 },
             );
@@ -153,18 +155,19 @@ pub(crate) fn generic_code(text: &str, scene: &mut OpCollector) {
     for found in DO_SHELL.captures_iter(text).chain(BACKTICKS.captures_iter(text)) {
         if let Some(command) = found.get(1) {
             let line = command.as_str().replace("\\\"", "\"");
-            scene.inside(&command.range(), &[], |scene| {
-                crate::shell_code::shell_code(&line, scene);
+            collector.inside(&command.range(), &[], |collector| {
+                crate::shell_code::shell_code(&line, collector);
             });
         }
     }
     if let Some(found) = SOCKET_SHELL.find(text) {
-        scene.add(
-            &line(text, &found.range(), FAR),
-            Action::RemoteShell { form: "a shell over a socket".to_owned() },
+        collector.add(
+            &line(text, &found.range(), CONTEXT_BYTES),
+            Action::RemoteShell { transport: "a socket".to_owned() },
         );
     }
     if let Some(found) = WEAKEN.find(text) {
-        scene.add(&found.range(), Action::Weaken { what: "the virus scanner".to_owned() });
+        collector
+            .add(&found.range(), Action::Weaken { what: "Windows malware protection".to_owned() });
     }
 }

@@ -1,59 +1,59 @@
-//! What is known about hosts: who keeps packages, who is a vendor that many skills talk to, where anybody can put anything.
+//! Classifies hosts: registries, known vendors, hosts where anyone can publish.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-/// What kind of host it is.
+/// The class of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostClass {
-    /// This machine, or a name that stands for one in a text.
+    /// This machine, a private network, or an example host.
     Local,
-    /// It keeps packages, with accounts and a way to have things taken down.
+    /// A package registry, with accounts and takedowns.
     Registry,
-    /// A company or project that many skills talk to.
+    /// A company or project that many skills use.
     Vendor,
-    /// Code of anybody, with an account and a history.
+    /// A code host: anyone can publish, with an account and a history.
     Code,
-    /// Nothing is known about it.
+    /// Not in any list.
     Unknown,
-    /// Pages of anybody, for free.
+    /// Free hosting, where anyone can publish pages.
     FreeHost,
-    /// Text of anybody, without an account.
+    /// A paste site: anyone can publish text without an account.
     Paste,
-    /// Files of anybody, for a while.
+    /// A temporary file host.
     FileDrop,
-    /// It hides where it leads.
+    /// A link shortener, which hides the target.
     Shortener,
-    /// It leads to somebody's own machine.
+    /// A tunnel to a private machine.
     Tunnel,
-    /// It keeps whatever it is sent, for whoever made the address.
+    /// A webhook or request bin, which collects data for whoever created the URL.
     Hook,
-    /// An address without a name.
+    /// A bare IP address.
     Address,
 }
 
 impl HostClass {
-    /// Returns the words for it.
+    /// Returns the description.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Local => "this machine",
-            Self::Registry => "a registry",
-            Self::Vendor => "a known vendor",
-            Self::Code => "a code host",
-            Self::Unknown => "an unknown host",
-            Self::FreeHost => "a free hosting service",
-            Self::Paste => "a paste site",
-            Self::FileDrop => "a file drop",
-            Self::Shortener => "a link shortener",
-            Self::Tunnel => "a tunnel to somebody's machine",
-            Self::Hook => "a collector of requests",
-            Self::Address => "a bare address",
+            Self::Local => "local or example host",
+            Self::Registry => "package registry",
+            Self::Vendor => "known vendor",
+            Self::Code => "code host",
+            Self::Unknown => "unknown host",
+            Self::FreeHost => "free hosting",
+            Self::Paste => "paste site",
+            Self::FileDrop => "temporary file host",
+            Self::Shortener => "link shortener",
+            Self::Tunnel => "tunnel to a private machine",
+            Self::Hook => "webhook or request bin",
+            Self::Address => "bare IP address",
         }
     }
 
-    /// Returns true if nobody who means well has his installer or his service there.
+    /// Returns true if no legitimate project hosts its installer or service there.
     pub fn is_throwaway(self) -> bool {
         match self {
             Self::Paste
@@ -78,21 +78,21 @@ impl fmt::Display for HostClass {
     }
 }
 
-/// An address on the network, as far as it is known.
+/// A remote address, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remote {
-    /// As it is written, without what is not known of it.
+    /// The address as written, without the unknown parts.
     pub text: String,
-    /// The host, in small letters.
+    /// The host in lower case; empty if it is dynamic.
     pub host: String,
-    /// What kind of host that is.
+    /// The class of the host.
     pub class: HostClass,
-    /// Whether anybody on the way can change what comes.
+    /// Whether the connection is unencrypted, so that anyone on the path can change the response.
     pub is_plain: bool,
 }
 
 impl Remote {
-    /// Reads an address; `None` for what is none. A scheme may be missing, as in commands.
+    /// Parses an address; returns `None` if it is not one. As in commands, the scheme is optional.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_matches(['"', '\'', '<', '>', '`', '(', ')']);
         let (scheme, rest) = match text.split_once("://") {
@@ -112,13 +112,13 @@ impl Remote {
         };
         let is_host = !host.is_empty()
             && (is_bracketed
-                || (host.contains('.') || host == "localhost" || is_odd_address(&host))
+                || (host.contains('.') || host == "localhost" || is_numeric_address(&host))
                     && host.split('.').all(|part| {
                         !part.is_empty()
                             && part.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
                     }));
-        // Without a scheme many words look like hosts: `file.txt`, `os.path`.
-        if !is_host || (scheme.is_empty() && !is_named(&host)) {
+        // Without a scheme, many words look like hosts: `file.txt`, `os.path`.
+        if !is_host || (scheme.is_empty() && !is_bare_host(&host)) {
             return None;
         }
         let class = class(&host, &rest[end..]);
@@ -130,32 +130,41 @@ impl Remote {
         })
     }
 
-    /// Returns the name that somebody registered: `example.co.uk` of `a.b.example.co.uk`.
+    /// Returns the host with its class, for messages: `91.92.242.30 (bare IP address)`.
+    pub(crate) fn describe(&self) -> String {
+        if self.host.is_empty() {
+            "a dynamic host".to_owned()
+        } else {
+            format!("{} ({})", self.host, self.class)
+        }
+    }
+
+    /// Returns the registrable domain: `example.co.uk` for `a.b.example.co.uk`.
     pub fn domain(&self) -> String {
         domain(&self.host)
     }
 }
 
-/// What stands for a part of a text that is not known.
+/// Placeholder for an unknown part of a text.
 pub(crate) const UNKNOWN: char = '\u{fffc}';
 
 fn domain(host: &str) -> String {
     psl::domain_str(host).unwrap_or(host).to_owned()
 }
 
-/// A number instead of a name: `2130706433`, `0x7f000001`.
-fn is_odd_address(host: &str) -> bool {
+/// Returns true for an IP address written as one number: `2130706433`, `0x7f000001`.
+fn is_numeric_address(host: &str) -> bool {
     let hex = host.strip_prefix("0x").is_some_and(|digits| digits.len() == 8);
     hex || (host.len() >= 8 && host.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Returns true for what is a host even without a scheme before it.
-fn is_named(host: &str) -> bool {
+/// Returns true if the text is a host even without a scheme.
+fn is_bare_host(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok()
-        || is_odd_address(host)
+        || is_numeric_address(host)
         || host == "localhost"
         || psl::suffix(host.as_bytes()).is_some_and(|suffix| {
-            // What ends a file's name is often the name of a country as well.
+            // Many file extensions are also country domains.
             let suffix = String::from_utf8_lossy(suffix.as_bytes()).into_owned();
             suffix.len() < host.len()
                 && suffix.split('.').all(|part| part.len() >= 2)
@@ -179,24 +188,24 @@ fn is_named(host: &str) -> bool {
         })
 }
 
-/// Says what kind of host it is. What comes after the host can matter: a web hook of a chat is one.
+/// Classifies a host. The path can matter: chat webhooks share a host with the chat's API.
 fn class(host: &str, rest: &str) -> HostClass {
     if let Ok(address) = host.parse::<IpAddr>() {
         let is_local = match address {
             IpAddr::V4(four) => four.is_loopback() || four.is_private() || four.is_unspecified(),
             IpAddr::V6(six) => six.is_loopback() || six.is_unspecified(),
         };
-        return if is_local || is_for_examples(address) {
+        return if is_local || is_documentation_address(address) {
             HostClass::Local
         } else {
             HostClass::Address
         };
     }
-    if is_odd_address(host) {
+    if is_numeric_address(host) {
         return HostClass::Address;
     }
     let path = rest.to_lowercase();
-    let is_hook_of_chat = match host {
+    let is_chat_webhook = match host {
         "discord.com" | "discordapp.com" | "canary.discord.com" | "ptb.discord.com" => {
             path.starts_with("/api/webhooks")
         }
@@ -204,13 +213,13 @@ fn class(host: &str, rest: &str) -> HostClass {
         "hooks.slack.com" => path.starts_with("/services"),
         _ => false,
     };
-    if is_hook_of_chat {
+    if is_chat_webhook {
         return HostClass::Hook;
     }
-    if let Some(class) = is_anybodys(host, &path) {
+    if let Some(class) = user_content_class(host, &path) {
         return class;
     }
-    if let Some(class) = names(host).find_map(|name| KNOWN.get(name)) {
+    if let Some(class) = parent_domains(host).find_map(|name| KNOWN.get(name)) {
         return *class;
     }
     let last = host.rsplit('.').next().unwrap_or(host);
@@ -220,7 +229,7 @@ fn class(host: &str, rest: &str) -> HostClass {
         }
         "gov" | "edu" | "mil" | "int" => HostClass::Vendor,
         _ if is_placeholder(host) => HostClass::Local,
-        // Where a state gives out names, only the state has them.
+        // Only governments and universities can register these names.
         _ if psl::suffix_str(host)
             .is_some_and(|suffix| suffix.starts_with("gov.") || suffix.starts_with("ac.")) =>
         {
@@ -230,8 +239,8 @@ fn class(host: &str, rest: &str) -> HostClass {
     }
 }
 
-/// Addresses that are set aside for documents.
-fn is_for_examples(address: IpAddr) -> bool {
+/// Returns true for addresses that documentation uses as examples.
+fn is_documentation_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => {
             matches!(four.octets(), [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _])
@@ -248,7 +257,7 @@ fn is_for_examples(address: IpAddr) -> bool {
     }
 }
 
-/// Names that stand for any host in a text, and that nobody can have any more.
+/// Returns true for placeholder names in documentation, none of which an attacker can register.
 fn is_placeholder(host: &str) -> bool {
     const LABELS: &str = "example yourdomain your-domain your-site yoursite your-server your-app your-api yourapp your-company \
         yourcompany mydomain my-domain mycompany my-server mysite myapp my-app attacker evil malicious evil-site hacker domain \
@@ -259,8 +268,8 @@ fn is_placeholder(host: &str) -> bool {
         && matches!(end, "com" | "org" | "net" | "io" | "dev" | "")
 }
 
-/// Files of anybody at a host that is somebody's.
-fn is_anybodys(host: &str, path: &str) -> Option<HostClass> {
+/// Returns the class of user content on a well-known host.
+fn user_content_class(host: &str, path: &str) -> Option<HostClass> {
     const DRIVES: &str = "drive.google.com docs.google.com script.google.com script.googleusercontent.com \
         drive.usercontent.google.com firebasestorage.googleapis.com www.dropbox.com dropbox.com dl.dropboxusercontent.com \
         onedrive.live.com 1drv.ms";
@@ -274,13 +283,13 @@ fn is_anybodys(host: &str, path: &str) -> Option<HostClass> {
     is_code.then_some(HostClass::Code)
 }
 
-/// Returns a host and all names above it: `a.b.c`, `b.c`, `c`.
-fn names(host: &str) -> impl Iterator<Item = &str> {
+/// Returns a host and its parent domains: `a.b.c`, `b.c`, `c`.
+fn parent_domains(host: &str) -> impl Iterator<Item = &str> {
     let dots = host.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| &host[at + 1..]);
     std::iter::once(host).chain(dots)
 }
 
-/// Hosts that are known, by name.
+/// The listed hosts and their classes.
 static KNOWN: LazyLock<HashMap<&'static str, HostClass>> = LazyLock::new(|| {
     let mut known = HashMap::with_capacity(2048);
     let mut class = HostClass::Unknown;
@@ -314,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_host_has_one_kind() {
+    fn every_listed_host_has_one_class() {
         assert!(KNOWN.values().all(|class| *class != HostClass::Unknown));
         let names: Vec<&str> = include_str!("hosts.txt")
             .lines()
@@ -323,12 +332,12 @@ mod tests {
             .collect();
         let mut once = names.clone();
         once.sort_unstable();
-        let twice: Vec<_> = once.windows(2).filter(|pair| pair[0] == pair[1]).collect();
-        assert!(twice.is_empty(), "{twice:?}");
+        let duplicates: Vec<_> = once.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(duplicates.is_empty(), "{duplicates:?}");
     }
 
     #[test]
-    fn hosts_have_a_kind() {
+    fn hosts_are_classified() {
         for (text, class) in [
             ("https://glot.io/snippets/x", HostClass::Paste),
             ("http://91.92.242.30/x", HostClass::Address),

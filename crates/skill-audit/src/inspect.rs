@@ -1,4 +1,4 @@
-//! One file of a skill, read: its text as it is taken, its parts, and everything that its code and commands do.
+//! Inspects one file of a skill: its normalized text, its structure, and the operations of its code and commands.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,160 +8,165 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 use shell::sketch::sketch;
 
-use crate::artifact::{File, Kind, is_text};
+use crate::artifact::{File, FileKind, is_text};
 use crate::code::{Program, Shared, Step, javascript_code, python_code, steps_of};
 use crate::cues::Cues;
-use crate::decode::{self, Encoding, Hidden};
+use crate::decode::{self, Encoding, HiddenText};
 use crate::entries::entries;
+use crate::excerpt::slice;
 use crate::generic::generic_code;
 use crate::hosts::{HostClass, Remote};
 use crate::markdown::{Document, document};
-use crate::near::slice;
-use crate::normal::{Normal, normal};
+use crate::normalization::{NormalizedText, normalize};
 use crate::op::{Action, Op, OpCollector, Role};
 use crate::shell_code::Shell;
 use crate::value::Value;
 
-/// The longest text that is read.
-pub(crate) const MOST_TEXT: usize = 1 << 20;
+/// The maximum size of a text file.
+pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// How many places of one kind are looked at in one file.
-pub(crate) const MOST_PLACES: usize = 2000;
+/// The maximum number of matches that a rule checks per file.
+pub(crate) const MAX_MATCHES: usize = 2000;
 
-/// How many commands are looked for in lines that are no code.
-const MOST_COMMANDS: usize = 10_000;
+/// The maximum number of commands parsed in text that is not code.
+const MAX_COMMANDS: usize = 10_000;
 
-/// A file, read.
-pub(crate) struct Inspected<'a> {
+/// An inspected file.
+pub(crate) struct InspectedFile<'a> {
     pub(crate) file: File<'a>,
-    pub(crate) kind: Kind,
-    pub(crate) text: Normal,
+    pub(crate) kind: FileKind,
+    pub(crate) text: NormalizedText,
     pub(crate) document: Document,
     pub(crate) cues: Cues,
     pub(crate) ops: Vec<Op>,
-    pub(crate) hidden: Vec<Hidden>,
+    pub(crate) hidden: Vec<HiddenText>,
     steps: Option<Vec<Step>>,
-    /// Why it could not be read whole.
-    pub(crate) unread: Option<String>,
+    /// Why the file could not be analyzed completely.
+    pub(crate) incomplete: Option<String>,
 }
 
-/// Words by which a line is seen to be a command.
+/// Matches commands in prose, by the program's name.
 static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:@!])((?:sudo\s+)?(?:/(?:usr/)?(?:local/)?bin/)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)(?:^|[\s`"'(;&|$>=:@!])((?:sudo\s+)?(?:/(?:usr/)?(?:local/)?bin/)?(?:curl|wget|base64|bash|zsh|sh|eval|python3?|node|perl|ruby|powershell|pwsh|iwr|irm|iex|invoke-webrequest|invoke-restmethod|invoke-expression|mshta|certutil|osascript|nc|ncat|netcat|socat|echo|printf|cat|xattr|chmod|rm|crontab|launchctl|systemctl|schtasks|scp|rsync|dig|nslookup|tar|pip3?|uvx?|pipx|npx|npm|pnpm|yarn|bunx?|brew|apt|apt-get|gem|cargo|go|git|docker|claude|codex|security|dd|mkfs\S*|export|env|printenv|openssl|source|set-mppreference|reg|spctl|xmrig)\s+[^\n]*)"#).expect("the pattern is valid")
 });
 
-/// What a line says before its command: the system that it is for, or its number.
+/// Matches a label before a command: the platform that it is for, or its number.
 static LABEL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:[A-Za-z][A-Za-z0-9 ./()-]{0,18}?\s*(?::|->|=>)|[0-9]{1,2}[.)])\s+")
-        .expect("a pattern that is tested")
+        .expect("the pattern is valid")
 });
-/// A connection that the shell itself makes, to a host that is written out.
+/// Matches a connection that the shell itself makes, to a literal host.
 static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"/dev/(?:tcp|udp)/([A-Za-z0-9.-]+)/").expect("a pattern that is tested")
+    Regex::new(r"/dev/(?:tcp|udp)/([A-Za-z0-9.-]+)/").expect("the pattern is valid")
 });
-/// Words without which a block of code does nothing that matters.
+/// A code block without any of these words does nothing that the rules look for.
 static ACTIVE: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words = "subprocess os. requests urllib httpx aiohttp socket open( exec eval base64 environ getenv __import__ import_module getattr shutil Path( fetch axios child_process process.env require( fs. http. https. atob Function( Buffer net. dns. marshal pickle smtplib ftplib paramiko Deno Bun write_text read_text keyring browser_cookie sqlite3 fromhex fromCharCode chr( decode( WebSocket sendBeacon got(";
-    AhoCorasick::new(words.split(' ')).expect("few words")
+    AhoCorasick::new(words.split(' ')).expect("the word list is small")
 });
 
-impl Inspected<'_> {
-    /// Returns a stretch of the text; ends inside of a character move out of it.
+impl InspectedFile<'_> {
+    /// Returns the text of a range; ends inside a character move to its start.
     pub(crate) fn slice(&self, range: &Range<usize>) -> &str {
         slice(&self.text.text, range)
     }
 
-    /// Takes what was found in it, and whether all of it was looked at.
-    fn take(&mut self, found: FoundOps) {
+    /// Stores the operations, and whether a limit stopped the analysis.
+    fn store(&mut self, found: CollectedOps) {
         self.ops = found.ops;
-        if found.is_cut {
-            self.take_cut("it is larger or deeper than is followed");
+        if found.is_truncated {
+            self.mark_incomplete("the code is too large or too deeply nested to trace");
         }
     }
 
-    /// Notes why not all of it was looked at; the first reason stays.
-    fn take_cut(&mut self, reason: &str) {
-        self.unread.get_or_insert_with(|| reason.to_owned());
+    /// Records why the analysis is incomplete; the first reason is kept.
+    fn mark_incomplete(&mut self, reason: &str) {
+        self.incomplete.get_or_insert_with(|| reason.to_owned());
     }
 
     pub(crate) fn is_script(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Shell | Kind::Python | Kind::JavaScript | Kind::TypeScript | Kind::Code
+            FileKind::Shell
+                | FileKind::Python
+                | FileKind::JavaScript
+                | FileKind::TypeScript
+                | FileKind::Code
         )
     }
 }
 
-/// Reads a file by itself.
-pub(crate) fn inspect(file: File<'_>) -> Inspected<'_> {
-    let kind = Kind::of(&file);
-    let mut inspected = Inspected {
+/// Inspects a file on its own.
+pub(crate) fn inspect(file: File<'_>) -> InspectedFile<'_> {
+    let kind = FileKind::of(&file);
+    let mut inspected = InspectedFile {
         file,
         kind,
-        text: Normal::default(),
+        text: NormalizedText::default(),
         document: Document::default(),
         cues: Cues::default(),
         ops: Vec::new(),
         hidden: Vec::new(),
         steps: None,
-        unread: None,
+        incomplete: None,
     };
     let is_readable = matches!(
         kind,
-        Kind::Markdown
-            | Kind::Shell
-            | Kind::Python
-            | Kind::JavaScript
-            | Kind::TypeScript
-            | Kind::Code
-            | Kind::Data
-            | Kind::Active
+        FileKind::Markdown
+            | FileKind::Shell
+            | FileKind::Python
+            | FileKind::JavaScript
+            | FileKind::TypeScript
+            | FileKind::Code
+            | FileKind::Data
+            | FileKind::Active
     );
     if !is_readable {
         return inspected;
     }
-    if file.bytes.len() > MOST_TEXT {
-        inspected.unread = Some(format!("it is larger than {} KiB", MOST_TEXT >> 10));
+    if file.bytes.len() > MAX_TEXT_BYTES {
+        inspected.incomplete = Some(format!("it is larger than {} KiB", MAX_TEXT_BYTES >> 10));
         return inspected;
     }
     if !is_text(file.bytes) && !file.bytes.is_empty() {
-        inspected.unread = Some("its name says text, and it is none".to_owned());
+        inspected.incomplete =
+            Some("its extension says text, but its content is binary".to_owned());
         return inspected;
     }
     let text = String::from_utf8_lossy(file.bytes);
-    inspected.text = normal(&text);
+    inspected.text = normalize(&text);
     inspected.cues = Cues::of(&inspected.text.text);
     let addresses = inspected.text.text.matches("://").count();
-    if addresses > MOST_PLACES || inspected.cues.most() > MOST_PLACES {
-        inspected.unread =
-            Some(format!("it has more than {MOST_PLACES} addresses, or words of one kind"));
+    if addresses > MAX_MATCHES || inspected.cues.max_count() > MAX_MATCHES {
+        inspected.incomplete =
+            Some(format!("it has more than {MAX_MATCHES} URLs or suspicious phrases"));
     }
-    if kind == Kind::Markdown {
+    if kind == FileKind::Markdown {
         inspected.document = document(&inspected.text.text);
     }
-    let found = decode::hidden(&inspected.text.text);
+    let found = decode::find_hidden(&inspected.text.text);
     inspected.hidden = found.all;
-    if found.is_cut {
-        inspected.unread = Some("more is hidden in it than is decoded".to_owned());
+    if found.is_truncated {
+        inspected.incomplete = Some("it contains too much encoded text".to_owned());
     }
     inspected.steps = steps_of(&inspected.text.text, kind);
-    let is_code = matches!(kind, Kind::Python | Kind::JavaScript | Kind::TypeScript);
+    let is_code = matches!(kind, FileKind::Python | FileKind::JavaScript | FileKind::TypeScript);
     if is_code && inspected.steps.is_none() {
-        inspected.unread = Some("reading it takes too much work".to_owned());
+        inspected.incomplete = Some("the code is too complex to parse".to_owned());
     }
     inspected
 }
 
-/// Follows the code of all files, each with what the others have.
-pub(crate) fn follow(all: &mut [Inspected<'_>]) {
+/// Traces the code of all files, each with the values that the others define.
+pub(crate) fn trace(all: &mut [InspectedFile<'_>]) {
     let siblings = Arc::new(siblings(all));
     let mut shared = Shared::new(&siblings);
     for one in all.iter() {
         if let Some(steps) = &one.steps {
-            let mut scene = OpCollector::new(0, Role::Script, 0);
+            let mut collector = OpCollector::new(0, Role::Script, 0);
             let mut program = Program::new(stem(one.file.path), &shared);
-            program.run(steps, &mut scene);
-            shared.learn(program);
+            program.run(steps, &mut collector);
+            shared.add(program);
         }
     }
     let mut files: HashMap<String, Value> = HashMap::new();
@@ -169,41 +174,41 @@ pub(crate) fn follow(all: &mut [Inspected<'_>]) {
     let none = Arc::default();
     for (number, one) in all.iter_mut().enumerate() {
         let mut shell = Shell::new(&siblings, &none, &none);
-        one.take(ops(number, one, &shared, &mut shell));
+        one.store(ops(number, one, &shared, &mut shell));
         if is_run(one) {
             files.extend(shell.files);
             variables.extend(shell.variables);
         }
     }
-    // What one script leaves for another is known only now.
+    // Only now is it known which values scripts leave for each other.
     let is_shared = !files.is_empty() || !variables.is_empty();
     let several = all.iter().filter(|one| is_run(one)).count();
-    if is_shared && several > MOST_TOGETHER {
+    if is_shared && several > MAX_LINKED_SCRIPTS {
         let first = all.iter_mut().find(|one| is_run(one));
-        first
-            .into_iter()
-            .for_each(|one| one.take_cut("there are more scripts than are followed together"));
+        first.into_iter().for_each(|one| {
+            one.mark_incomplete("the skill has too many scripts to trace together")
+        });
     } else if is_shared && several > 1 {
         let (files, variables) = (Arc::new(files), Arc::new(variables));
         for (number, one) in all.iter_mut().enumerate().filter(|(_, one)| is_run(one)) {
             let mut shell = Shell::new(&siblings, &files, &variables);
-            one.take(ops(number, one, &shared, &mut shell));
+            one.store(ops(number, one, &shared, &mut shell));
         }
     }
 }
 
-/// The most scripts that are followed together.
-const MOST_TOGETHER: usize = 200;
+/// The maximum number of scripts traced together.
+const MAX_LINKED_SCRIPTS: usize = 200;
 
-/// Returns true for what is run together: scripts, and what the SKILL.md itself says.
-fn is_run(one: &Inspected<'_>) -> bool {
-    one.kind == Kind::Shell || one.file.path.eq_ignore_ascii_case("SKILL.md")
+/// Returns true for files that share shell state: shell scripts, and the commands in SKILL.md.
+fn is_run(one: &InspectedFile<'_>) -> bool {
+    one.kind == FileKind::Shell || one.file.path.eq_ignore_ascii_case("SKILL.md")
 }
 
-/// Small files of text, by name: what is read from them is known.
-fn siblings(all: &[Inspected<'_>]) -> HashMap<String, String> {
+/// Returns the small data files by name, so that values read from them are known.
+fn siblings(all: &[InspectedFile<'_>]) -> HashMap<String, String> {
     const SMALL: usize = 4 << 10;
-    let small = all.iter().filter(|one| one.text.text.len() <= SMALL && one.kind == Kind::Data);
+    let small = all.iter().filter(|one| one.text.text.len() <= SMALL && one.kind == FileKind::Data);
     small
         .map(|one| {
             let name = one.file.path.rsplit('/').next().unwrap_or(one.file.path);
@@ -217,165 +222,162 @@ fn stem(path: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// What was found in a file.
-struct FoundOps {
+/// The operations in a file.
+struct CollectedOps {
     ops: Vec<Op>,
-    /// Whether not all of it was followed.
-    is_cut: bool,
+    /// Whether a limit stopped the analysis.
+    is_truncated: bool,
 }
 
-fn ops(number: usize, one: &Inspected<'_>, shared: &Shared, shell: &mut Shell) -> FoundOps {
+fn ops(number: usize, one: &InspectedFile<'_>, shared: &Shared, shell: &mut Shell) -> CollectedOps {
     let text = one.text.text.as_str();
-    let (mut ops, mut is_cut) = (Vec::new(), false);
+    let (mut ops, mut is_truncated) = (Vec::new(), false);
     match one.kind {
-        Kind::Markdown => {
+        FileKind::Markdown => {
             for piece in &one.document.pieces {
                 let part = &text[piece.span.clone()];
-                let mut scene = OpCollector::new(number, piece.role, piece.span.start);
+                let mut collector = OpCollector::new(number, piece.role, piece.span.start);
                 match piece.role {
                     Role::Frontmatter => {
                         for (at, entry) in entries(part) {
-                            let mut scene =
+                            let mut collector =
                                 OpCollector::new(number, piece.role, piece.span.start + at);
-                            lines(&entry.replace("\\|", " |"), shell, &mut scene);
-                            is_cut |= scene.is_cut;
-                            ops.append(&mut scene.ops);
+                            lines(&entry.replace("\\|", " |"), shell, &mut collector);
+                            is_truncated |= collector.is_truncated;
+                            ops.append(&mut collector.ops);
                         }
                     }
-                    Role::Fence => fence(part, &piece.language, shell, &mut scene),
-                    // In a table a pipe is written with a backslash.
-                    _ => lines(&part.replace("\\|", " |"), shell, &mut scene),
+                    Role::Fence => fence(part, &piece.language, shell, &mut collector),
+                    // Markdown tables escape pipes with a backslash.
+                    _ => lines(&part.replace("\\|", " |"), shell, &mut collector),
                 }
-                is_cut |= scene.is_cut;
-                ops.append(&mut scene.ops);
+                is_truncated |= collector.is_truncated;
+                ops.append(&mut collector.ops);
             }
             for (start, part) in prose(&one.document, text) {
-                let mut scene = OpCollector::new(number, Role::Prose, start);
-                lines(part, shell, &mut scene);
-                is_cut |= scene.is_cut;
-                ops.append(&mut scene.ops);
+                let mut collector = OpCollector::new(number, Role::Prose, start);
+                lines(part, shell, &mut collector);
+                is_truncated |= collector.is_truncated;
+                ops.append(&mut collector.ops);
             }
         }
-        Kind::Shell => {
-            let mut scene = OpCollector::new(number, Role::Script, 0);
-            run_shell(text, shell, &mut scene);
-            is_cut |= scene.is_cut;
-            ops.append(&mut scene.ops);
+        FileKind::Shell => {
+            let mut collector = OpCollector::new(number, Role::Script, 0);
+            run_shell(text, shell, &mut collector);
+            is_truncated |= collector.is_truncated;
+            ops.append(&mut collector.ops);
         }
-        Kind::Python | Kind::JavaScript | Kind::TypeScript => {
-            let mut scene = OpCollector::new(number, Role::Script, 0);
+        FileKind::Python | FileKind::JavaScript | FileKind::TypeScript => {
+            let mut collector = OpCollector::new(number, Role::Script, 0);
             if let Some(steps) = &one.steps {
-                Program::new(stem(one.file.path), shared).run(steps, &mut scene);
+                Program::new(stem(one.file.path), shared).run(steps, &mut collector);
             }
-            is_cut |= scene.is_cut;
-            ops.append(&mut scene.ops);
+            is_truncated |= collector.is_truncated;
+            ops.append(&mut collector.ops);
         }
-        Kind::Code => {
-            let mut scene = OpCollector::new(number, Role::Script, 0);
-            generic_code(text, &mut scene);
-            is_cut |= scene.is_cut;
-            ops.append(&mut scene.ops);
+        FileKind::Code => {
+            let mut collector = OpCollector::new(number, Role::Script, 0);
+            generic_code(text, &mut collector);
+            is_truncated |= collector.is_truncated;
+            ops.append(&mut collector.ops);
         }
-        Kind::Data | Kind::Active => {
-            let mut scene = OpCollector::new(number, Role::Data, 0);
-            lines(text, shell, &mut scene);
-            is_cut |= scene.is_cut;
-            ops.append(&mut scene.ops);
+        FileKind::Data | FileKind::Active => {
+            let mut collector = OpCollector::new(number, Role::Data, 0);
+            lines(text, shell, &mut collector);
+            is_truncated |= collector.is_truncated;
+            ops.append(&mut collector.ops);
         }
         _ => {}
     }
     for hidden in &one.hidden {
         let role =
             if one.is_script() { Role::Script } else { one.document.role_at(hidden.span.start) };
-        let mut scene = OpCollector::fixed(number, role, hidden.span.clone());
-        look_inside(&hidden.text, &hidden.chain, &mut scene);
-        is_cut |= scene.is_cut;
-        ops.append(&mut scene.ops);
+        let mut collector = OpCollector::fixed(number, role, hidden.span.clone());
+        inspect_hidden(&hidden.text, &hidden.chain, &mut collector);
+        is_truncated |= collector.is_truncated;
+        ops.append(&mut collector.ops);
     }
     for op in &mut ops {
-        op.at.span = one.text.origin(&op.at.span);
+        op.location.span = one.text.origin(&op.location.span);
     }
-    FoundOps { ops, is_cut }
+    CollectedOps { ops, is_truncated }
 }
 
-/// Looks at text that was hidden, and at what is hidden in that.
-fn look_inside(text: &str, chain: &[Encoding], scene: &mut OpCollector) {
-    scene.inside(&(0..0), chain, |scene| {
+/// Inspects hidden text, and text hidden inside it.
+fn inspect_hidden(text: &str, chain: &[Encoding], collector: &mut OpCollector) {
+    collector.inside(&(0..0), chain, |collector| {
         if COMMAND.is_match(text) {
-            lines(text, &mut Shell::default(), scene);
+            lines(text, &mut Shell::default(), collector);
         }
-        let more = decode::hidden(text);
-        scene.is_cut |= more.is_cut;
+        let more = decode::find_hidden(text);
+        collector.is_truncated |= more.is_truncated;
         for more in more.all {
-            look_inside(&more.text, &more.chain, scene);
+            inspect_hidden(&more.text, &more.chain, collector);
         }
     });
 }
 
-fn run_shell(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
+fn run_shell(text: &str, shell: &mut Shell, collector: &mut OpCollector) {
     for found in CONNECTION.captures_iter(text) {
         let (Some(whole), Some(host)) = (found.get(0), found.get(1)) else { continue };
         let remote = Remote::parse(&format!("tcp://{}/", host.as_str()));
         if remote.is_some_and(|remote| remote.class != HostClass::Local) {
-            scene.add(
-                &whole.range(),
-                Action::RemoteShell { form: "a shell over /dev/tcp".to_owned() },
-            );
+            collector.add(&whole.range(), Action::RemoteShell { transport: "/dev/tcp".to_owned() });
         }
     }
     match sketch(text) {
         Some(script) => {
-            shell.script(&script, &Value::default(), scene);
+            shell.script(&script, &Value::default(), collector);
         }
-        // What is too much for the grammar is looked at line by line.
+        // Code that is too complex for the parser is inspected line by line.
         None => {
-            scene.is_cut = true;
-            lines(text, shell, scene);
+            collector.is_truncated = true;
+            lines(text, shell, collector);
         }
     }
 }
 
-fn fence(text: &str, language: &str, shell: &mut Shell, scene: &mut OpCollector) {
+fn fence(text: &str, language: &str, shell: &mut Shell, collector: &mut OpCollector) {
     match language {
         "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "shell-session"
         | "shellsession" | "fish" | "ksh" => {
-            run_shell(&without_prompts(text), shell, scene);
+            run_shell(&without_prompts(text), shell, collector);
             if text.to_lowercase().contains("powershell")
                 || text.contains("iwr ")
                 || text.contains("irm ")
             {
-                generic_code(text, scene);
+                generic_code(text, collector);
             }
         }
         "python" | "py" | "python3" | "ipython" | "pycon" => {
             if ACTIVE.is_match(text) {
-                python_code(text, scene);
+                python_code(text, collector);
             }
-            mislabelled(text, shell, scene);
+            mislabelled(text, shell, collector);
         }
         "js" | "javascript" | "ts" | "typescript" | "jsx" | "tsx" | "mjs" | "node" => {
             if ACTIVE.is_match(text) {
-                javascript_code(text, scene);
+                javascript_code(text, collector);
             }
-            mislabelled(text, shell, scene);
+            mislabelled(text, shell, collector);
         }
         "powershell" | "ps1" | "pwsh" | "ps" | "cmd" | "bat" | "batch" | "ruby" | "rb" | "perl"
         | "php" | "applescript" | "osascript" | "vbs" | "lua" => {
-            generic_code(text, scene);
+            generic_code(text, collector);
         }
         "" | "text" | "txt" | "plaintext" | "plain" | "command" | "cmdline" => {
             let plain = without_prompts(text);
             if COMMAND.is_match(&plain) {
-                run_shell(&plain, shell, scene);
+                run_shell(&plain, shell, collector);
             }
-            generic_code(text, scene);
+            generic_code(text, collector);
         }
-        _ => lines(text, shell, scene),
+        _ => lines(text, shell, collector),
     }
 }
 
-/// What a block says it is in need not be so: a line that begins with a download is a command.
-fn mislabelled(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
+/// The language label of a block can be wrong: a line that starts with a download is a command.
+fn mislabelled(text: &str, shell: &mut Shell, collector: &mut OpCollector) {
     const STARTS: [&str; 8] =
         ["curl ", "wget ", "! curl ", "!curl ", "! wget ", "!wget ", "bash <(", "bash -c"];
     for line in
@@ -384,14 +386,14 @@ fn mislabelled(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
         let at = line.as_ptr() as usize - text.as_ptr() as usize;
         let mut inner = OpCollector::new(0, Role::Fence, 0);
         lines(line, shell, &mut inner);
-        scene.is_cut |= inner.is_cut;
+        collector.is_truncated |= inner.is_truncated;
         for op in inner.ops {
-            scene.add_nested(&(at..at + line.len()), op);
+            collector.add_nested(&(at..at + line.len()), op);
         }
     }
 }
 
-/// Puts blanks in place of what a terminal shows before a command.
+/// Blanks out shell prompts and labels before commands.
 fn without_prompts(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -420,37 +422,37 @@ fn without_prompts(text: &str) -> String {
     plain
 }
 
-/// Looks for commands in lines of something that is no code.
-fn lines(text: &str, shell: &mut Shell, scene: &mut OpCollector) {
-    // A line that goes on is one line.
+/// Finds commands in text that is not code.
+fn lines(text: &str, shell: &mut Shell, collector: &mut OpCollector) {
+    // A backslash continues the line.
     let joined = text.contains("\\\n").then(|| text.replace("\\\n", "  "));
     let text = joined.as_deref().unwrap_or(text);
-    commands(text, shell, scene, &|range| range);
-    // Letters that a page shows are what they are shown as.
+    commands(text, shell, collector, &|range| range);
+    // Markdown renders character references, so `&#99;url` is shown as `curl`.
     if text.contains("&#") {
         let mut at = 0;
         for line in text.split_inclusive('\n').filter(|line| !line.is_empty()) {
             if line.contains("&#") {
                 let plain = entities(line);
-                commands(&plain, shell, scene, &|_| at..at + line.len());
+                commands(&plain, shell, collector, &|_| at..at + line.len());
             }
             at += line.len();
         }
     }
-    // Empty quotes in a word are nothing to a shell, and hide it from those who search for it.
+    // A shell ignores empty quotes in a word, but they hide it from searches.
     if text.contains("''") || text.contains("\"\"") {
         let mut at = 0;
         for line in text.split_inclusive('\n') {
             let plain = line.replace("''", "").replace("\"\"", "");
             if plain.len() != line.len() {
-                commands(&plain, shell, scene, &|_| at..at + line.len());
+                commands(&plain, shell, collector, &|_| at..at + line.len());
             }
             at += line.len();
         }
     }
 }
 
-/// Resolves letters that are written as numbers on a page: `&#99;` and `&#x63;`.
+/// Resolves numeric character references: `&#99;` and `&#x63;`.
 fn entities(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
@@ -479,22 +481,22 @@ fn entities(line: &str) -> String {
 fn commands(
     text: &str,
     shell: &mut Shell,
-    scene: &mut OpCollector,
+    collector: &mut OpCollector,
     place: &dyn Fn(Range<usize>) -> Range<usize>,
 ) {
     for (number, found) in COMMAND.captures_iter(text).enumerate() {
-        if number >= MOST_COMMANDS {
-            scene.is_cut = true;
+        if number >= MAX_COMMANDS {
+            collector.is_truncated = true;
             break;
         }
         let Some(command) = found.get(1) else { continue };
         let before = text[..command.start()].chars().next_back();
         let mut line = command.as_str();
-        // What is quoted ends with its quote.
+        // A quoted command ends at the closing quote.
         if let Some(quote) = before.filter(|c| matches!(c, '"' | '\'' | '`')) {
             line = until(line, quote);
         }
-        // What stands in a tag ends with it.
+        // A command inside an HTML element ends with it.
         line = line.split("</").next().unwrap_or(line);
         let unescaped = line.replace("\\\"", "\"");
         let mut inner = OpCollector::new(0, Role::Prose, 0);
@@ -502,13 +504,13 @@ fn commands(
             Some(script) => {
                 shell.script(&script, &Value::default(), &mut inner);
             }
-            None => inner.is_cut = true,
+            None => inner.is_truncated = true,
         }
         generic_code(line, &mut inner);
-        scene.is_cut |= inner.is_cut;
+        collector.is_truncated |= inner.is_truncated;
         let range = place(command.start()..command.start() + line.len());
         for op in inner.ops {
-            scene.add_nested(&range, op);
+            collector.add_nested(&range, op);
         }
     }
 }
@@ -524,7 +526,7 @@ fn until(line: &str, quote: char) -> &str {
     line
 }
 
-/// Returns the stretches of a document that are plain prose.
+/// Returns the parts of a document that are plain prose.
 fn prose<'t>(document: &Document, text: &'t str) -> Vec<(usize, &'t str)> {
     let (mut all, mut at) = (Vec::new(), 0);
     for piece in &document.pieces {

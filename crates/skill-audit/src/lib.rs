@@ -1,22 +1,21 @@
-//! What a skill could do, found by reading it: no network, no model, no file but those that are handed over.
+//! Static analysis of skills: what a skill can do, and what looks malicious. No network, no model, no file access.
 //!
-//! [`audit`] takes the files of a skill as bytes. It takes Markdown apart by roles, parses every command and script, decodes what is hidden,
-//! follows secrets to where they go, and says what it found, what the skill can do, and what follows from that. The same bytes give the same
-//! report, on any machine and with any number of threads.
+//! [`audit`] takes the files of a skill as bytes. It splits Markdown into roles, parses every command and script,
+//! decodes hidden text and traces secrets to where they are sent. It reports findings, the capabilities in use and a
+//! verdict. The same bytes give the same report on any machine, with any number of threads.
 
-mod about;
 mod artifact;
 mod code;
 mod cues;
 mod decode;
 mod entries;
+mod excerpt;
 mod finding;
 mod generic;
 mod hosts;
 mod inspect;
 mod markdown;
-mod near;
-mod normal;
+mod normalization;
 mod observed;
 mod op;
 mod paths;
@@ -25,10 +24,11 @@ mod report;
 mod rules;
 mod shell_code;
 pub mod show;
+mod topic;
 mod undeclared;
 mod value;
 
-pub use artifact::{File, Kind};
+pub use artifact::{File, FileKind};
 pub use decode::Encoding;
 pub use finding::{Finding, FlowStep, LineRange, Severity, Verdict, verdict};
 pub use hosts::{HostClass, Remote};

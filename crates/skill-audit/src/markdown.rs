@@ -1,4 +1,4 @@
-//! A text with marks, taken apart: what is code, what is hidden, where sections begin.
+//! Splits Markdown into code, hidden text, links and sections.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::op::Role;
 
-/// A stretch of a document that is not plain prose.
+/// A part of a document that is not plain prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) span: Range<usize>,
     pub(crate) role: Role,
-    /// The language that a block of code says it is in.
+    /// The language label of a code block.
     pub(crate) language: String,
 }
 
-/// A link, and the words that it is shown as.
+/// A link or image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) span: Range<usize>,
@@ -24,17 +24,17 @@ pub(crate) struct Link {
     pub(crate) is_image: bool,
 }
 
-/// A document, taken apart.
+/// A parsed document.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) pieces: Vec<Piece>,
     pub(crate) links: Vec<Link>,
-    /// Where sections begin.
+    /// The offsets of the section headings.
     sections: Vec<usize>,
 }
 
 impl Document {
-    /// Returns what stands at a place.
+    /// Returns the role of the text at an offset.
     pub(crate) fn role_at(&self, at: usize) -> Role {
         let piece = self.pieces.partition_point(|piece| piece.span.start <= at);
         match piece.checked_sub(1).map(|before| &self.pieces[before]) {
@@ -43,7 +43,7 @@ impl Document {
         }
     }
 
-    /// Returns the section that a place is in, with some room before it for what leads to it.
+    /// Returns the section around an offset.
     pub(crate) fn section(&self, at: usize, length: usize) -> Range<usize> {
         let next = self.sections.partition_point(|start| *start <= at);
         let start = next.checked_sub(1).map_or(0, |before| self.sections[before]);
@@ -51,7 +51,7 @@ impl Document {
     }
 }
 
-/// Takes a document apart. The frontmatter, if it has one, is a piece of its own.
+/// Parses a document. The frontmatter, if any, is a separate piece.
 pub(crate) fn document(text: &str) -> Document {
     let mut document = Document::default();
     let body = frontmatter_end(text);
@@ -116,7 +116,7 @@ pub(crate) fn document(text: &str) -> Document {
 }
 
 impl Document {
-    /// The text of one block comes line by line.
+    /// Merges the lines of a code block, which the parser reports one by one.
     fn add_fence(&mut self, span: Range<usize>, language: String) {
         match self.pieces.last_mut() {
             Some(last)
@@ -156,7 +156,7 @@ impl Document {
             || lower.trim_start().starts_with("<div hidden")
             || lower.trim_start().starts_with("<span hidden");
         if is_comment || is_unseen {
-            // A comment over several lines comes line by line; `language` says that it is still open.
+            // The parser reports multi-line comments line by line; `language` marks one that is still open.
             let open = if is_comment && !lower.contains("-->") {
                 "open".to_owned()
             } else {
@@ -177,7 +177,7 @@ impl Document {
     }
 }
 
-/// Returns where the body begins: after the second `---` line, if there are two.
+/// Returns the offset of the body: after the second `---` line, if there are two.
 fn frontmatter_end(text: &str) -> usize {
     let start = text.len() - text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']).len();
     let Some(rest) = text[start..].strip_prefix("---") else { return 0 };
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_taken_apart() {
+    fn a_document_is_split_into_pieces() {
         let text = "---\nname: x\n---\n# A\nprose `inline` [label](https://x.y)\n```bash\ncurl x\nls\n```\n<!-- hidden\nmore -->\n## B\nend\n";
         let document = document(text);
         let shown: Vec<(Role, &str)> =

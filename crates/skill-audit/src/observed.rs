@@ -1,42 +1,62 @@
-//! The capabilities that a skill is seen to use.
+//! The capabilities that a skill uses, as observed by the audit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use skill::capabilities::CapabilityKind;
 
-use crate::artifact::Kind;
+use crate::artifact::FileKind;
 use crate::hosts::HostClass;
-use crate::inspect::Inspected;
+use crate::inspect::InspectedFile;
 use crate::op::{Action, Op, Role};
 use crate::paths::PathClass;
 
-/// What is shown for a file of the workspace.
+/// Stands for any file in the workspace.
 pub(crate) const WORKSPACE: &str = "the workspace";
 
-/// What a skill can be seen to use: a capability, or something that no declaration covers.
+const DYNAMIC_HOST: &str = "dynamic host";
+const DYNAMIC_COMMAND: &str = "dynamic command";
+const DYNAMIC_CODE: &str = "code built at run time";
+const REMOTE_SHELL: &str = "remote shell";
+
+/// The items above as reports stored under rulesets before 4 spell them. Without the translation, an update would seem to
+/// gain them.
+const FORMER_ITEMS: [(&str, &str); 4] = [
+    ("a host that is not written out", DYNAMIC_HOST),
+    ("a program that is not written out", DYNAMIC_COMMAND),
+    ("code that is made while it runs", DYNAMIC_CODE),
+    ("a shell for somebody elsewhere", REMOTE_SHELL),
+];
+
+/// Returns an item of a stored report as it is spelled now.
+pub(crate) fn current_item(item: &str) -> String {
+    let renamed = FORMER_ITEMS.iter().find(|(former, _)| *former == item);
+    renamed.map_or(item, |(_, current)| current).to_owned()
+}
+
+/// A kind of observed use: a capability, or something that cannot be declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObservedKind {
-    /// A capability, which it can declare.
+    /// A capability, which a skill can declare.
     Capability(CapabilityKind),
-    /// Something is made to run later.
+    /// Something runs later, without the skill.
     Persistence,
-    /// What the agent is told in every session is changed.
+    /// The agent's permanent instructions or settings change.
     AgentMemory,
-    /// Packages are installed.
+    /// Package installs.
     Install,
-    /// Something cannot be looked into.
+    /// Content that cannot be analyzed.
     Opaque,
 }
 
 impl ObservedKind {
-    /// Every kind, in the order in which they are shown.
+    /// Every kind, in display order.
     pub fn all() -> impl Iterator<Item = Self> {
         let others = [Self::Persistence, Self::AgentMemory, Self::Install, Self::Opaque];
         CapabilityKind::ALL.into_iter().map(Self::Capability).chain(others)
     }
 
-    /// Returns the word for it.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Capability(kind) => kind.as_str(),
@@ -47,7 +67,7 @@ impl ObservedKind {
         }
     }
 
-    /// Reads the word for it.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::all().find(|kind| kind.as_str() == word)
     }
@@ -59,66 +79,68 @@ impl fmt::Display for ObservedKind {
     }
 }
 
-/// What a skill is seen to use, each kind with what of it: hosts, programs, paths, names.
+/// What a skill uses: for each kind the hosts, programs, paths or names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// What its scripts use.
-    pub code: BTreeMap<ObservedKind, BTreeSet<String>>,
-    /// What its text has the agent use.
-    pub told: BTreeMap<ObservedKind, BTreeSet<String>>,
+    /// Used by scripts.
+    pub scripts: BTreeMap<ObservedKind, BTreeSet<String>>,
+    /// Used by the agent when it follows the skill's instructions.
+    pub instructions: BTreeMap<ObservedKind, BTreeSet<String>>,
 }
 
-/// What is different about one kind between two versions.
+/// The changes of one kind between two versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedChange {
     /// The kind.
     pub kind: ObservedKind,
-    /// What is new.
+    /// Items that only the newer version uses.
     pub gained: Vec<String>,
-    /// What is gone.
+    /// Items that only the older version used.
     pub lost: Vec<String>,
 }
 
 impl Observed {
-    /// Returns everything of a kind, used by scripts or told.
+    /// Returns everything of a kind, from scripts and instructions.
     pub fn of(&self, kind: ObservedKind) -> BTreeSet<&str> {
-        let both = [&self.code, &self.told];
+        let both = [&self.scripts, &self.instructions];
         both.iter().filter_map(|map| map.get(&kind)).flatten().map(String::as_str).collect()
     }
 
-    /// Returns every kind of which something is used, with all of it.
+    /// Returns every kind in use, with its items.
     pub fn used(&self) -> impl Iterator<Item = (ObservedKind, BTreeSet<&str>)> {
         ObservedKind::all().map(|kind| (kind, self.of(kind))).filter(|(_, items)| !items.is_empty())
     }
 
-    /// Returns what is used here and was not in `before`, and the other way around.
-    pub fn changes_since(&self, before: &Self) -> Vec<ObservedChange> {
+    /// Returns the differences from an earlier version.
+    pub fn changes_since(&self, previous: &Self) -> Vec<ObservedChange> {
         let only = |these: &BTreeSet<&str>, those: &BTreeSet<&str>| -> Vec<String> {
             these.difference(those).map(|item| (*item).to_owned()).collect()
         };
         let all = ObservedKind::all().map(|kind| {
-            let (new, old) = (self.of(kind), before.of(kind));
+            let (new, old) = (self.of(kind), previous.of(kind));
             ObservedChange { kind, gained: only(&new, &old), lost: only(&old, &new) }
         });
         all.filter(|change| !change.gained.is_empty() || !change.lost.is_empty()).collect()
     }
 }
 
-pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
+pub(crate) fn observed(files: &[InspectedFile<'_>]) -> Observed {
     let mut observed = Observed::default();
     for file in files {
         for op in &file.ops {
             if let Some((kind, what)) = used(op) {
-                let is_code = op.at.role == Role::Script;
-                let map = if is_code { &mut observed.code } else { &mut observed.told };
+                let is_code = op.location.role == Role::Script;
+                let map = if is_code { &mut observed.scripts } else { &mut observed.instructions };
                 map.entry(kind).or_default().insert(what);
             }
         }
-        if matches!(file.kind, Kind::Native | Kind::Bytecode | Kind::Archive | Kind::Binary)
-            || file.unread.is_some()
+        if matches!(
+            file.kind,
+            FileKind::Native | FileKind::Bytecode | FileKind::Archive | FileKind::Binary
+        ) || file.incomplete.is_some()
         {
             observed
-                .code
+                .scripts
                 .entry(ObservedKind::Opaque)
                 .or_default()
                 .insert(file.file.path.to_owned());
@@ -130,51 +152,47 @@ pub(crate) fn observed(files: &[Inspected<'_>]) -> Observed {
 fn used(op: &Op) -> Option<(ObservedKind, String)> {
     use ObservedKind::Capability;
 
-    Some(match &op.does {
+    Some(match &op.action {
         Action::Fetch(remote)
         | Action::Send { to: remote, .. }
         | Action::RunFetched { from: remote, .. } => {
             if remote.class == HostClass::Local {
                 return None;
             }
-            let host = if remote.host.is_empty() {
-                "a host that is not written out"
-            } else {
-                &remote.host
-            };
+            let host = if remote.host.is_empty() { DYNAMIC_HOST } else { &remote.host };
             (Capability(CapabilityKind::Network), host.to_owned())
         }
         Action::Run { program } if program.is_empty() => {
-            (Capability(CapabilityKind::Exec), "a program that is not written out".to_owned())
+            (Capability(CapabilityKind::Exec), DYNAMIC_COMMAND.to_owned())
         }
         Action::Run { program } if is_builtin(program) => return None,
         Action::Run { program } => (Capability(CapabilityKind::Exec), program.clone()),
         Action::Read(path) if PathClass::of(path).is_secret() => {
             (Capability(CapabilityKind::Secrets), path.clone())
         }
-        Action::Read(path) => (Capability(CapabilityKind::Read), place(path)?),
+        Action::Read(path) => (Capability(CapabilityKind::Read), shown_path(path)?),
         Action::Write { path, .. } => match PathClass::of(path) {
             PathClass::Startup | PathClass::GitHook => (ObservedKind::Persistence, path.clone()),
             PathClass::AgentMemory | PathClass::AgentSettings => {
                 (ObservedKind::AgentMemory, path.clone())
             }
-            _ => (Capability(CapabilityKind::Write), place(path)?),
+            _ => (Capability(CapabilityKind::Write), shown_path(path)?),
         },
         Action::Variable(Some(name)) => (Capability(CapabilityKind::Env), name.clone()),
         Action::Variable(None) => (Capability(CapabilityKind::Env), "all variables".to_owned()),
         Action::Install { by, what } => (ObservedKind::Install, format!("{by}: {what}")),
         Action::RemoteShell { .. } => {
-            (Capability(CapabilityKind::Network), "a shell for somebody elsewhere".to_owned())
+            (Capability(CapabilityKind::Network), REMOTE_SHELL.to_owned())
         }
         Action::RunDecoded { .. } | Action::Evaluate { .. } | Action::Disguise { .. } => {
-            (Capability(CapabilityKind::Exec), "code that is made while it runs".to_owned())
+            (Capability(CapabilityKind::Exec), DYNAMIC_CODE.to_owned())
         }
         Action::Destroy { .. } | Action::Weaken { .. } | Action::Mine { .. } => return None,
     })
 }
 
-/// Where a path is, as people are told: single files of the workspace are not listed.
-fn place(path: &str) -> Option<String> {
+/// Returns a path for display. Single workspace files are not listed.
+fn shown_path(path: &str) -> Option<String> {
     let path = path.trim();
     if path.is_empty() || path.contains(crate::hosts::UNKNOWN) {
         return None;
@@ -186,7 +204,7 @@ fn place(path: &str) -> Option<String> {
     }
 }
 
-/// Words of the shell, and what every system has to handle text.
+/// Returns true for shell builtins and common text and file utilities.
 fn is_builtin(program: &str) -> bool {
     const USUAL: [&str; 64] = [
         "echo", "printf", "cd", "export", "set", "unset", "read", "test", "[", "[[", "true",

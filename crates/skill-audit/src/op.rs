@@ -1,27 +1,27 @@
-//! What a skill's code and commands do: one operation a line, each with the place it stands at.
+//! Operations that a skill's scripts and commands perform, each with its location.
 
 use std::ops::Range;
 
 use crate::decode::Encoding;
 use crate::hosts::Remote;
-use crate::value::Carry;
+use crate::value::Taint;
 
-/// What a stretch of a file is to its reader.
+/// The role of a part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Text that people and agents read.
+    /// Prose.
     Prose,
-    /// A block of code in a text.
+    /// A fenced or indented code block.
     Fence,
-    /// Code in a line of text.
+    /// Inline code.
     Inline,
-    /// The fields at the top of a SKILL.md.
+    /// The frontmatter of a SKILL.md.
     Frontmatter,
-    /// Text that is not shown to people.
+    /// Text that rendering hides: comments and invisible elements.
     Comment,
-    /// A file that can be run.
+    /// A script.
     Script,
-    /// A file of data.
+    /// A data file.
     Data,
 }
 
@@ -36,12 +36,12 @@ impl Role {
         Self::Data,
     ];
 
-    /// Reads the word for it.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == word)
     }
 
-    /// Returns the word for it.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Prose => "prose",
@@ -55,125 +55,125 @@ impl Role {
     }
 }
 
-/// Where something stands.
+/// A location in the files of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// The file, by its number.
+    /// The index of the file.
     pub file: usize,
-    /// The bytes of it.
+    /// The byte range in the original file.
     pub span: Range<usize>,
-    /// What that stretch is.
+    /// The role of that range.
     pub role: Role,
-    /// How often it had to be decoded to be seen.
+    /// The encodings around it, outermost first.
     pub chain: Vec<Encoding>,
 }
 
-/// One thing that is done.
+/// One operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Op {
-    /// What.
-    pub does: Action,
-    /// Where.
-    pub at: Location,
+    /// What it does.
+    pub action: Action,
+    /// Where it is written.
+    pub location: Location,
 }
 
-/// How something leaves the machine.
+/// How data leaves the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
-    /// In what is sent.
+    /// In the request body.
     Body,
-    /// In the address.
+    /// In the URL.
     Address,
-    /// In a name that is looked up.
+    /// In a DNS lookup.
     Lookup,
 }
 
-/// What is done.
+/// What an operation does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Something is asked for on the network.
+    /// Downloads something.
     Fetch(Remote),
-    /// Something is sent.
+    /// Sends data.
     Send {
-        /// Where to.
+        /// The receiver.
         to: Remote,
-        /// What nobody sends anywhere, of all that is sent.
-        secrets: Vec<Carry>,
-        /// How.
+        /// The secrets in the data.
+        secrets: Vec<Taint>,
+        /// How the data leaves.
         by: Channel,
     },
-    /// What a host answers is run.
+    /// Executes a response from a host.
     RunFetched {
         /// The host.
         from: Remote,
-        /// What runs it.
+        /// The program or function that executes it.
         by: String,
     },
-    /// What was decoded is run.
+    /// Executes decoded text.
     RunDecoded {
-        /// How it was encoded.
+        /// The encoding.
         encoding: Encoding,
-        /// What runs it.
+        /// The program or function that executes it.
         by: String,
-        /// What it is, if that is known.
+        /// The decoded text, if known.
         text: Option<String>,
     },
-    /// A program is started.
+    /// Starts a program.
     Run {
-        /// Its name; empty if it is not known.
+        /// The program's name; empty if it is dynamic.
         program: String,
     },
-    /// Code is made from text while it runs.
+    /// Executes code built at run time.
     Evaluate {
-        /// What makes it.
+        /// The function that executes it.
         by: String,
     },
-    /// A name is put together to reach a function that runs something.
+    /// Calls a function that runs commands through a computed name.
     Disguise {
-        /// What is reached.
+        /// The function.
         what: String,
     },
-    /// A file is read.
+    /// Reads a file.
     Read(String),
-    /// A file is written.
+    /// Writes a file.
     Write {
-        /// Which.
+        /// The path.
         path: String,
-        /// What is written, as far as it is known.
+        /// The known part of what is written.
         text: String,
     },
-    /// A variable of the environment is read; all of them without a name.
+    /// Reads an environment variable; all of them if there is no name.
     Variable(Option<String>),
-    /// A package is installed.
+    /// Installs a package.
     Install {
-        /// What installs it.
+        /// The package manager.
         by: String,
-        /// The package.
+        /// The package or its URL.
         what: String,
     },
-    /// Somebody elsewhere gets a shell here.
+    /// Opens a shell for a remote host.
     RemoteShell {
-        /// How.
-        form: String,
+        /// What the shell runs over: `/dev/tcp`, a socket, a program.
+        transport: String,
     },
-    /// Files are destroyed.
+    /// Destroys data.
     Destroy {
-        /// Which.
+        /// What is destroyed, as a phrase.
         what: String,
     },
-    /// A protection is switched off.
+    /// Disables a protection of the system.
     Weaken {
-        /// Which.
+        /// The protection, as a phrase.
         what: String,
     },
-    /// Work is done for somebody else's coins.
+    /// Mines cryptocurrency.
     Mine {
-        /// How that is seen.
+        /// The program.
         what: String,
     },
 }
 
-/// Where operations are collected. What is found in decoded or quoted code stands where the code that holds it does.
+/// Collects operations. An operation in decoded or quoted code gets the location of the surrounding code.
 pub(crate) struct OpCollector {
     pub(crate) ops: Vec<Op>,
     file: usize,
@@ -182,16 +182,16 @@ pub(crate) struct OpCollector {
     offset: usize,
     fixed: Option<Range<usize>>,
     depth: usize,
-    /// How many bytes of code inside of code were looked at.
-    looked: usize,
-    /// Whether something was not followed to its end.
-    pub(crate) is_cut: bool,
+    /// How many bytes of nested code were analyzed.
+    nested_bytes: usize,
+    /// Whether a limit stopped the analysis.
+    pub(crate) is_truncated: bool,
 }
 
-/// How deep code is looked for in code.
-const DEEPEST: usize = 6;
-/// How much code inside of code is looked at, for one file: each level may hold many of the next.
-const MOST_LOOKED: usize = 2 << 20;
+/// The maximum nesting of code in code.
+const MAX_DEPTH: usize = 6;
+/// The maximum bytes of nested code per file: each level can contain many of the next.
+const MAX_NESTED_BYTES: usize = 2 << 20;
 
 impl OpCollector {
     pub(crate) fn new(file: usize, role: Role, offset: usize) -> Self {
@@ -203,53 +203,52 @@ impl OpCollector {
             offset,
             fixed: None,
             depth: 0,
-            looked: 0,
-            is_cut: false,
+            nested_bytes: 0,
+            is_truncated: false,
         }
     }
 
-    /// Returns a scene all of which stands at one place.
+    /// Returns a collector that gives every operation the same location.
     pub(crate) fn fixed(file: usize, role: Role, span: Range<usize>) -> Self {
         Self { fixed: Some(span), ..Self::new(file, role, 0) }
     }
 
-    /// Adds an operation.
-    pub(crate) fn add(&mut self, range: &Range<usize>, does: Action) {
+    pub(crate) fn add(&mut self, range: &Range<usize>, action: Action) {
         let span = self
             .fixed
             .clone()
             .unwrap_or_else(|| range.start + self.offset..range.end + self.offset);
         let (file, role, chain) = (self.file, self.role, self.chain.clone());
-        let op = Op { does, at: Location { file, span, role, chain } };
+        let op = Op { action, location: Location { file, span, role, chain } };
         if self.ops.last() != Some(&op) {
             self.ops.push(op);
         }
     }
 
-    /// Returns true if so much more code inside of code may be looked at.
-    pub(crate) fn may_look(&mut self, bytes: usize) -> bool {
-        self.looked = self.looked.saturating_add(bytes + 64);
-        self.is_cut |= self.looked > MOST_LOOKED;
-        self.looked <= MOST_LOOKED
+    /// Counts nested code against the limit. Returns false once the limit is exceeded.
+    pub(crate) fn count_nested(&mut self, bytes: usize) -> bool {
+        self.nested_bytes = self.nested_bytes.saturating_add(bytes + 64);
+        self.is_truncated |= self.nested_bytes > MAX_NESTED_BYTES;
+        self.nested_bytes <= MAX_NESTED_BYTES
     }
 
-    /// Adds an operation that was found by itself, at a place of this scene.
+    /// Adds an operation from another collector, at a range of this one.
     pub(crate) fn add_nested(&mut self, range: &Range<usize>, op: Op) {
-        let chain = op.at.chain.len();
-        self.chain.extend(op.at.chain);
-        self.add(range, op.does);
+        let chain = op.location.chain.len();
+        self.chain.extend(op.location.chain);
+        self.add(range, op.action);
         self.chain.truncate(self.chain.len() - chain);
     }
 
-    /// Looks at code inside of code, all of which stands at `range`.
+    /// Analyzes nested code, all of which gets the location `range`.
     pub(crate) fn inside(
         &mut self,
         range: &Range<usize>,
         chain: &[Encoding],
-        look: impl FnOnce(&mut Self),
+        analyze: impl FnOnce(&mut Self),
     ) {
-        if self.depth >= DEEPEST || self.chain.len() + chain.len() > crate::decode::DEEPEST {
-            self.is_cut = true;
+        if self.depth >= MAX_DEPTH || self.chain.len() + chain.len() > crate::decode::MAX_DEPTH {
+            self.is_truncated = true;
             return;
         }
         let fixed = self.fixed.clone();
@@ -257,7 +256,7 @@ impl OpCollector {
         self.fixed.get_or_insert(span);
         self.depth += 1;
         self.chain.extend_from_slice(chain);
-        look(self);
+        analyze(self);
         self.chain.truncate(self.chain.len() - chain.len());
         self.depth -= 1;
         self.fixed = fixed;

@@ -1,37 +1,37 @@
-//! What is known about files: which hold secrets, which run something later, which steer an agent.
+//! Classifies paths: secrets, startup files, files that steer an agent.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// What kind of file a path names.
+/// The class of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathClass {
-    /// A key, a token, a file of credentials.
+    /// A key, a token or a credentials file.
     Secret,
-    /// What a browser, a wallet or a keychain keeps.
+    /// Browser, wallet or keychain data.
     Vault,
-    /// The values of a project: `.env` and its kin.
+    /// Secrets of the project: `.env` and similar files.
     ProjectSecret,
-    /// It runs something when a shell, a machine or a session starts.
+    /// Takes effect when a shell, a session or the machine starts.
     Startup,
-    /// It runs something when git does.
+    /// A git hook.
     GitHook,
-    /// What an agent is told in every session.
+    /// Instructions that an agent reads in every session.
     AgentMemory,
-    /// What an agent may do, and what runs beside it.
+    /// An agent's permissions, hooks or servers.
     AgentSettings,
-    /// Files of the system.
+    /// A system file.
     System,
-    /// Other files of the user.
+    /// Another file in the user's home.
     Home,
-    /// Temporary files.
+    /// A temporary file.
     Temporary,
-    /// The workspace, or not known.
+    /// A file in the workspace, or unknown.
     Other,
 }
 
-/// Parts of paths, and what they mean. The first that fits counts.
+/// Parts of paths and their classes; the first match in this order counts.
 const KNOWN: &[(&str, PathClass)] = &[
     (".ssh/authorized_keys", PathClass::Startup),
     (".ssh/config", PathClass::Home),
@@ -154,14 +154,15 @@ const KNOWN: &[(&str, PathClass)] = &[
     (".openclaw/workspace", PathClass::AgentMemory),
 ];
 
-static AUTOMATON: LazyLock<AhoCorasick> =
-    LazyLock::new(|| AhoCorasick::new(KNOWN.iter().map(|(part, _)| part)).expect("few words"));
+static AUTOMATON: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::new(KNOWN.iter().map(|(part, _)| part)).expect("the word list is small")
+});
 
 impl PathClass {
-    /// Says what kind of file a path names, wherever the home is.
+    /// Classifies a path, wherever the home folder is.
     pub fn of(path: &str) -> Self {
         let path = path.to_lowercase().replace('\\', "/");
-        // A name is one from its start on; what it goes on with is part of it.
+        // A part matches only at the start of a name, whatever follows it.
         let is_part = |found: &aho_corasick::Match| {
             let known = KNOWN[found.pattern().as_usize()].0;
             let before = found.start().checked_sub(1).map(|at| path.as_bytes()[at]);
@@ -174,7 +175,7 @@ impl PathClass {
             return KNOWN[first].1;
         }
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(&path);
-        // Whole folders of agents hold their keys, and what was said to them.
+        // These folders contain keys and conversations.
         if matches!(
             name,
             ".openclaw"
@@ -228,28 +229,28 @@ impl PathClass {
         }
     }
 
-    /// Returns true for what nobody sends anywhere.
+    /// Returns true for paths whose content must not leave the machine.
     pub fn is_secret(self) -> bool {
         matches!(self, Self::Secret | Self::Vault | Self::ProjectSecret)
     }
 
-    /// Returns true for what runs or steers something later.
-    pub fn is_lasting(self) -> bool {
+    /// Returns true for paths that have an effect after the skill is gone.
+    pub fn is_persistent(self) -> bool {
         matches!(self, Self::Startup | Self::GitHook | Self::AgentMemory | Self::AgentSettings)
     }
 
-    /// Returns the words for it.
+    /// Returns the description.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Secret => "credentials",
-            Self::Vault => "data of a browser, wallet or keychain",
-            Self::ProjectSecret => "secrets of the project",
-            Self::Startup => "what runs at start-up",
+            Self::Vault => "browser, wallet or keychain data",
+            Self::ProjectSecret => "project secrets",
+            Self::Startup => "startup files",
             Self::GitHook => "git hooks",
-            Self::AgentMemory => "what the agent is told",
-            Self::AgentSettings => "what the agent may do",
-            Self::System => "files of the system",
-            Self::Home => "files of the user",
+            Self::AgentMemory => "agent instructions",
+            Self::AgentSettings => "agent settings",
+            Self::System => "system files",
+            Self::Home => "user files",
             Self::Temporary => "temporary files",
             Self::Other => "the workspace",
         }
@@ -261,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_have_a_kind() {
+    fn paths_are_classified() {
         for (path, class) in [
             ("~/.ssh/id_rsa", PathClass::Secret),
             ("/root/.ssh/id_ed25519.pub", PathClass::Other),

@@ -1,4 +1,4 @@
-//! What programs do that scripts start: what they read, send, run and print.
+//! Models the programs that scripts start: what they read, send, run and print.
 
 mod dangers;
 mod interpret;
@@ -11,20 +11,20 @@ use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Action, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::{Invocation, Shell};
-use crate::value::{Carry, Value};
-use dangers::{dangers, keychain, lasting};
+use crate::value::{Taint, Value};
+use dangers::{dangers, keychain, persistence};
 use interpret::interpret;
 use network::{connect, copy_away, look_up, transfer};
 use texts::{coded, environment, filter, print, reversed, translated};
 
-/// Returns the name of a program without the folders before it.
+/// Returns a program's name without its folder, in lower case.
 pub(crate) fn base(text: &str) -> String {
     let name = text.trim().rsplit(['/', '\\']).next().unwrap_or(text).to_lowercase();
     name.strip_suffix(".exe").map(str::to_owned).unwrap_or(name)
 }
 
-/// An address that is not known.
-pub(crate) fn somewhere(text: &str) -> Remote {
+/// Returns a remote address whose host is unknown.
+pub(crate) fn unknown_remote(text: &str) -> Remote {
     Remote {
         text: text.to_owned(),
         host: String::new(),
@@ -33,7 +33,7 @@ pub(crate) fn somewhere(text: &str) -> Remote {
     }
 }
 
-/// How many words stand before the command that another one runs; 0 for what is no wrapper.
+/// Returns the number of words before the wrapped command; 0 if the program is not a wrapper.
 pub(crate) fn wrapped(name: &str, words: &[Value]) -> usize {
     let takes_value: &[&str] = match name {
         "sudo" | "doas" => &["-u", "-g", "-C", "-p"],
@@ -60,26 +60,26 @@ pub(crate) fn wrapped(name: &str, words: &[Value]) -> usize {
             break;
         }
     }
-    // `env` and the like without a command are commands themselves.
+    // `env` and similar wrappers are commands themselves if no command follows.
     if at < words.len() { at } else { 0 }
 }
 
-/// Says what a command does; returns what it prints.
-pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+/// Collects what a command does and returns its output.
+pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let range = call.range;
     let program = call.program.as_str();
     if !program.is_empty() && !program.contains(UNKNOWN) {
-        scene.add(range, Action::Run { program: program.to_owned() });
+        collector.add(range, Action::Run { program: program.to_owned() });
     } else {
-        scene.add(range, Action::Run { program: String::new() });
+        collector.add(range, Action::Run { program: String::new() });
     }
-    dangers(call, scene);
-    match interpreters::find_in_any_case(program) {
+    dangers(call, collector);
+    match interpreters::find_ignoring_case(program) {
         Some(known) if known.language == InterpreterLanguage::Awk => {
-            return filter(shell, call, scene);
+            return filter(shell, call, collector);
         }
         Some(known) if !known.code_flags.is_empty() => {
-            return interpret(shell, call, Some(known), scene);
+            return interpret(shell, call, Some(known), collector);
         }
         Some(_) | None => {}
     }
@@ -87,50 +87,52 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollec
         "echo" | "printf" => print(call),
         "cat" | "head" | "tail" | "tac" | "less" | "more" | "nl" | "strings" | "grep" | "egrep"
         | "rg" | "sed" | "sort" | "uniq" | "cut" | "jq" | "column" | "fold" | "type"
-        | "get-content" => filter(shell, call, scene),
+        | "get-content" => filter(shell, call, collector),
         "rev" => reversed(&call.stdin),
         "tr" => translated(call),
         "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "gunzip" | "zcat" | "gzip"
-        | "certutil" | "uudecode" => coded(shell, call, scene),
-        "env" | "printenv" | "set" | "export" | "declare" => environment(call, scene),
+        | "certutil" | "uudecode" => coded(shell, call, collector),
+        "env" | "printenv" | "set" | "export" | "declare" => environment(call, collector),
         "hostname" | "whoami" | "uname" | "id" | "ifconfig" | "sw_vers" => {
-            Value::unknown().with(Carry::Machine)
+            Value::unknown().with(Taint::Machine)
         }
         "curl" | "wget" | "http" | "https" | "xh" | "aria2c" | "curlie" | "lynx" | "w3m"
-        | "links" | "fetch" | "get" => transfer(shell, call, scene),
-        // Commands of shells and of Windows that run what they are given.
+        | "links" | "fetch" | "get" => transfer(shell, call, collector),
+        // Shell builtins and Windows commands that execute their arguments.
         "eval" | "source" | "." | "iex" | "mshta" | "rundll32" | "regsvr32" => {
-            interpret(shell, call, None, scene)
+            interpret(shell, call, None, collector)
         }
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" => connect(call, scene),
-        "dig" | "nslookup" | "host" | "ping" | "drill" => look_up(call, scene),
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" => connect(call, collector),
+        "dig" | "nslookup" | "host" | "ping" | "drill" => look_up(call, collector),
         "scp" | "rsync" | "sftp" | "rclone" | "aws" | "gsutil" | "s3cmd" => {
-            copy_away(shell, call, scene)
+            copy_away(shell, call, collector)
         }
         "tee" | "sponge" => {
             for arg in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
-                shell.write_to(arg, &call.stdin, range, scene);
+                shell.write_to(arg, &call.stdin, range, collector);
             }
             call.stdin.clone()
         }
         "read" => {
-            // What comes in is what the names hold.
+            // `read` stores its input in variables.
             for name in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
-                shell.variables.insert(name.text.clone(), call.stdin.only_carried());
+                shell.variables.insert(name.text.clone(), call.stdin.without_text());
             }
             Value::default()
         }
         "unzip" | "bsdtar" | "unrar" | "7za" | "hdiutil" | "ditto" => unpack(shell, call),
         "tar" | "7z" if is_unpacking(call) => unpack(shell, call),
         "cp" | "mv" | "ln" | "install" | "tar" | "zip" | "7z" | "gpg" | "dd" => {
-            pack(shell, call, scene)
+            pack(shell, call, collector)
         }
-        "security" | "secret-tool" | "kwallet-query" | "keyctl" => keychain(call, scene),
-        "crontab" | "launchctl" | "systemctl" | "schtasks" | "at" | "reg" => lasting(call, scene),
+        "security" | "secret-tool" | "kwallet-query" | "keyctl" => keychain(call, collector),
+        "crontab" | "launchctl" | "systemctl" | "schtasks" | "at" | "reg" => {
+            persistence(call, collector)
+        }
         "pip" | "pip3" | "uv" | "pipx" | "npm" | "pnpm" | "yarn" | "npx" | "uvx" | "bunx"
         | "cargo" | "gem" | "go" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk"
         | "pacman" | "choco" | "winget" | "scoop" | "conda" | "mamba" | "poetry"
-        | "easy_install" | "clawhub" | "composer" => install(call, scene),
+        | "easy_install" | "clawhub" | "composer" => install(call, collector),
         "git" if has(call, &["clone"]) => {
             let from = call.args.iter().find_map(Value::remote);
             if let Some(from) = from.filter(|from| {
@@ -139,21 +141,21 @@ pub(crate) fn run(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollec
                     HostClass::Code | HostClass::Vendor | HostClass::Registry | HostClass::Local
                 )
             }) {
-                scene.add(range, Action::Fetch(from.clone()));
+                collector.add(range, Action::Fetch(from.clone()));
                 shell.unpacked = Some(from);
             }
             Value::unknown()
         }
-        // A key is what they are for.
+        // These programs use keys legitimately, or do not read file contents.
         "ssh" | "ssh-add" | "ssh-keygen" | "ssh-copy-id" | "git" | "gh" | "docker" | "kubectl"
         | "chmod" | "ls" | "mkdir" | "touch" | "test" | "[" | "stat" | "find" | "code" | "vim"
         | "nano" => Value::unknown(),
         _ => {
-            // Whatever it does, it reads what it is told to.
+            // Any other program is assumed to read the files in its arguments.
             let mut value = Value::unknown();
             for arg in &call.args {
                 if PathClass::of(&arg.text).is_secret() && !arg.text.starts_with('-') {
-                    let read = shell.read(arg, range, scene);
+                    let read = shell.read(arg, range, collector);
                     value.absorb(&read);
                 }
                 value.absorb(arg);
@@ -168,21 +170,21 @@ pub(super) fn has(call: &Invocation<'_>, flags: &[&str]) -> bool {
     call.args.iter().any(|arg| flags.contains(&arg.text.as_str()))
 }
 
-/// Short options may stand together: `-sSfL` has `f`.
+/// Returns true if a letter is among the short options, which can be combined: `-sSfL` has `f`.
 pub(super) fn has_letter(call: &Invocation<'_>, letter: char) -> bool {
     call.args.iter().any(|arg| {
         arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains(letter)
     })
 }
 
-/// Returns true if an archive is opened rather than made.
+/// Returns true if an archive is extracted rather than created.
 fn is_unpacking(call: &Invocation<'_>) -> bool {
     call.args.first().is_some_and(|arg| {
         arg.text.contains('x') && !arg.text.contains('.') && !arg.text.starts_with("--")
     }) || has(call, &["--extract", "-x"])
 }
 
-/// What comes out of an archive comes from where the archive does. Releases of a code host are what everybody unpacks.
+/// Files from a downloaded archive come from its host. Archives from well-known hosts are common and not tracked.
 fn unpack(shell: &mut Shell, call: &Invocation<'_>) -> Value {
     let named = call.args.iter().filter_map(|arg| shell.written(arg.text.trim()));
     let from = named.chain([call.stdin.clone()]).find_map(|value| value.fetched().cloned());
@@ -197,20 +199,20 @@ fn unpack(shell: &mut Shell, call: &Invocation<'_>) -> Value {
     Value::unknown()
 }
 
-/// Programs that make a file of others.
-fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+/// Traces programs that copy or archive files.
+fn pack(shell: &mut Shell, call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let files: Vec<&Value> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-    let mut content = call.stdin.only_carried();
+    let mut content = call.stdin.without_text();
     for file in &files {
         if PathClass::of(&file.text).is_secret() || shell.written(file.text.trim()).is_some() {
-            let read = shell.read(file, call.range, scene);
+            let read = shell.read(file, call.range, collector);
             content.absorb(&read);
         }
         content.absorb(file);
     }
     let target = match call.program.as_str() {
         "tar" => {
-            // What comes after the letters with an `f` among them.
+            // The archive follows the option letters that include `f`.
             let at = call.args.iter().position(|arg| {
                 let letters = arg.text.trim_start_matches('-');
                 letters.contains('f')
@@ -229,8 +231,8 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Va
     if let Some(target) = target {
         shell.files.insert(target.text.trim().to_owned(), content.clone());
         let is_copy = matches!(call.program.as_str(), "cp" | "mv" | "ln" | "install");
-        if is_copy && PathClass::of(&target.text).is_lasting() {
-            scene.add(
+        if is_copy && PathClass::of(&target.text).is_persistent() {
+            collector.add(
                 call.range,
                 Action::Write { path: target.text.clone(), text: UNKNOWN.to_string() },
             );
@@ -239,7 +241,7 @@ fn pack(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Va
     content
 }
 
-fn install(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+fn install(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let words: Vec<&Value> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
     let verbs = [
         "install", "i", "add", "get", "pip", "tool", "global", "dlx", "x", "exec", "create",
@@ -251,7 +253,7 @@ fn install(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
             matches!(word.text.as_str(), "install" | "i" | "add" | "get" | "dlx" | "exec" | "x")
         });
     if installs && let Some(what) = words.iter().find(|word| !verbs.contains(&word.text.as_str())) {
-        scene
+        collector
             .add(call.range, Action::Install { by: call.program.clone(), what: what.text.clone() });
         let source = call.args.iter().filter_map(|arg| {
             let text = arg.text.strip_prefix("git+").unwrap_or(&arg.text);
@@ -259,12 +261,12 @@ fn install(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
             Remote::parse(text).filter(|_| text.contains("://"))
         });
         for from in source {
-            scene.add(call.range, Action::Fetch(from.clone()));
+            collector.add(call.range, Action::Fetch(from.clone()));
             if !matches!(
                 from.class,
                 HostClass::Registry | HostClass::Code | HostClass::Vendor | HostClass::Local
             ) {
-                scene
+                collector
                     .add(call.range, Action::Install { by: call.program.clone(), what: from.text });
             }
         }

@@ -1,4 +1,4 @@
-//! The audit of a skill, from its files to its report.
+//! Audits a skill: from its files to a report.
 
 use std::collections::BTreeMap;
 
@@ -6,55 +6,55 @@ use rayon::prelude::*;
 use skill::capabilities::{CapabilityExtents, Declared, Extent};
 use skill::{Digest, Source};
 
-use crate::about::About;
-use crate::artifact::{File, Kind};
+use crate::artifact::{File, FileKind};
+use crate::excerpt;
 use crate::finding::{Finding, FlowStep, Verdict, verdict};
-use crate::inspect::{Inspected, follow, inspect};
-use crate::near;
+use crate::inspect::{InspectedFile, inspect, trace};
 use crate::observed::{Observed, ObservedKind, observed};
 use crate::op::{Location, Role};
 use crate::rules::{Hit, RuleId, Skill, apply};
+use crate::topic::SkillTopic;
 use crate::undeclared::undeclared;
 
-/// What was found about a skill.
+/// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The skill's name, by its frontmatter or its folder.
+    /// The skill's name, from its frontmatter or its folder.
     pub name: String,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What was found, the worst first.
+    /// The findings, worst first.
     pub findings: Vec<Finding>,
-    /// What was found, and somebody said is fine.
+    /// Findings that the user suppressed.
     pub suppressed: Vec<Suppressed>,
-    /// What it declares.
+    /// The declared capabilities.
     pub declared: CapabilityExtents,
-    /// What it is seen to use.
+    /// The capabilities that scripts and instructions use.
     pub observed: Observed,
-    /// How many files were looked at.
+    /// The number of audited files.
     pub files: usize,
 }
 
-/// What was found about exactly this bundle.
+/// The report on one exact bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleReport {
-    /// The digest of everything that the skill is.
+    /// The digest of the whole skill.
     pub bundle: Digest,
-    /// What was found.
+    /// The report.
     pub report: Report,
 }
 
-/// A finding of which somebody said that it is fine.
+/// A suppressed finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppressed {
     /// The finding.
     pub finding: Finding,
-    /// Why it is fine.
+    /// The reason that the user gave.
     pub reason: String,
 }
 
 impl Report {
-    /// Returns how far a kind is declared; nothing for what no declaration covers.
+    /// Returns the declared extent of a kind; `None` for kinds that cannot be declared.
     pub fn declared_of(&self, kind: ObservedKind) -> Option<&Extent> {
         match kind {
             ObservedKind::Capability(kind) => Some(self.declared.of(kind)),
@@ -65,7 +65,7 @@ impl Report {
         }
     }
 
-    /// Puts findings aside for which `reason` has one; what follows from the rest is said anew.
+    /// Suppresses the findings for which `reason` returns a reason, and updates the verdict.
     pub fn suppress(&mut self, reason: impl Fn(&Finding) -> Option<String>) {
         let (mut kept, mut suppressed) = (Vec::new(), Vec::new());
         for finding in self.findings.drain(..) {
@@ -80,23 +80,23 @@ impl Report {
     }
 }
 
-/// The most files that are looked at, and the most bytes of all of them.
-const MOST_FILES: usize = 20_000;
-const MOST_BYTES: usize = 256 << 20;
-/// Few bytes are read faster than threads are started.
-const WORTH_THREADS: usize = 128 << 10;
+/// The maximum number of files to audit, and their total size.
+const MAX_FILES: usize = 20_000;
+const MAX_BYTES: usize = 256 << 20;
+/// Below this size, starting threads takes longer than it saves.
+const MIN_PARALLEL_BYTES: usize = 128 << 10;
 
-/// Looks at the files of a skill. `name` is what it is called where it comes from.
+/// Audits the files of a skill. `name` is used if the frontmatter has none.
 pub fn audit(name: &str, files: &[File<'_>]) -> Report {
     let mut files = files.to_vec();
     files.sort_by_key(|file| file.path);
     let all: usize = files.iter().map(|file| file.bytes.len()).sum();
-    let is_too_much = files.len() > MOST_FILES || all > MOST_BYTES;
+    let is_too_much = files.len() > MAX_FILES || all > MAX_BYTES;
     if is_too_much {
-        // What an agent reads and runs comes first.
+        // Files that an agent reads or runs come first.
         files.sort_by_key(|file| (importance(file), file.path));
-        let mut left = MOST_BYTES;
-        files.truncate(MOST_FILES);
+        let mut left = MAX_BYTES;
+        files.truncate(MAX_FILES);
         files.retain(|file| {
             let fits = file.bytes.len() <= left;
             left = left.saturating_sub(file.bytes.len());
@@ -104,17 +104,17 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
         });
         files.sort_by_key(|file| file.path);
     }
-    let mut read: Vec<Inspected<'_>> = if all > WORTH_THREADS {
+    let mut read: Vec<InspectedFile<'_>> = if all > MIN_PARALLEL_BYTES {
         files.par_iter().map(|file| inspect(*file)).collect()
     } else {
         files.iter().map(|file| inspect(*file)).collect()
     };
-    follow(&mut read);
+    trace(&mut read);
     let (own_name, description, declared) = declaration(&files);
     let shown = own_name.clone().unwrap_or_else(|| name.to_owned());
-    // What a skill is called elsewhere says nothing about it: the same bytes are the same skill.
-    let about = About::new(own_name.as_deref().unwrap_or_default(), &description);
-    let skill = Skill { files: &read, about: &about, name: &shown };
+    // Only the name in the skill itself counts, so that the same bytes give the same report.
+    let topic = SkillTopic::new(own_name.as_deref().unwrap_or_default(), &description);
+    let skill = Skill { files: &read, topic: &topic, name: &shown };
     let mut hits = apply(&skill);
     if is_too_much {
         let at = Location { file: 0, span: 0..0, role: Role::Data, chain: Vec::new() };
@@ -122,7 +122,10 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
             hits.push(Hit::new(
                 "OPQ-01",
                 at,
-                "the skill has more files, or larger ones, than are looked at",
+                format!(
+                    "the skill exceeds the audit limit of {MAX_FILES} files or {} MiB",
+                    MAX_BYTES >> 20
+                ),
             ));
         }
     }
@@ -135,15 +138,19 @@ pub fn audit(name: &str, files: &[File<'_>]) -> Report {
 }
 
 fn importance(file: &File<'_>) -> u8 {
-    match Kind::of(file) {
+    match FileKind::of(file) {
         _ if file.path.eq_ignore_ascii_case("SKILL.md") => 0,
-        Kind::Shell | Kind::Python | Kind::JavaScript | Kind::TypeScript | Kind::Code => 1,
-        Kind::Markdown => 2,
+        FileKind::Shell
+        | FileKind::Python
+        | FileKind::JavaScript
+        | FileKind::TypeScript
+        | FileKind::Code => 1,
+        FileKind::Markdown => 2,
         _ => 3,
     }
 }
 
-/// Reads what a skill says of itself: its name, its description, and what it declares.
+/// Reads a skill's name, description and declared capabilities.
 fn declaration(files: &[File<'_>]) -> (Option<String>, String, Declared) {
     let file = |name: &str| files.iter().find(|file| file.path == name);
     let skill_file = file(skill::SKILL_FILE).or_else(|| file(skill::SKILL_FILE_FALLBACK));
@@ -180,7 +187,7 @@ fn declaration(files: &[File<'_>]) -> (Option<String>, String, Declared) {
     }
 }
 
-/// Puts hits into words, the worst first, each once.
+/// Turns hits into findings, without duplicates, worst first.
 fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     let texts: Vec<String> = skill
         .files
@@ -191,38 +198,39 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     let mut once: BTreeMap<(usize, usize, RuleId, String), Finding> = BTreeMap::new();
     let mut counts: BTreeMap<(usize, RuleId, bool), usize> = BTreeMap::new();
     for hit in hits {
-        // What is found a hundred times is not better known after the next hundred.
-        let count = counts.entry((hit.at.file, hit.rule.id, hit.blocks)).or_default();
+        // After a hundred findings of a rule, more of them add nothing.
+        let count = counts.entry((hit.location.file, hit.rule.id, hit.blocks)).or_default();
         *count += 1;
-        if *count > MOST_OF_A_RULE {
+        if *count > MAX_FINDINGS_PER_RULE {
             continue;
         }
-        let source = &sources[hit.at.file];
-        let location = source.span(hit.at.span.clone()).into();
-        let place = |at: &Location, what: String| FlowStep {
+        let source = &sources[hit.location.file];
+        let location = source.span(hit.location.span.clone()).into();
+        let step = |at: &Location, description: String| FlowStep {
             file: skill.files[at.file].file.path.to_owned(),
             line: sources[at.file].span(at.span.clone()).start.line,
-            what,
+            description,
         };
         let mut flow: Vec<FlowStep> =
-            hit.from.iter().map(|(at, what)| place(at, what.clone())).collect();
+            hit.from.iter().map(|(at, text)| step(at, text.clone())).collect();
         if !flow.is_empty() {
-            flow.push(place(&hit.at, hit.message.clone()));
+            flow.push(step(&hit.location, hit.message.clone()));
         }
         let finding = Finding {
             rule: hit.rule,
             severity: hit.severity,
             blocks: hit.blocks,
-            file: skill.files[hit.at.file].file.path.to_owned(),
-            evidence: evidence(&texts[hit.at.file], &hit.at),
+            file: skill.files[hit.location.file].file.path.to_owned(),
+            evidence: evidence(&texts[hit.location.file], &hit.location),
             location,
-            role: hit.at.role,
-            chain: hit.at.chain,
+            role: hit.location.role,
+            chain: hit.location.chain,
             message: hit.message,
             flow,
             lowered: hit.lowered.map(str::to_owned),
         };
-        let key = (hit.at.file, hit.at.span.start, hit.rule.id, finding.message.clone());
+        let key =
+            (hit.location.file, hit.location.span.start, hit.rule.id, finding.message.clone());
         match once.get(&key) {
             Some(known) if (known.blocks, known.severity) >= (finding.blocks, finding.severity) => {
             }
@@ -245,17 +253,17 @@ fn findings(skill: &Skill<'_>, hits: Vec<Hit>) -> Vec<Finding> {
     all
 }
 
-/// How many findings of a rule are kept for one file.
-const MOST_OF_A_RULE: usize = 100;
-/// The longest piece of a file that is shown.
-const LONGEST: usize = 240;
+/// The maximum number of findings per rule and file.
+const MAX_FINDINGS_PER_RULE: usize = 100;
+/// The maximum length of evidence.
+const MAX_EVIDENCE: usize = 240;
 
-/// Returns the lines that a finding stands in, with secrets taken out and nothing that could steer a terminal.
+/// Returns the source line of a finding, without secrets and terminal control characters.
 fn evidence(text: &str, at: &Location) -> String {
-    let line = near::line(text, &at.span, LONGEST);
-    let start = near::floor(text, at.span.start);
-    let from = near::floor(text, line.start.max(start.saturating_sub(LONGEST / 2)));
-    let to = near::floor(text, line.end.min(start + LONGEST));
+    let line = excerpt::line(text, &at.span, MAX_EVIDENCE);
+    let start = excerpt::floor(text, at.span.start);
+    let from = excerpt::floor(text, line.start.max(start.saturating_sub(MAX_EVIDENCE / 2)));
+    let to = excerpt::floor(text, line.end.min(start + MAX_EVIDENCE));
     let (from, to) = whole_words(text, from, to.max(from));
     let shown: String = text[from..to]
         .trim()
@@ -265,16 +273,17 @@ fn evidence(text: &str, at: &Location) -> String {
     redacted(&shown)
 }
 
-/// Moves the ends of a piece so that no word is cut: half a secret is not known for one. A word that is too long for that is left out.
+/// Moves the ends of an excerpt to word boundaries, since half a secret would not be redacted. Overlong words are
+/// dropped.
 fn whole_words(text: &str, from: usize, to: usize) -> (usize, usize) {
     const MAX_WORD: usize = 400;
     let bytes = text.as_bytes();
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let run = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| is_part(byte)).count();
-    let is_cut =
+    let is_truncated =
         |at: usize| at > 0 && bytes.get(at).is_some_and(is_part) && is_part(&bytes[at - 1]);
     let mut ends = (from, to);
-    if is_cut(from) {
+    if is_truncated(from) {
         let before = run(&mut bytes[..from].iter().rev());
         ends.0 = if before <= MAX_WORD {
             from - before
@@ -282,7 +291,7 @@ fn whole_words(text: &str, from: usize, to: usize) -> (usize, usize) {
             from + run(&mut bytes[from..to].iter())
         };
     }
-    if is_cut(to) {
+    if is_truncated(to) {
         let after = run(&mut bytes[to..].iter());
         ends.1 = if after <= MAX_WORD {
             to + after
@@ -293,14 +302,14 @@ fn whole_words(text: &str, from: usize, to: usize) -> (usize, usize) {
     (ends.0, ends.1.max(ends.0))
 }
 
-/// Takes out what looks like a real secret: long runs of letters and digits after a name for one.
+/// Redacts tokens with a known prefix.
 pub(crate) fn redacted(text: &str) -> String {
     use std::sync::LazyLock;
 
     use regex::Regex;
 
     static SECRET: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?-u:\b)sk-[A-Za-z0-9_-]{20,}|sk-(?:proj|ant|svcacct)-[A-Za-z0-9_-]{16,}|AKIA[0-9A-Z]{16}|xox[abps]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,}|glpat-[A-Za-z0-9_-]{16,}").expect("a pattern that is tested")
+        Regex::new(r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?-u:\b)sk-[A-Za-z0-9_-]{20,}|sk-(?:proj|ant|svcacct)-[A-Za-z0-9_-]{16,}|AKIA[0-9A-Z]{16}|xox[abps]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,}|glpat-[A-Za-z0-9_-]{16,}").expect("the pattern is valid")
     });
     SECRET.replace_all(text, "[secret]").into_owned()
 }

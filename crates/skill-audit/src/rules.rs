@@ -1,5 +1,5 @@
-//! What is looked for, and why. Every rule says what it finds, an example of it, and what to do about it; the documentation is made from
-//! these texts.
+//! The audit rules. Every rule describes what it finds, with an example and a fix; docs/audit-rules.md is generated
+//! from these texts.
 
 mod catalogue;
 mod code;
@@ -11,45 +11,45 @@ mod packages;
 
 use std::fmt;
 
-use crate::about::About;
 use crate::cues::Cue;
 use crate::decode::Encoding;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
-use crate::inspect::Inspected;
+use crate::inspect::InspectedFile;
 use crate::op::{Location, Role};
+use crate::topic::SkillTopic;
 
 pub use catalogue::RULES;
 
-/// The version of all rules together: a verdict is as old as they are.
-pub const RULESET: u32 = 3;
+/// The version of the rule set. Verdicts stored under another version are recomputed.
+pub const RULESET: u32 = 4;
 
-/// The name of a rule for machines: `DEL-01`. Only rules of the catalogue have one.
+/// The stable ID of a rule: `DEL-01`. Only rules in the catalogue have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(&'static str);
 
 impl RuleId {
-    /// A skill uses what it does not declare.
+    /// Scripts use something that the skill does not declare.
     pub const UNDECLARED: Self = Self("CAP-01");
-    /// A skill has scripts and declares nothing.
+    /// A skill has scripts but declares no capabilities.
     pub const NOTHING_DECLARED: Self = Self("CAP-02");
 
-    /// Reads the name of a rule that is in the catalogue.
+    /// Parses the ID of a rule in the catalogue.
     pub fn parse(id: &str) -> Option<Self> {
         RULES.iter().map(|rule| rule.id).find(|known| known.0 == id)
     }
 
-    /// Returns the name.
+    /// Returns the ID as text.
     pub fn as_str(self) -> &'static str {
         self.0
     }
 
-    /// Returns the rule.
+    /// Returns the rule with this ID.
     pub(crate) fn rule(self) -> &'static Rule {
         RULES
             .iter()
             .find(|rule| rule.id == self)
-            .expect("every rule that is used is in the catalogue; a test names them all")
+            .expect("every rule that is used is in the catalogue; a test covers them all")
     }
 }
 
@@ -59,72 +59,72 @@ impl fmt::Display for RuleId {
     }
 }
 
-/// One thing that is looked for.
+/// One audit rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name for machines.
+    /// The stable ID.
     pub id: RuleId,
-    /// Its name for people.
+    /// The readable name.
     pub name: &'static str,
-    /// How bad what it finds usually is.
+    /// The usual severity; a finding can have another one.
     pub severity: Severity,
-    /// What it finds.
-    pub what: &'static str,
-    /// Why that matters.
-    pub why: &'static str,
-    /// An example.
+    /// What the rule finds.
+    pub description: &'static str,
+    /// Why it matters.
+    pub rationale: &'static str,
+    /// Code or text that the rule finds.
     pub example: &'static str,
-    /// What an author can do instead, or a reader should do.
+    /// What the author or the user should do.
     pub fix: &'static str,
-    /// Whether it finds what cannot be looked into.
+    /// Whether it finds content that cannot be analyzed.
     pub is_opaque: bool,
 }
 
 impl Rule {
-    /// Returns a rule by its name for machines or for people.
+    /// Returns a rule by its ID or name.
     pub fn find(name: &str) -> Option<&'static Self> {
         RULES.iter().find(|rule| rule.id.0.eq_ignore_ascii_case(name) || rule.name == name)
     }
 
-    /// Returns the family: the letters that its name begins with.
+    /// Returns the family: the letters at the start of the ID.
     pub fn family(&self) -> &'static str {
         self.id.0.split('-').next().unwrap_or(self.id.0)
     }
 }
 
-/// A skill, read.
+/// An inspected skill, as the rules see it.
 pub(crate) struct Skill<'a> {
-    pub(crate) files: &'a [Inspected<'a>],
-    pub(crate) about: &'a About,
+    pub(crate) files: &'a [InspectedFile<'a>],
+    pub(crate) topic: &'a SkillTopic,
     pub(crate) name: &'a str,
 }
 
-/// A finding before it is put into words for people.
+/// A finding before it is given line numbers and evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) rule: &'static Rule,
     pub(crate) severity: Severity,
     pub(crate) blocks: bool,
-    pub(crate) at: Location,
+    pub(crate) location: Location,
     pub(crate) message: String,
-    /// Where what flows comes from.
+    /// Where the data was read, with a description, if the finding is about a data flow.
     pub(crate) from: Option<(Location, String)>,
     pub(crate) lowered: Option<&'static str>,
 }
 
 impl Hit {
-    /// Returns a hit of the rule of that name, which is in the catalogue.
-    pub(crate) fn new(id: &'static str, at: Location, message: impl Into<String>) -> Self {
-        Self::of(RuleId(id), at, message)
+    /// Returns a hit of the rule with this ID, which must be in the catalogue.
+    pub(crate) fn new(id: &'static str, location: Location, message: impl Into<String>) -> Self {
+        Self::of(RuleId(id), location, message)
     }
 
-    pub(crate) fn of(id: RuleId, at: Location, message: impl Into<String>) -> Self {
+    pub(crate) fn of(id: RuleId, location: Location, message: impl Into<String>) -> Self {
         let rule = id.rule();
         Self {
             rule,
             severity: rule.severity,
             blocks: false,
-            at,
+            location,
             message: message.into(),
             from: None,
             lowered: None,
@@ -141,9 +141,9 @@ impl Hit {
         self
     }
 
-    /// Lets it count less where it is quoted rather than meant.
+    /// Lowers the severity if the text only quotes the attack.
     pub(crate) fn unless_quoted(mut self, skill: &Skill<'_>) -> Self {
-        if let Some(reason) = skill.quoted(&self.at) {
+        if let Some(reason) = skill.quote_reason(&self.location) {
             self.blocks = false;
             self.severity = self.severity.min(Severity::Medium);
             self.lowered = Some(reason);
@@ -153,31 +153,32 @@ impl Hit {
 }
 
 impl Hit {
-    /// As [`Hit::unless_quoted`], for what goes to a host or comes from one. Texts that teach name hosts that are none; a real one
-    /// has to stand in a warning.
+    /// Like [`Hit::unless_quoted`], for data that a host sends or receives. Security texts use placeholder hosts; a
+    /// real host counts as quoted only in a warning.
     pub(crate) fn unless_quoted_for(self, skill: &Skill<'_>, remote: &Remote) -> Self {
         let is_real = remote.class != HostClass::Local && !remote.host.is_empty();
-        let is_quoted = skill.about.is_teaching && skill.is_warned(&self.at);
+        let is_quoted = skill.topic.is_about_security && skill.is_in_warning(&self.location);
         if is_real && !is_quoted { self } else { self.unless_quoted(skill) }
     }
 }
 
 impl Skill<'_> {
-    /// Says why something stands there to be seen and not to be done, if so. What runs, and what was hidden, is never quoted.
-    pub(crate) fn quoted(&self, at: &Location) -> Option<&'static str> {
+    /// Returns why the text at a location is a quote rather than an instruction. Code that runs and hidden text never
+    /// are.
+    pub(crate) fn quote_reason(&self, at: &Location) -> Option<&'static str> {
         if matches!(at.role, Role::Script | Role::Comment | Role::Frontmatter)
             || !at.chain.is_empty()
         {
             return None;
         }
-        if self.about.is_teaching {
-            return Some("the skill teaches security, and quotes what it warns of");
+        if self.topic.is_about_security {
+            return Some("the skill is about security and quotes attacks");
         }
-        self.is_warned(at).then_some("it stands in a warning")
+        self.is_in_warning(at).then_some("the text quotes it in a warning")
     }
 
-    /// Returns true if a place is warned of, just before it or by the title of its section.
-    fn is_warned(&self, at: &Location) -> bool {
+    /// Returns true if a warning precedes the location, or its section title is one.
+    fn is_in_warning(&self, at: &Location) -> bool {
         let file = &self.files[at.file];
         let length = file.text.text.len();
         let start = at.span.start.min(length);
@@ -185,11 +186,11 @@ impl Skill<'_> {
         let from = section.start.max(start.saturating_sub(200));
         let title = section.start..section.end.min(section.start + 120);
         let window = from..(at.span.end + 80).min(section.end).max(from);
-        [window, title].iter().any(|window| file.cues.near(Cue::Warned, window).is_some())
+        [window, title].iter().any(|window| file.cues.find_in(Cue::Warning, window).is_some())
     }
 
-    /// Returns a place in a file.
-    pub(crate) fn at(
+    /// Returns the location of a range in a file.
+    pub(crate) fn location(
         &self,
         file: usize,
         span: std::ops::Range<usize>,
@@ -197,7 +198,7 @@ impl Skill<'_> {
     ) -> Location {
         let one = &self.files[file];
         let role = match one.kind {
-            crate::artifact::Kind::Markdown => one.document.role_at(span.start),
+            crate::artifact::FileKind::Markdown => one.document.role_at(span.start),
             _ if one.is_script() => Role::Script,
             _ => Role::Data,
         };

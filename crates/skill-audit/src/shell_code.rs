@@ -1,4 +1,4 @@
-//! Shell code: what flows from command to command, and what each of them does.
+//! Traces shell code: the values that flow between commands, and what each command does.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,26 +11,26 @@ use crate::hosts::{HostClass, Remote, UNKNOWN};
 use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::programs;
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
-/// What a script knows while it is read.
+/// The state of a script while it is traced.
 #[derive(Default)]
 pub(crate) struct Shell {
     pub(crate) variables: HashMap<String, Value>,
-    /// What was written to files.
+    /// The content of files that the script wrote.
     pub(crate) files: HashMap<String, Value>,
-    /// What other scripts set and wrote; what is set here comes first.
+    /// Variables of other scripts; the script's own take precedence.
     others: Arc<HashMap<String, Value>>,
     other_files: Arc<HashMap<String, Value>>,
-    /// Small files of the skill, by name.
+    /// Small data files of the skill, by name.
     siblings: Arc<HashMap<String, String>>,
-    /// Where the last archive that was unpacked comes from.
+    /// The origin of the archive that was extracted last.
     pub(crate) unpacked: Option<Remote>,
     steps: usize,
     kept: usize,
 }
 
-/// One command with all its words resolved.
+/// A command with its arguments resolved.
 pub(crate) struct Invocation<'a> {
     pub(crate) program: String,
     pub(crate) args: Vec<Value>,
@@ -38,17 +38,17 @@ pub(crate) struct Invocation<'a> {
     pub(crate) range: &'a Range<usize>,
 }
 
-/// The most commands that are followed.
-const MOST_STEPS: usize = 200_000;
+/// The maximum number of commands to trace.
+const MAX_STEPS: usize = 200_000;
 
-/// Looks at shell code. Returns what it would print.
-pub(crate) fn shell_code(text: &str, scene: &mut OpCollector) -> Option<Value> {
+/// Traces shell code and returns its output.
+pub(crate) fn shell_code(text: &str, collector: &mut OpCollector) -> Option<Value> {
     let script = sketch(text)?;
-    Some(Shell::default().script(&script, &Value::default(), scene))
+    Some(Shell::default().script(&script, &Value::default(), collector))
 }
 
 impl Shell {
-    /// Returns a shell beside other scripts.
+    /// Returns a shell that sees the values of other scripts.
     pub(crate) fn new(
         siblings: &Arc<HashMap<String, String>>,
         files: &Arc<HashMap<String, Value>>,
@@ -66,85 +66,90 @@ impl Shell {
         &mut self,
         script: &Script,
         stdin: &Value,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let mut output = Value::default();
         for pipeline in script {
-            let one = self.pipeline(pipeline, stdin.clone(), scene);
+            let one = self.pipeline(pipeline, stdin.clone(), collector);
             output.push(&one);
         }
         output
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, stdin: Value, scene: &mut OpCollector) -> Value {
+    fn pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+        stdin: Value,
+        collector: &mut OpCollector,
+    ) -> Value {
         let mut value = stdin;
         for stage in &pipeline.stages {
             self.steps += 1;
-            if self.steps > MOST_STEPS {
-                scene.is_cut = true;
+            if self.steps > MAX_STEPS {
+                collector.is_truncated = true;
                 return Value::unknown();
             }
-            value = self.stage(stage, value, scene);
+            value = self.stage(stage, value, collector);
         }
         value
     }
 
-    fn stage(&mut self, stage: &Stage, mut stdin: Value, scene: &mut OpCollector) -> Value {
+    fn stage(&mut self, stage: &Stage, mut stdin: Value, collector: &mut OpCollector) -> Value {
         for (name, text) in &stage.assignments {
-            let mut value = self.text(text, scene);
-            // Whatever stands for it in a text, it is the secret that it is called by.
-            if crate::about::is_secret_name(name) {
-                value.carries.insert(Carry::Variable(name.clone()));
+            let mut value = self.text(text, collector);
+            // A variable named like a secret is one, even if it is set to a placeholder.
+            if crate::topic::is_secret_name(name) {
+                value.taints.insert(Taint::Variable(name.clone()));
             }
-            let value = self.stored(value, scene);
+            let value = self.bounded(value, collector);
             self.variables.insert(name.clone(), value);
         }
         let mut outputs = Vec::new();
         for (direction, text) in &stage.redirects {
-            let value = self.text(text, scene);
+            let value = self.text(text, collector);
             match direction {
                 Direction::Here => stdin = value,
-                Direction::In => stdin = self.read(&value, &stage.range, scene),
+                Direction::In => stdin = self.read(&value, &stage.range, collector),
                 Direction::Out | Direction::Append => outputs.push(value),
             }
         }
         let mut output = Value::default();
         if !stage.body.is_empty() {
-            output = self.script(&stage.body, &stdin, scene);
+            output = self.script(&stage.body, &stdin, collector);
         }
-        let words = self.words(&stage.words, scene);
+        let words = self.words(&stage.words, collector);
         if !words.is_empty() {
-            output = self.run(words, stdin, &stage.range, scene);
+            output = self.run(words, stdin, &stage.range, collector);
         }
         for target in outputs {
-            self.write_to(&target, &output, &stage.range, scene);
+            self.write_to(&target, &output, &stage.range, collector);
         }
         output
     }
 
-    /// Returns a value to be kept; without its text, where very much is kept already.
-    fn stored(&mut self, value: Value, scene: &mut OpCollector) -> Value {
-        const MOST: usize = 16 << 20;
+    /// Returns a value to store, without its text once the limit is reached.
+    fn bounded(&mut self, value: Value, collector: &mut OpCollector) -> Value {
+        const MAX_KEPT_BYTES: usize = 16 << 20;
         self.kept += value.text.len();
-        if self.kept <= MOST {
+        if self.kept <= MAX_KEPT_BYTES {
             return value;
         }
-        scene.is_cut = true;
-        value.only_carried()
+        collector.is_truncated = true;
+        value.without_text()
     }
 
-    /// Resolves words; a variable by itself may hold several.
-    fn words(&mut self, words: &[Text], scene: &mut OpCollector) -> Vec<Value> {
+    /// Resolves arguments; an unquoted variable can expand to several.
+    fn words(&mut self, words: &[Text], collector: &mut OpCollector) -> Vec<Value> {
         let mut all = Vec::new();
         for word in words {
-            let value = self.text(word, scene);
+            let value = self.text(word, collector);
             let is_bare = matches!(word.pieces.as_slice(), [Piece::Variable(_) | Piece::Output(_)]);
             if is_bare && value.is_known() && value.text.trim().contains(' ') {
                 let parts = value.text.split_whitespace();
-                let carries = &value.carries;
+                let taints = &value.taints;
                 all.extend(parts.map(|part| Value {
                     text: part.to_owned(),
-                    carries: carries.clone(),
+                    taints: taints.clone(),
                     ..Value::default()
                 }));
             } else {
@@ -154,18 +159,20 @@ impl Shell {
         all
     }
 
-    fn text(&mut self, text: &Text, scene: &mut OpCollector) -> Value {
+    fn text(&mut self, text: &Text, collector: &mut OpCollector) -> Value {
         let mut value = Value::default();
         for piece in &text.pieces {
             let part = match piece {
                 Piece::Plain(text) => Value::plain(text.clone()),
                 Piece::Variable(name) => self.variable(name),
                 Piece::Output(script) => {
-                    let mut output = self.script(script, &Value::default(), scene);
+                    let mut output = self.script(script, &Value::default(), collector);
                     output.text.truncate(output.text.trim_end_matches('\n').len());
                     output
                 }
-                Piece::File(script) => self.script(script, &Value::default(), scene).only_carried(),
+                Piece::File(script) => {
+                    self.script(script, &Value::default(), collector).without_text()
+                }
                 Piece::Other => Value::unknown(),
             };
             value.push(&part);
@@ -188,39 +195,39 @@ impl Shell {
                     .bytes()
                     .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_') =>
             {
-                Value::unknown().with(Carry::Variable(name.to_owned()))
+                Value::unknown().with(Taint::Variable(name.to_owned()))
             }
             _ => Value::unknown(),
         }
     }
 
-    /// Reads a file: what was written to it here, or what is known of its name.
+    /// Reads a file: what the script wrote to it, or else a value that depends on its path.
     pub(crate) fn read(
         &mut self,
         path: &Value,
         range: &Range<usize>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let name = path.text.trim();
         if let Some(written) = self.written(name) {
             return written;
         }
         if let Some(remote) = dev_tcp(name) {
-            return Value::unknown().with(Carry::Fetched(remote));
+            return Value::unknown().with(Taint::Fetched(remote));
         }
         if name.is_empty() || name == "-" || name.starts_with("/dev/") {
-            return path.only_carried();
+            return path.without_text();
         }
         let class = PathClass::of(name);
-        scene.add(range, Action::Read(name.to_owned()));
-        let mut value = path.only_carried();
+        collector.add(range, Action::Read(name.to_owned()));
+        let mut value = path.without_text();
         if class.is_secret() {
-            value.carries.insert(Carry::File(class, name.to_owned()));
+            value.taints.insert(Taint::File(class, name.to_owned()));
         }
         value
     }
 
-    /// Returns what is known to be in a file.
+    /// Returns the content of a file, if known.
     pub(crate) fn written(&self, path: &str) -> Option<Value> {
         let plain = path.strip_prefix("./").unwrap_or(path);
         let here = self.files.get(path).or_else(|| self.files.get(plain));
@@ -235,47 +242,47 @@ impl Shell {
         target: &Value,
         content: &Value,
         range: &Range<usize>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) {
         let path = target.text.trim();
         if let Some(remote) = dev_tcp(path) {
             let secrets = content.secrets();
             let is_far = !matches!(remote.class, HostClass::Local) && !remote.host.is_empty();
             if content.made_by.as_deref() == Some("shell") || is_far {
-                scene.add(range, Action::RemoteShell { form: "a shell over /dev/tcp".to_owned() });
+                collector.add(range, Action::RemoteShell { transport: "/dev/tcp".to_owned() });
             }
-            scene.add(range, Action::Send { to: remote, secrets, by: Channel::Body });
+            collector.add(range, Action::Send { to: remote, secrets, by: Channel::Body });
             return;
         }
         if path.is_empty() || path.starts_with("/dev/") || path.bytes().all(|b| b.is_ascii_digit())
         {
             return;
         }
-        scene.add(range, Action::Write { path: path.to_owned(), text: content.text.clone() });
-        let stored = self.stored(content.clone(), scene);
+        collector.add(range, Action::Write { path: path.to_owned(), text: content.text.clone() });
+        let stored = self.bounded(content.clone(), collector);
         self.files.insert(path.to_owned(), stored);
-        // A script that is written is a script.
+        // Text that looks like a script is traced as one.
         let is_script = ["curl ", "wget ", "bash ", "/dev/tcp", "python", "nc "];
         if content.decoded().is_none()
-            && scene.may_look(content.text.len())
+            && collector.count_nested(content.text.len())
             && is_script.iter().any(|word| content.text.contains(word))
         {
             let text = content.text.clone();
-            scene.inside(range, &[], |scene| {
+            collector.inside(range, &[], |collector| {
                 if let Some(script) = sketch(&text) {
-                    Self::default().script(&script, &Value::default(), scene);
+                    Self::default().script(&script, &Value::default(), collector);
                 }
             });
         }
     }
 
-    /// Runs one command.
+    /// Traces one command.
     pub(crate) fn run(
         &mut self,
         mut words: Vec<Value>,
         stdin: Value,
         range: &Range<usize>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let mut stdin = stdin;
         loop {
@@ -286,87 +293,87 @@ impl Shell {
                 break;
             }
             if name == "xargs" {
-                // What comes in becomes arguments.
+                // xargs turns its input into arguments.
                 words.push(std::mem::take(&mut stdin));
             }
             words.drain(..skipped);
         }
         let program = words.remove(0);
-        // What was downloaded or written here, and is run now.
+        // The program was downloaded or written earlier in the script.
         if let Some(written) = self.written(program.text.trim()) {
             let by = program.text.clone();
             self.run_code(
                 &Code { text: &written, by: &by, language: Language::Shell },
                 range,
-                scene,
+                collector,
             );
         } else if program.fetched().is_some() || program.decoded().is_some() {
             self.run_code(
-                &Code { text: &program, by: "the shell", language: Language::Shell },
+                &Code { text: &program, by: "shell", language: Language::Shell },
                 range,
-                scene,
+                collector,
             );
         }
-        // What runs by its path, after something was unpacked, came out of that.
+        // A program run by its path after an archive was extracted came out of that archive.
         let path = program.text.trim();
         let is_own = path.contains('/')
             && !["/usr/", "/bin/", "/sbin/", "/opt/", "/etc/"]
                 .iter()
                 .any(|start| path.starts_with(start));
         if let Some(from) = self.unpacked.clone().filter(|_| is_own) {
-            scene.add(range, Action::RunFetched { from, by: path.to_owned() });
+            collector.add(range, Action::RunFetched { from, by: path.to_owned() });
         }
         let invocation =
             Invocation { program: programs::base(&program.text), args: words, stdin, range };
-        programs::run(self, &invocation, scene)
+        programs::run(self, &invocation, collector)
     }
 
-    /// Code is handed to something that runs it.
+    /// Traces code that a program executes.
     pub(crate) fn run_code(
         &mut self,
-        given: &Code<'_>,
+        code: &Code<'_>,
         range: &Range<usize>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) {
-        let Code { text: code, by, language } = *given;
+        let Code { text: code, by, language } = *code;
         if let Some(from) = code.fetched() {
-            scene.add(range, Action::RunFetched { from: from.clone(), by: by.to_owned() });
+            collector.add(range, Action::RunFetched { from: from.clone(), by: by.to_owned() });
         }
         let encoding = code.decoded();
         if let Some(encoding) = encoding {
             let text = code.is_known().then(|| code.text.clone());
-            scene.add(range, Action::RunDecoded { encoding, by: by.to_owned(), text });
+            collector.add(range, Action::RunDecoded { encoding, by: by.to_owned(), text });
         }
         if code.text.trim_matches([UNKNOWN, ' ', '\n']).is_empty() {
             return;
         }
-        if !scene.may_look(code.text.len()) {
+        if !collector.count_nested(code.text.len()) {
             return;
         }
         let chain: &[Encoding] = encoding.as_slice();
         let text = code.text.clone();
-        scene.inside(range, chain, |scene| match language {
+        collector.inside(range, chain, |collector| match language {
             Language::Shell => match sketch(&text) {
                 Some(script) => {
-                    self.script(&script, &Value::default(), scene);
+                    self.script(&script, &Value::default(), collector);
                 }
-                None => scene.is_cut = true,
+                None => collector.is_truncated = true,
             },
-            Language::Python => crate::code::python_code(&text, scene),
-            Language::JavaScript => crate::code::javascript_code(&text, scene),
-            Language::Other => crate::generic::generic_code(&text, scene),
+            Language::Python => crate::code::python_code(&text, collector),
+            Language::JavaScript => crate::code::javascript_code(&text, collector),
+            Language::Other => crate::generic::generic_code(&text, collector),
         });
     }
 }
 
-/// Code, what runs it, and what language it is in.
+/// Code that a program executes.
 pub(crate) struct Code<'a> {
     pub(crate) text: &'a Value,
     pub(crate) by: &'a str,
     pub(crate) language: Language,
 }
 
-/// What language code is in.
+/// The language of a piece of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Shell,
@@ -375,9 +382,9 @@ pub(crate) enum Language {
     Other,
 }
 
-/// `/dev/tcp/host/port` is a connection.
+/// Returns the address of a `/dev/tcp/host/port` connection.
 fn dev_tcp(path: &str) -> Option<Remote> {
     let rest = path.strip_prefix("/dev/tcp/").or_else(|| path.strip_prefix("/dev/udp/"))?;
     let host = rest.split('/').next()?;
-    Some(Remote::parse(&format!("tcp://{rest}")).unwrap_or_else(|| programs::somewhere(host)))
+    Some(Remote::parse(&format!("tcp://{rest}")).unwrap_or_else(|| programs::unknown_remote(host)))
 }

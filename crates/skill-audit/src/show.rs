@@ -1,4 +1,4 @@
-//! A report for others: as JSON, and as a page.
+//! Reports as JSON and HTML.
 
 mod html;
 mod json;
@@ -8,41 +8,42 @@ use crate::{BundleReport, ObservedChange};
 
 pub use html::{Source, html};
 pub use json::{
-    AnyJson, AuditedJson, BeforeJson, CapabilityJson, ExtentJson, FindingJson, ReportJson,
+    AnyJson, AuditedJson, CapabilityJson, ExtentJson, FindingJson, PreviousJson, ReportJson,
     ReportsJson, RuleJson, UsedJson,
 };
-pub use stored::UnknownWord;
+pub use stored::UnknownValue;
 
-/// What was found about a skill, and what else is known of it.
+/// A report with the context that a command adds to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditedSkill {
-    /// What was found.
+    /// The report on this bundle.
     pub found: BundleReport,
-    /// Why it is never to be installed, where the user revoked it or where it comes from.
+    /// The reason, if the user revoked the bundle or its source.
     pub revoked: Option<String>,
-    /// The version that it is compared with.
-    pub before: Option<BundleReport>,
-    /// How it is not what was installed and kept, where that was looked at.
-    pub differs: Option<Vec<String>>,
+    /// The version that this one is compared with.
+    pub previous: Option<BundleReport>,
+    /// Differences from what was installed and stored, if that was checked.
+    pub differences: Option<Vec<String>>,
 }
 
 impl AuditedSkill {
-    /// Returns a report with nothing else.
+    /// Returns a report without context.
     pub fn new(found: BundleReport) -> Self {
-        Self { found, revoked: None, before: None, differs: None }
+        Self { found, revoked: None, previous: None, differences: None }
     }
 
-    /// Returns what it uses that the version before did not, and the other way around.
+    /// Returns the capabilities gained and lost since the previous version.
     pub fn changes(&self) -> Vec<ObservedChange> {
-        let (now, before) = (&self.found.report.observed, self.before.as_ref());
-        before.map(|before| now.changes_since(&before.report.observed)).unwrap_or_default()
+        let now = &self.found.report.observed;
+        let previous = self.previous.as_ref();
+        previous.map(|one| now.changes_since(&one.report.observed)).unwrap_or_default()
     }
 
-    /// Returns the word for it: what is revoked is that before anything else.
-    pub fn word(&self) -> &'static str {
+    /// Returns the label to show: `REVOKED`, or else the verdict.
+    pub fn label(&self) -> &'static str {
         if self.revoked.is_some() { REVOKED } else { self.found.report.verdict.as_str() }
     }
 }
 
-/// The word for a skill that is revoked.
+/// The label of a revoked skill.
 pub const REVOKED: &str = "REVOKED";

@@ -1,4 +1,4 @@
-//! What is known of a value in code: its text as far as it is written there, and what it carries.
+//! Values in traced code: the known part of their text, and their taints.
 
 use std::collections::BTreeSet;
 
@@ -6,53 +6,53 @@ use crate::decode::Encoding;
 use crate::hosts::{Remote, UNKNOWN};
 use crate::paths::PathClass;
 
-/// Something that a value was made from.
+/// The origin of data in a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Carry {
-    /// What is in a file that nobody sends anywhere.
+pub enum Taint {
+    /// Content of a file with secrets.
     File(PathClass, String),
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// All variables of the environment.
+    /// The whole environment.
     Environment,
-    /// What a host answered.
+    /// A response from a host.
     Fetched(Remote),
-    /// What was decoded from text in the skill.
+    /// Decoded text of the skill.
     Decoded(Encoding),
-    /// The name of the machine, its user, its addresses.
+    /// The name of the machine, its user or its addresses.
     Machine,
 }
 
-impl Carry {
-    /// Returns the words for it.
+impl Taint {
+    /// Returns the description.
     pub fn describe(&self) -> String {
         match self {
-            Self::File(class, path) => format!("{} ({path})", class.as_str()),
-            Self::Variable(name) => format!("${name}"),
+            Self::File(class, path) => format!("{} from `{path}`", class.as_str()),
+            Self::Variable(name) => format!("`${name}`"),
             Self::Environment => "the whole environment".to_owned(),
-            Self::Fetched(remote) => format!("what {} answers", remote.host),
-            Self::Decoded(encoding) => format!("decoded {}", encoding.as_str()),
-            Self::Machine => "what this machine is called".to_owned(),
+            Self::Fetched(remote) => format!("the response from {}", remote.host),
+            Self::Decoded(encoding) => format!("decoded text ({})", encoding.as_str()),
+            Self::Machine => "the machine's name or user".to_owned(),
         }
     }
 }
 
-/// A value, as far as it is known.
+/// A value in traced code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// The text; [`UNKNOWN`] stands for parts that are not known.
+    /// The text; [`UNKNOWN`] replaces unknown parts.
     pub(crate) text: String,
-    pub(crate) carries: BTreeSet<Carry>,
-    /// The call that made it: `requests.Session`.
+    pub(crate) taints: BTreeSet<Taint>,
+    /// The call that returned it: `requests.Session`.
     pub(crate) made_by: Option<String>,
-    /// Items, where it is a list that is written out.
+    /// The items of a literal list.
     pub(crate) items: Vec<Value>,
 }
 
-/// The longest text that is kept of a value.
-const MOST: usize = 64 << 10;
-/// The most items that the lists in a list hold.
-const MOST_ITEMS: usize = 1000;
+/// The maximum text of a value.
+const MAX_TEXT_BYTES: usize = 64 << 10;
+/// The maximum number of items in nested lists.
+const MAX_ITEMS: usize = 1000;
 
 impl Value {
     pub(crate) fn unknown() -> Self {
@@ -67,7 +67,7 @@ impl Value {
         !self.text.contains(UNKNOWN)
     }
 
-    /// Returns a list. Lists of lists of lists are kept no deeper than they are written.
+    /// Returns a list. Large or deeply nested items keep only their taints.
     pub(crate) fn list(mut items: Vec<Self>) -> Self {
         let mut list = Self::unknown();
         for item in &items {
@@ -77,38 +77,38 @@ impl Value {
         let is_deep =
             items.iter().any(|item| item.items.iter().any(|inner| !inner.items.is_empty()));
         let bytes: usize = items.iter().map(|item| item.text.len()).sum();
-        if held > MOST_ITEMS || is_deep || bytes > MOST {
-            items.iter_mut().for_each(|item| *item = item.only_carried());
+        if held > MAX_ITEMS || is_deep || bytes > MAX_TEXT_BYTES {
+            items.iter_mut().for_each(|item| *item = item.without_text());
         }
         list.items = items;
         list
     }
 
-    /// Returns the same without its text.
-    pub(crate) fn only_carried(&self) -> Self {
-        Self { text: UNKNOWN.to_string(), carries: self.carries.clone(), ..Self::default() }
+    /// Returns an unknown value with the same taints.
+    pub(crate) fn without_text(&self) -> Self {
+        Self { text: UNKNOWN.to_string(), taints: self.taints.clone(), ..Self::default() }
     }
 
-    pub(crate) fn with(mut self, carry: Carry) -> Self {
-        self.carries.insert(carry);
+    pub(crate) fn with(mut self, taint: Taint) -> Self {
+        self.taints.insert(taint);
         self
     }
 
-    /// Puts another value after this one.
+    /// Appends another value.
     pub(crate) fn push(&mut self, other: &Self) {
-        if self.text.len() + other.text.len() <= MOST {
+        if self.text.len() + other.text.len() <= MAX_TEXT_BYTES {
             self.text.push_str(&other.text);
         } else if !self.text.ends_with(UNKNOWN) {
             self.text.push(UNKNOWN);
         }
-        self.carries.extend(other.carries.iter().cloned());
+        self.taints.extend(other.taints.iter().cloned());
     }
 
-    /// Takes over what another value carries, and not its text.
+    /// Adds the taints of another value, but not its text.
     pub(crate) fn absorb(&mut self, other: &Self) {
-        self.carries.extend(other.carries.iter().cloned());
+        self.taints.extend(other.taints.iter().cloned());
         for item in &other.items {
-            self.carries.extend(item.carries.iter().cloned());
+            self.taints.extend(item.taints.iter().cloned());
         }
     }
 
@@ -116,26 +116,26 @@ impl Value {
         Remote::parse(&self.text)
     }
 
-    /// Returns what of it nobody sends anywhere.
-    pub(crate) fn secrets(&self) -> Vec<Carry> {
-        let is_secret = |carry: &&Carry| match carry {
-            Carry::File(class, _) => class.is_secret(),
-            Carry::Variable(_) | Carry::Environment => true,
-            Carry::Fetched(_) | Carry::Decoded(_) | Carry::Machine => false,
+    /// Returns the taints that are secrets.
+    pub(crate) fn secrets(&self) -> Vec<Taint> {
+        let is_secret = |taint: &&Taint| match taint {
+            Taint::File(class, _) => class.is_secret(),
+            Taint::Variable(_) | Taint::Environment => true,
+            Taint::Fetched(_) | Taint::Decoded(_) | Taint::Machine => false,
         };
-        self.carries.iter().filter(is_secret).cloned().collect()
+        self.taints.iter().filter(is_secret).cloned().collect()
     }
 
     pub(crate) fn fetched(&self) -> Option<&Remote> {
-        self.carries.iter().find_map(|carry| match carry {
-            Carry::Fetched(remote) => Some(remote),
+        self.taints.iter().find_map(|taint| match taint {
+            Taint::Fetched(remote) => Some(remote),
             _ => None,
         })
     }
 
     pub(crate) fn decoded(&self) -> Option<Encoding> {
-        self.carries.iter().find_map(|carry| match carry {
-            Carry::Decoded(encoding) => Some(*encoding),
+        self.taints.iter().find_map(|taint| match taint {
+            Taint::Decoded(encoding) => Some(*encoding),
             _ => None,
         })
     }

@@ -1,20 +1,20 @@
-//! What calls do with what they are given.
+//! The effects of known calls on their arguments.
 
 use std::ops::Range;
 
 use super::evaluate::Program;
-use super::library::Meaning;
+use super::library::CallEffect;
 use super::texts::{characters, decoded};
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::{Code, Language, Shell};
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
-/// Arguments, by name or by place.
+/// Arguments, with a name if they are keyword arguments.
 pub(super) type Args = [(Option<String>, Value)];
 
-/// One call: of what, with what, and where it stands.
+/// One call: the function's name, the arguments and the range.
 pub(super) struct Call<'a> {
     pub(super) name: &'a str,
     pub(super) args: &'a Args,
@@ -22,19 +22,19 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns an argument by its place.
+    /// Returns a positional argument.
     pub(super) fn nth(&self, at: usize) -> Value {
         let plain = self.args.iter().filter(|(name, _)| name.is_none());
         plain.map(|(_, value)| value).nth(at).cloned().unwrap_or_default()
     }
 
-    /// Returns an argument by its name.
+    /// Returns a keyword argument.
     pub(super) fn named(&self, name: &str) -> Option<Value> {
         let found = self.args.iter().find(|(known, _)| known.as_deref() == Some(name));
         found.map(|(_, value)| value.clone())
     }
 
-    /// Returns what all arguments carry.
+    /// Returns a value with the taints of all arguments.
     pub(super) fn all(&self) -> Value {
         let mut all = Value::unknown();
         self.args.iter().for_each(|(_, value)| all.absorb(value));
@@ -43,75 +43,80 @@ impl Call<'_> {
 }
 
 impl Program {
-    /// Carries out a call whose meaning is known.
-    pub(super) fn act(
+    /// Applies the effect of a known call and returns its result.
+    pub(super) fn apply_effect(
         &mut self,
-        meaning: Meaning,
+        effect: CallEffect,
         call: &Call<'_>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let first = call.nth(0);
-        match meaning {
-            Meaning::Shell => self.shell(&first, call, scene),
-            Meaning::Start => self.start(&first, call, scene),
-            Meaning::Evaluate => evaluated(&first, call, scene),
-            Meaning::Fetch => self.fetch(&first, call, scene),
-            Meaning::Send => self.send(&first, call, scene),
-            Meaning::Request => self.send(&call.nth(1), call, scene),
-            Meaning::Connect => self.connect(call, scene),
-            Meaning::SendOpen => Value::unknown(),
-            Meaning::LookUp => self.look_up(&first, call, scene),
-            Meaning::Read => self.read(&first, call, scene),
-            Meaning::Write => {
-                self.write(&first, &call.nth(1), call.range, scene);
+        match effect {
+            CallEffect::Shell => self.shell(&first, call, collector),
+            CallEffect::Start => self.start(&first, call, collector),
+            CallEffect::Evaluate => evaluated(&first, call, collector),
+            CallEffect::Fetch => self.fetch(&first, call, collector),
+            CallEffect::Send => self.send(&first, call, collector),
+            CallEffect::Request => self.send(&call.nth(1), call, collector),
+            CallEffect::Connect => self.connect(call, collector),
+            CallEffect::SendOpen => Value::unknown(),
+            CallEffect::LookUp => self.look_up(&first, call, collector),
+            CallEffect::Read => self.read(&first, call, collector),
+            CallEffect::Write => {
+                self.write(&first, &call.nth(1), call.range, collector);
                 Value::unknown()
             }
-            Meaning::Open => self.open(&first, call, scene),
-            Meaning::Variable => {
+            CallEffect::Open => self.open(&first, call, collector),
+            CallEffect::Variable => {
                 let name = first.is_known().then(|| first.text.clone());
-                scene.add(call.range, Action::Variable(name));
-                Value::unknown().with(Carry::Variable(first.text))
+                collector.add(call.range, Action::Variable(name));
+                Value::unknown().with(Taint::Variable(first.text))
             }
-            Meaning::Environment => Value::unknown().with(Carry::Environment),
-            Meaning::Decode(encoding) => {
+            CallEffect::Environment => Value::unknown().with(Taint::Environment),
+            CallEffect::Decode(encoding) => {
                 if self.may_decode(first.text.len()) {
                     decoded(&first, encoding)
                 } else {
-                    first.only_carried()
+                    first.without_text()
                 }
             }
-            Meaning::Pack => call.all(),
-            Meaning::Load => {
+            CallEffect::Pack => call.all(),
+            CallEffect::Load => {
                 Value { made_by: Some(format!("={}", first.text)), ..Value::unknown() }
             }
-            Meaning::Copy => {
-                let content = self.read(&first, call, scene);
+            CallEffect::Copy => {
+                let content = self.read(&first, call, collector);
                 self.files.insert(call.nth(1).text, content.clone());
                 content
             }
-            Meaning::Redirect => {
+            CallEffect::Redirect => {
                 self.redirected += 1;
                 if self.redirected >= 2 {
-                    let form = "streams of a process over a socket".to_owned();
-                    scene.add(call.range, Action::RemoteShell { form });
+                    let transport = "a socket (redirected process streams)".to_owned();
+                    collector.add(call.range, Action::RemoteShell { transport });
                 }
                 Value::unknown()
             }
-            Meaning::Remove => {
+            CallEffect::Remove => {
                 let path = first.text.trim_end_matches('/');
                 if matches!(path, "" | "~" | "/home" | "/etc" | "/usr") && !first.text.is_empty() {
-                    scene.add(call.range, Action::Destroy { what: first.text.clone() });
+                    collector.add(
+                        call.range,
+                        Action::Destroy { what: format!("everything in `{}`", first.text) },
+                    );
                 }
                 Value::unknown()
             }
-            Meaning::Machine => Value::unknown().with(Carry::Machine),
-            Meaning::Characters if first.items.is_empty() && first.text.parse::<u32>().is_err() => {
+            CallEffect::Machine => Value::unknown().with(Taint::Machine),
+            CallEffect::Characters
+                if first.items.is_empty() && first.text.parse::<u32>().is_err() =>
+            {
                 first
             }
-            Meaning::Characters => characters(call.args),
-            Meaning::Format => formatted(first, call),
-            Meaning::Object => {
-                // A header alone is how every service is asked.
+            CallEffect::Characters => characters(call.args),
+            CallEffect::Format => formatted(first, call),
+            CallEffect::Object => {
+                // Sending a token in a header is how every API authenticates.
                 const HEADERS: [&str; 4] = ["headers", "auth", "Authorization", "agent"];
                 let mut value = Value::unknown();
                 let host = ["hostname", "host", "url"].iter().find_map(|name| call.named(name));
@@ -127,7 +132,7 @@ impl Program {
                 }
                 value
             }
-            Meaning::Pass => {
+            CallEffect::Pass => {
                 let mut value = first;
                 value.absorb(&call.all());
                 value
@@ -135,99 +140,110 @@ impl Program {
         }
     }
 
-    fn open(&mut self, path: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
+    fn open(&mut self, path: &Value, call: &Call<'_>, collector: &mut OpCollector) -> Value {
         let mode = call.named("mode").unwrap_or_else(|| call.nth(1)).text;
         if mode.contains(['w', 'a', 'x']) {
             let written = Action::Write { path: path.text.clone(), text: UNKNOWN.to_string() };
-            scene.add(call.range, written);
+            collector.add(call.range, written);
             let made_by = Some("open:w".to_owned());
             return Value { text: path.text.clone(), made_by, ..Value::default() };
         }
-        let mut file = self.read(path, call, scene);
+        let mut file = self.read(path, call, collector);
         file.made_by = Some("open".to_owned());
         file
     }
 
-    fn shell(&mut self, command: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
+    fn shell(&mut self, command: &Value, call: &Call<'_>, collector: &mut OpCollector) -> Value {
         let comes_from_elsewhere =
-            |carry: &Carry| matches!(carry, Carry::Fetched(_) | Carry::Decoded(_));
-        if command.carries.iter().any(comes_from_elsewhere) {
+            |taint: &Taint| matches!(taint, Taint::Fetched(_) | Taint::Decoded(_));
+        if command.taints.iter().any(comes_from_elsewhere) {
             let code = Code { text: command, by: call.name, language: Language::Shell };
-            Shell::default().run_code(&code, call.range, scene);
+            Shell::default().run_code(&code, call.range, collector);
             return Value::unknown();
         }
-        if !scene.may_look(command.text.len()) {
-            return command.only_carried();
+        if !collector.count_nested(command.text.len()) {
+            return command.without_text();
         }
         let (text, mut output) = (command.text.clone(), Value::unknown());
-        // What is put into the line is sent, read and run as what it is.
-        scene.inside(call.range, &[], |scene| {
-            output = crate::shell_code::shell_code(&text, scene).unwrap_or_default();
+        // Values in the command line are traced through the shell.
+        collector.inside(call.range, &[], |collector| {
+            output = crate::shell_code::shell_code(&text, collector).unwrap_or_default();
         });
-        self.sent_by_line(command, call.range, scene);
+        self.sent_by_line(command, call.range, collector);
         output.absorb(command);
         output
     }
 
-    /// A value in a command line that talks to a host leaves with it.
-    fn sent_by_line(&mut self, command: &Value, range: &Range<usize>, scene: &mut OpCollector) {
+    /// Collects secrets in a command line that sends data to a host.
+    fn sent_by_line(&mut self, command: &Value, range: &Range<usize>, collector: &mut OpCollector) {
         let talks = ["curl ", "wget ", "nc ", "Invoke-WebRequest"];
         let talks = talks.iter().any(|word| command.text.contains(word));
         let mut words = command.text.split([' ', '"', '\'']);
         let to = words.find(|word| word.contains("://")).and_then(Remote::parse);
         if let Some(to) = to.filter(|_| talks && !command.secrets().is_empty()) {
-            scene.add(range, Action::Send { to, secrets: command.secrets(), by: Channel::Body });
+            collector
+                .add(range, Action::Send { to, secrets: command.secrets(), by: Channel::Body });
         }
     }
 
-    fn start(&mut self, first: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
+    fn start(&mut self, first: &Value, call: &Call<'_>, collector: &mut OpCollector) -> Value {
         if first.items.is_empty() {
-            // `spawn("sh", ["-c", x])`: the program first, then a list.
+            // `spawn("sh", ["-c", x])`: the program, then a list of arguments.
             let rest = call.nth(1).items;
             if rest.is_empty() {
-                return self.shell(first, call, scene);
+                return self.shell(first, call, collector);
             }
             let words: Vec<Value> = std::iter::once(first.clone()).chain(rest).collect();
-            return self.words(&words, call.range, scene);
+            return self.words(&words, call.range, collector);
         }
         if call.named("shell").is_some() && first.items.len() == 1 {
-            return self.shell(&first.items[0], call, scene);
+            return self.shell(&first.items[0], call, collector);
         }
-        self.words(&first.items, call.range, scene)
+        self.words(&first.items, call.range, collector)
     }
 
-    fn words(&mut self, words: &[Value], range: &Range<usize>, scene: &mut OpCollector) -> Value {
+    fn words(
+        &mut self,
+        words: &[Value],
+        range: &Range<usize>,
+        collector: &mut OpCollector,
+    ) -> Value {
         let mut output = Value::unknown();
         let files = self.files.iter().map(|(path, value)| (path.clone(), value.clone()));
         let mut shell = Shell::default();
         shell.files.extend(files);
-        scene.inside(range, &[], |scene| {
-            output = shell.run(words.to_vec(), Value::default(), range, scene);
+        collector.inside(range, &[], |collector| {
+            output = shell.run(words.to_vec(), Value::default(), range, collector);
         });
         words.iter().for_each(|word| output.absorb(word));
         output
     }
 
-    pub(super) fn read(&mut self, path: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
+    pub(super) fn read(
+        &mut self,
+        path: &Value,
+        call: &Call<'_>,
+        collector: &mut OpCollector,
+    ) -> Value {
         if call.name.starts_with("keyring") || call.name.starts_with("browser_cookie") {
-            scene.add(call.range, Action::Read("login.keychain".to_owned()));
-            return Value::unknown().with(Carry::File(PathClass::Vault, call.name.to_owned()));
+            collector.add(call.range, Action::Read("login.keychain".to_owned()));
+            return Value::unknown().with(Taint::File(PathClass::Vault, call.name.to_owned()));
         }
         if let Some(written) = self.files.get(&path.text) {
             return written.clone();
         }
         let text = path.text.trim_matches(UNKNOWN).to_owned();
         if !text.is_empty() {
-            scene.add(call.range, Action::Read(text.clone()));
+            collector.add(call.range, Action::Read(text.clone()));
         }
         let name = text.rsplit('/').next().unwrap_or(&text);
         if let Some(known) = self.siblings.get(name) {
             return Value::plain(known.clone());
         }
         let class = PathClass::of(&text);
-        let mut value = path.only_carried();
+        let mut value = path.without_text();
         if class.is_secret() {
-            value.carries.insert(Carry::File(class, text));
+            value.taints.insert(Taint::File(class, text));
         }
         value
     }
@@ -237,15 +253,15 @@ impl Program {
         path: &Value,
         content: &Value,
         range: &Range<usize>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) {
-        scene.add(range, Action::Write { path: path.text.clone(), text: content.text.clone() });
+        collector.add(range, Action::Write { path: path.text.clone(), text: content.text.clone() });
         self.files.insert(path.text.clone(), content.clone());
     }
 }
 
-/// Text that is run as code.
-fn evaluated(first: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
+/// Traces text that is executed as code.
+fn evaluated(first: &Value, call: &Call<'_>, collector: &mut OpCollector) -> Value {
     let name = call.name;
     let is_function = name == "Function";
     let code = if is_function { call.args.last().map(|(_, value)| value) } else { Some(first) };
@@ -253,17 +269,17 @@ fn evaluated(first: &Value, call: &Call<'_>, scene: &mut OpCollector) -> Value {
     if name == "compile" || name.ends_with(".loads") {
         return code;
     }
-    let is_plain = code.is_known() && code.carries.is_empty();
+    let is_plain = code.is_known() && code.taints.is_empty();
     if !is_plain || name.starts_with("vm.") {
-        scene.add(call.range, Action::Evaluate { by: name.to_owned() });
+        collector.add(call.range, Action::Evaluate { by: name.to_owned() });
     }
     let is_javascript = is_function || name.starts_with("vm.") || name.contains(".eval");
     let language = if is_javascript { Language::JavaScript } else { Language::Python };
-    Shell::default().run_code(&Code { text: &code, by: name, language }, call.range, scene);
+    Shell::default().run_code(&Code { text: &code, by: name, language }, call.range, collector);
     Value::unknown()
 }
 
-/// `"%s" % x`: each place is filled with a value.
+/// Fills the placeholders of `"%s" % x`.
 fn formatted(text: Value, call: &Call<'_>) -> Value {
     let mut value = text;
     for (_, part) in call.args.iter().skip(1) {

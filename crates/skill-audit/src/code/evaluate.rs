@@ -1,21 +1,21 @@
-//! Follows values through a program: what is written out, what is decoded, what comes from where and goes where.
+//! Traces values through a program: literals, decoded text, and where data comes from and goes to.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::calls::Call;
-use super::library::{Meaning, meaning, method};
+use super::library::{CallEffect, call_effect, method_effect};
 use super::{Arg, Expr, Step};
 use crate::decode::Encoding;
 use crate::hosts::UNKNOWN;
 use crate::op::{Action, OpCollector};
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
 /// A call of a function in another file: module, function, arguments.
-type Outward = (String, String, Vec<(Option<String>, Value)>);
+type CrossFileCall = (String, String, Vec<(Option<String>, Value)>);
 
-/// What one file of a skill has for the others.
+/// The values and functions that one file exports to the others.
 #[derive(Debug, Default, Clone)]
 struct Exports {
     values: HashMap<String, Value>,
@@ -23,12 +23,12 @@ struct Exports {
     returns: HashMap<String, Value>,
 }
 
-/// What the files of a skill know of each other.
+/// What the files of a skill share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     exports: HashMap<String, Arc<Exports>>,
-    /// What functions of other files are called with.
-    calls: Vec<Outward>,
+    /// Calls of functions in other files.
+    calls: Vec<CrossFileCall>,
     siblings: Arc<HashMap<String, String>>,
 }
 
@@ -37,45 +37,45 @@ impl Shared {
         Self { siblings: Arc::clone(siblings), ..Self::default() }
     }
 
-    /// Takes what a program has for others.
-    pub(crate) fn learn(&mut self, program: Program) {
+    /// Adds the exports and calls of a program.
+    pub(crate) fn add(&mut self, program: Program) {
         let Program { module, values, parameters, returns, calls, .. } = program;
         self.exports.insert(module, Arc::new(Exports { values, parameters, returns }));
         self.calls.extend(calls);
     }
 }
 
-/// What is known of a program while it is followed.
+/// The state of a program while it is traced.
 #[derive(Default)]
 pub(crate) struct Program {
     module: String,
     exports: HashMap<String, Arc<Exports>>,
-    calls: Vec<Outward>,
+    calls: Vec<CrossFileCall>,
     pub(super) siblings: Arc<HashMap<String, String>>,
     pub(super) values: HashMap<String, Value>,
     imports: HashMap<String, String>,
     parameters: HashMap<String, Vec<String>>,
     returns: HashMap<String, Value>,
-    /// Addresses of connections, by the name that holds one.
+    /// The addresses of open connections, by variable.
     pub(super) connections: HashMap<String, crate::hosts::Remote>,
-    /// What was written to files.
+    /// The content of files that the program wrote.
     pub(super) files: BTreeMap<String, Value>,
     pub(super) redirected: usize,
     budget: usize,
     kept: usize,
     decoded: usize,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
-/// Values that are known after a first look are used in a second: functions stand after what calls them.
-const LOOKS: usize = 2;
-/// The most expressions that are followed.
-const MOST: usize = 500_000;
-/// The most bytes of text that names of a program hold together.
-const MOST_KEPT: usize = 16 << 20;
+/// A second pass uses values from the first: functions can be defined after their calls.
+const PASSES: usize = 2;
+/// The maximum number of expressions to evaluate.
+const MAX_EXPRESSIONS: usize = 500_000;
+/// The maximum bytes of text in all variables together.
+const MAX_KEPT_BYTES: usize = 16 << 20;
 
 impl Program {
-    /// Returns a program beside others of the same skill.
+    /// Returns a program that sees the exports of the skill's other files.
     pub(crate) fn new(module: &str, shared: &Shared) -> Self {
         let mut program = Self {
             module: module.to_owned(),
@@ -100,40 +100,40 @@ impl Program {
         program
     }
 
-    /// Returns a module of the skill and what is meant of it, for a full name.
+    /// Splits a full name into a module of the skill and its member.
     fn sibling(&self, name: &str) -> Option<(String, String)> {
         let (module, what) = name.rsplit_once('.')?;
         let module = module.rsplit(['.', '/']).next().unwrap_or(module).trim_start_matches("./");
         self.exports.contains_key(module).then(|| (module.to_owned(), what.to_owned()))
     }
 
-    /// Follows a program that consists of one text.
-    pub(crate) fn run(&mut self, steps: &[Step], scene: &mut OpCollector) {
-        let kept = scene.ops.len();
-        for _ in 0..LOOKS {
-            scene.ops.truncate(kept);
-            self.budget = MOST;
+    /// Traces a program.
+    pub(crate) fn run(&mut self, steps: &[Step], collector: &mut OpCollector) {
+        let kept = collector.ops.len();
+        for _ in 0..PASSES {
+            collector.ops.truncate(kept);
+            self.budget = MAX_EXPRESSIONS;
             self.redirected = 0;
             self.calls.clear();
             (self.kept, self.decoded) = (0, 0);
             for step in steps {
-                self.step(step, scene);
+                self.step(step, collector);
             }
-            scene.is_cut |= self.is_cut;
+            collector.is_truncated |= self.is_truncated;
         }
     }
 
-    fn step(&mut self, step: &Step, scene: &mut OpCollector) {
+    fn step(&mut self, step: &Step, collector: &mut OpCollector) {
         match step {
             Step::Assign { to, value } => {
-                let value = self.value(value, scene);
+                let value = self.value(value, collector);
                 match to.as_slice() {
                     [one] => self.assign(one, value),
-                    // Each name gets its item, if they are written out.
+                    // Each name gets its item, if the items are known.
                     several => {
                         for (at, name) in several.iter().enumerate() {
                             let item = value.items.get(at).cloned();
-                            self.assign(name, item.unwrap_or_else(|| value.only_carried()));
+                            self.assign(name, item.unwrap_or_else(|| value.without_text()));
                         }
                     }
                 }
@@ -144,19 +144,19 @@ impl Program {
                 }
             }
             Step::Return { function, value } => {
-                let value = self.value(value, scene);
+                let value = self.value(value, collector);
                 let all = self.returns.entry(function.clone()).or_default();
-                let carries = value.carries.clone();
+                let taints = value.taints.clone();
                 if all.text.is_empty() {
                     *all = value;
                 }
-                all.carries.extend(carries);
+                all.taints.extend(taints);
             }
             Step::Import { name, means } => {
                 self.imports.insert(name.clone(), means.clone());
             }
             Step::Do(value) => {
-                self.value(value, scene);
+                self.value(value, collector);
             }
         }
     }
@@ -164,62 +164,63 @@ impl Program {
     fn assign(&mut self, name: &str, value: Value) {
         let before = self.values.get(name);
         let mut value = value;
-        // What a name once carried it may still carry: branches and loops are not told apart.
+        // A variable keeps its earlier taints, since branches and loops are not distinguished.
         if let Some(before) = before {
-            value.carries.extend(before.carries.iter().cloned());
+            value.taints.extend(before.taints.iter().cloned());
         }
         self.kept += value.text.len();
-        if self.kept > MOST_KEPT {
-            self.is_cut = true;
-            value = value.only_carried();
+        if self.kept > MAX_KEPT_BYTES {
+            self.is_truncated = true;
+            value = value.without_text();
         }
         self.values.insert(name.to_owned(), value);
     }
 
-    /// Counts the work of decoding; false when it is too much.
+    /// Counts decoded bytes against the limit. Returns false once the limit is exceeded.
     pub(super) fn may_decode(&mut self, bytes: usize) -> bool {
         self.decoded += bytes;
-        self.is_cut |= self.decoded > MOST_KEPT;
-        self.decoded <= MOST_KEPT
+        self.is_truncated |= self.decoded > MAX_KEPT_BYTES;
+        self.decoded <= MAX_KEPT_BYTES
     }
 
-    /// Returns the full name of a function: imports and what made a value are resolved.
-    fn name(&mut self, function: &Expr, scene: &mut OpCollector) -> Option<String> {
+    /// Returns the full name of a function, with imports and aliases resolved.
+    fn name(&mut self, function: &Expr, collector: &mut OpCollector) -> Option<String> {
         match function {
             Expr::Name(name) => Some(match self.imports.get(name) {
                 Some(means) => means.clone(),
-                // A function under another name: `f = os.system`.
+                // An alias: `f = os.system`.
                 None => match self.values.get(name).and_then(|value| value.made_by.clone()) {
                     Some(made_by) if made_by.starts_with('=') => made_by[1..].to_owned(),
                     _ => name.clone(),
                 },
             }),
             Expr::Member(object, member) => {
-                let object = self.name(object, scene)?;
+                let object = self.name(object, collector)?;
                 Some(format!("{object}.{member}"))
             }
             Expr::Index(object, index) => {
-                let index = self.value(index, scene);
-                let object = self.name(object, scene)?;
+                let index = self.value(index, collector);
+                let object = self.name(object, collector)?;
                 let is_word = index.is_known() && !index.text.is_empty();
                 is_word.then(|| format!("{object}.{}", index.text))
             }
             Expr::Call { function, args, range } => {
-                let name = self.name(function, scene)?;
-                let first = args.first().map(|arg| self.value(&arg.value, scene));
+                let name = self.name(function, collector)?;
+                let first = args.first().map(|arg| self.value(&arg.value, collector));
                 match (name.as_str(), first) {
                     ("getattr", Some(_)) => {
-                        let object = args.first().and_then(|arg| self.name(&arg.value, scene))?;
-                        let member = args.get(1).map(|arg| self.value(&arg.value, scene))?;
+                        let object =
+                            args.first().and_then(|arg| self.name(&arg.value, collector))?;
+                        let member = args.get(1).map(|arg| self.value(&arg.value, collector))?;
                         let whole = format!("{object}.{}", member.text);
                         let is_plain =
                             args.get(1).is_some_and(|arg| matches!(arg.value, Expr::Text(_)));
                         let runs = matches!(
-                            meaning(&whole),
-                            Some(Meaning::Shell | Meaning::Start | Meaning::Evaluate)
+                            call_effect(&whole),
+                            Some(CallEffect::Shell | CallEffect::Start | CallEffect::Evaluate)
                         );
-                        if runs && (!is_plain || !member.carries.is_empty()) {
-                            scene.add(range, Action::Disguise { what: whole.clone() });
+                        if runs && (!is_plain || !member.taints.is_empty()) {
+                            collector.add(range, Action::Disguise { what: whole.clone() });
                         }
                         member.is_known().then_some(whole)
                     }
@@ -235,11 +236,11 @@ impl Program {
         .map(|name| name.strip_prefix("builtins.").map(str::to_owned).unwrap_or(name))
     }
 
-    pub(super) fn value(&mut self, expr: &Expr, scene: &mut OpCollector) -> Value {
+    pub(super) fn value(&mut self, expr: &Expr, collector: &mut OpCollector) -> Value {
         self.budget = match self.budget.checked_sub(1) {
             Some(left) => left,
             None => {
-                scene.is_cut = true;
+                collector.is_truncated = true;
                 return Value::unknown();
             }
         };
@@ -247,30 +248,30 @@ impl Program {
             Expr::Text(text) => Value::plain(text.clone()),
             Expr::Number(number) => Value::plain(number.to_string()),
             Expr::Name(name) => self.named(name),
-            Expr::Member(object, member) => self.member(expr, object, member, scene),
-            Expr::Index(object, index) => self.index(object, index, scene),
+            Expr::Member(object, member) => self.member(expr, object, member, collector),
+            Expr::Index(object, index) => self.index(object, index, collector),
             Expr::Join(parts) => {
                 let mut whole = Value::default();
                 for part in parts {
-                    let value = self.value(part, scene);
+                    let value = self.value(part, collector);
                     whole.push(&value);
                 }
                 whole
             }
             Expr::List(items) => {
-                let items: Vec<Value> = items.iter().map(|item| self.value(item, scene)).collect();
+                let items: Vec<Value> =
+                    items.iter().map(|item| self.value(item, collector)).collect();
                 Value::list(items)
             }
             Expr::Many(parts) => {
                 let mut all = Value::unknown();
                 for part in parts {
-                    let value = self.value(part, scene);
+                    let value = self.value(part, collector);
                     all.absorb(&value);
                 }
-                // A condition between known values is one of them; the first is as good as any.
                 all
             }
-            Expr::Call { function, args, range } => self.call(function, args, range, scene),
+            Expr::Call { function, args, range } => self.call(function, args, range, collector),
         }
     }
 
@@ -300,21 +301,21 @@ impl Program {
         whole: &Expr,
         object: &Expr,
         member: &str,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
-        if let Some(name) = self.name(whole, scene) {
+        if let Some(name) = self.name(whole, collector) {
             match name.as_str() {
                 "os.environ" | "process.env" | "Deno.env" => {
-                    scene.add(&(0..0), Action::Variable(None));
-                    return Value::unknown().with(Carry::Environment);
+                    collector.add(&(0..0), Action::Variable(None));
+                    return Value::unknown().with(Taint::Environment);
                 }
                 _ => {
                     let variable = ["process.env.", "os.environ."]
                         .iter()
                         .find_map(|start| name.strip_prefix(start));
                     if let Some(variable) = variable.filter(|variable| !variable.contains('.')) {
-                        scene.add(&(0..0), Action::Variable(Some(variable.to_owned())));
-                        return Value::unknown().with(Carry::Variable(variable.to_owned()));
+                        collector.add(&(0..0), Action::Variable(Some(variable.to_owned())));
+                        return Value::unknown().with(Taint::Variable(variable.to_owned()));
                     }
                     if let Some(value) = self.values.get(&name) {
                         return value.clone();
@@ -324,44 +325,44 @@ impl Program {
                     {
                         return value.clone();
                     }
-                    if meaning(&name).is_some() {
+                    if call_effect(&name).is_some() {
                         return Value { made_by: Some(format!("={name}")), ..Value::unknown() };
                     }
                 }
             }
         }
-        let value = self.value(object, scene);
+        let value = self.value(object, collector);
         match member {
             "text" | "content" | "stdout" | "data" | "body" | "parent" | "name" => {
                 Value { text: UNKNOWN.to_string(), ..value }
             }
-            _ => value.only_carried(),
+            _ => value.without_text(),
         }
     }
 
-    fn index(&mut self, object: &Expr, index: &Expr, scene: &mut OpCollector) -> Value {
+    fn index(&mut self, object: &Expr, index: &Expr, collector: &mut OpCollector) -> Value {
         if let Expr::Name(slice) = index
             && let Some(slice) = slice.strip_prefix("slice:")
         {
-            let value = self.value(object, scene);
+            let value = self.value(object, collector);
             if slice == "::-1" && value.is_known() {
                 let text = value.text.chars().rev().collect();
-                return Value { text, ..value }.with(Carry::Decoded(Encoding::Reversed));
+                return Value { text, ..value }.with(Taint::Decoded(Encoding::Reversed));
             }
-            return value.only_carried();
+            return value.without_text();
         }
-        let at = self.value(index, scene);
+        let at = self.value(index, collector);
         let is_environment =
-            matches!(self.name(object, scene).as_deref(), Some("os.environ" | "process.env"));
+            matches!(self.name(object, collector).as_deref(), Some("os.environ" | "process.env"));
         if is_environment {
             let name = at.is_known().then(|| at.text.clone());
-            scene.add(&(0..0), Action::Variable(name.clone()));
-            return Value::unknown().with(name.map_or(Carry::Environment, Carry::Variable));
+            collector.add(&(0..0), Action::Variable(name.clone()));
+            return Value::unknown().with(name.map_or(Taint::Environment, Taint::Variable));
         }
-        let list = self.value(object, scene);
+        let list = self.value(object, collector);
         match at.text.parse::<usize>().ok().and_then(|at| list.items.get(at)) {
             Some(item) => item.clone(),
-            None => list.only_carried(),
+            None => list.without_text(),
         }
     }
 
@@ -370,20 +371,21 @@ impl Program {
         function: &Expr,
         args: &[Arg],
         range: &Range<usize>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
-        let name = self.name(function, scene);
+        let name = self.name(function, collector);
         let values: Vec<(Option<String>, Value)> =
-            args.iter().map(|arg| (arg.name.clone(), self.value(&arg.value, scene))).collect();
+            args.iter().map(|arg| (arg.name.clone(), self.value(&arg.value, collector))).collect();
         let receiver = match function {
             Expr::Member(object, member) => {
-                Some((self.value(object, scene), member.as_str(), object.as_ref()))
+                Some((self.value(object, collector), member.as_str(), object.as_ref()))
             }
             _ => None,
         };
         if let Some(name) = &name {
-            if let Some(known) = meaning(name) {
-                let mut value = self.act(known, &Call { name, args: &values, range }, scene);
+            if let Some(known) = call_effect(name) {
+                let mut value =
+                    self.apply_effect(known, &Call { name, args: &values, range }, collector);
                 value.made_by = value.made_by.or_else(|| Some(name.clone()));
                 return value;
             }
@@ -402,11 +404,15 @@ impl Program {
         }
         if let Some((object, member, expr)) = receiver {
             let made_by = object.made_by.clone().unwrap_or_default();
-            if let Some(known) = method(&made_by, member) {
+            if let Some(known) = method_effect(&made_by, member) {
                 let at = if let Expr::Name(name) = expr { name.clone() } else { made_by.clone() };
-                return self.act_on(known, &Call { name: &at, args: &values, range }, scene);
+                return self.apply_method(
+                    known,
+                    &Call { name: &at, args: &values, range },
+                    collector,
+                );
             }
-            return self.method(&object, &Call { name: member, args: &values, range }, scene);
+            return self.method(&object, &Call { name: member, args: &values, range }, collector);
         }
         let mut value = Value { made_by: name, ..Value::unknown() };
         for (_, arg) in &values {
@@ -415,7 +421,7 @@ impl Program {
         value
     }
 
-    /// A function of the program itself: its parameters carry what it is called with.
+    /// Calls a function of the program itself: its parameters take the values of the arguments.
     fn own_function(&mut self, name: &str, args: &[(Option<String>, Value)]) -> Option<Value> {
         let short = name.rsplit('.').next().unwrap_or(name);
         let parameters = self.parameters.get(short)?.clone();

@@ -1,11 +1,11 @@
-//! JavaScript and TypeScript, lowered.
+//! Lowers JavaScript and TypeScript.
 
 use tree_sitter::Node;
 
 use super::lowering::{self, Grammar, Lowering, added, called, nothing, number, unnamed};
 use super::{Arg, Expr, Step, children, unquoted};
 
-/// Which grammar a text is read by.
+/// The grammar to parse with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     JavaScript,
@@ -14,7 +14,6 @@ pub(super) enum Dialect {
 
 struct JavaScript;
 
-/// Returns the steps of the code.
 pub(super) fn steps(text: &str, dialect: Dialect) -> Option<Vec<Step>> {
     let language = match dialect {
         Dialect::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
@@ -30,7 +29,7 @@ impl Grammar for JavaScript {
             "variable_declarator" => code.declarator(node, depth),
             "expression_statement" => {
                 for child in children(node) {
-                    code.does(child, depth);
+                    code.push_expression(child, depth);
                 }
             }
             "function_declaration" | "method_definition" | "generator_function_declaration" => {
@@ -49,7 +48,9 @@ impl Grammar for JavaScript {
                     code.statement(body, depth);
                 }
             }
-            kind if kind.ends_with("_expression") || kind == "identifier" => code.does(node, depth),
+            kind if kind.ends_with("_expression") || kind == "identifier" => {
+                code.push_expression(node, depth)
+            }
             _ => code.block(node, depth),
         }
     }
@@ -93,7 +94,7 @@ impl Grammar for JavaScript {
             | "spread_element"
             | "satisfies_expression" => code.inner(node.named_child(0), depth),
             "arrow_function" | "function_expression" | "function" => {
-                // What a function does is looked at where it stands.
+                // The body is traced where the function is defined.
                 code.function(node, String::new(), depth + 1);
                 nothing()
             }
@@ -172,7 +173,7 @@ impl Lowering<'_, JavaScript> {
             self.bind(name, &module);
             return;
         }
-        // `const { exec } = child` takes a part of a value.
+        // `const { exec } = child` binds a member.
         if name.kind() == "object_pattern" {
             for part in children(name) {
                 for bound in self.names(part) {
@@ -228,7 +229,7 @@ impl Lowering<'_, JavaScript> {
         }
     }
 
-    /// An object is its values, each under its name.
+    /// Lowers an object literal to its values by name.
     fn object(&mut self, node: Node<'_>, depth: usize) -> Expr {
         let mut args = Vec::new();
         for child in children(node) {
@@ -266,7 +267,7 @@ impl Lowering<'_, JavaScript> {
     }
 }
 
-/// `require("x")`, also through what is taken from it.
+/// Returns the module of `require("x")`, also through member access.
 fn required(value: &Expr) -> Option<String> {
     match value {
         Expr::Call { function, args, .. } if matches!(function.as_ref(), Expr::Name(name) if name == "require") => {

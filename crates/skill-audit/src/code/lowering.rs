@@ -1,4 +1,4 @@
-//! What lowering is in every language: a walk over a syntax tree that is bounded, and collects steps in the order they are written.
+//! Lowering shared by all languages: a bounded walk over a syntax tree that collects steps in source order.
 
 use std::marker::PhantomData;
 
@@ -6,39 +6,39 @@ use tree_sitter::{Language, Node};
 
 use super::{Arg, Expr, MAX_DEPTH, Step, children, parse};
 
-/// What is a language's own: how its nodes become steps and expressions.
+/// The language-specific part: how nodes become steps and expressions.
 pub(super) trait Grammar: Sized {
     /// Lowers a statement.
     fn statement(code: &mut Lowering<'_, Self>, node: Node<'_>, depth: usize);
 
-    /// Lowers an expression that is not too deep.
+    /// Lowers an expression within the depth limit.
     fn expression(code: &mut Lowering<'_, Self>, node: Node<'_>, depth: usize) -> Expr;
 
-    /// Returns the names that a target binds.
+    /// Returns the names that an assignment target binds.
     fn names(code: &Lowering<'_, Self>, node: Node<'_>) -> Vec<String>;
 }
 
-/// A text that is being lowered.
+/// The state of lowering one text.
 pub(super) struct Lowering<'a, G> {
     pub(super) text: &'a str,
     pub(super) steps: Vec<Step>,
-    /// The function that the walk is inside of.
+    /// The enclosing function.
     function: String,
-    /// Whether something stands deeper than is looked.
-    is_cut: bool,
+    /// Whether the depth limit was exceeded.
+    is_truncated: bool,
     grammar: PhantomData<G>,
 }
 
-/// Returns the steps of code; `None` if it cannot be parsed, or stands too deep.
+/// Returns the steps of code; `None` if it cannot be parsed or is nested too deeply.
 pub(super) fn steps<G: Grammar>(text: &str, language: &Language) -> Option<Vec<Step>> {
     let tree = parse(text, language)?;
     let (steps, function, grammar) = (Vec::new(), String::new(), PhantomData::<G>);
-    let mut code = Lowering { text, steps, function, is_cut: false, grammar };
+    let mut code = Lowering { text, steps, function, is_truncated: false, grammar };
     code.block(tree.root_node(), 0);
-    (!code.is_cut).then_some(code.steps)
+    (!code.is_truncated).then_some(code.steps)
 }
 
-/// An expression of which nothing is known.
+/// Returns an unknown expression.
 pub(super) fn nothing() -> Expr {
     Expr::Many(Vec::new())
 }
@@ -48,7 +48,7 @@ impl<G: Grammar> Lowering<'_, G> {
         &self.text[node.byte_range()]
     }
 
-    /// Returns the text of a part of a node.
+    /// Returns the text of a field of a node.
     pub(super) fn field(&self, node: Node<'_>, name: &str) -> Option<String> {
         node.child_by_field_name(name).map(|part| self.source(part).to_owned())
     }
@@ -57,19 +57,19 @@ impl<G: Grammar> Lowering<'_, G> {
         G::names(self, node)
     }
 
-    /// Returns the names of everything in a node.
+    /// Returns the names that the children of a node bind.
     pub(super) fn names_inside(&self, node: Node<'_>) -> Vec<String> {
         children(node).into_iter().flat_map(|child| self.names(child)).collect()
     }
 
-    /// Returns the names that a part of a node binds.
+    /// Returns the names that a field of a node binds.
     pub(super) fn names_of(&self, node: Node<'_>, field: &str) -> Vec<String> {
         node.child_by_field_name(field).map(|part| self.names(part)).unwrap_or_default()
     }
 
     pub(super) fn block(&mut self, node: Node<'_>, depth: usize) {
         if depth > MAX_DEPTH {
-            self.is_cut = true;
+            self.is_truncated = true;
             return;
         }
         for child in children(node) {
@@ -92,7 +92,7 @@ impl<G: Grammar> Lowering<'_, G> {
 
     pub(super) fn expression(&mut self, node: Node<'_>, depth: usize) -> Expr {
         if depth > MAX_DEPTH {
-            self.is_cut = true;
+            self.is_truncated = true;
             return nothing();
         }
         match node.kind() {
@@ -101,17 +101,17 @@ impl<G: Grammar> Lowering<'_, G> {
         }
     }
 
-    /// Lowers a node inside an expression, if it is there.
+    /// Lowers an optional node inside an expression.
     pub(super) fn inner(&mut self, node: Option<Node<'_>>, depth: usize) -> Expr {
         node.map_or_else(nothing, |node| self.expression(node, depth + 1))
     }
 
-    /// Lowers a part of an expression, if it has it.
+    /// Lowers an optional field of an expression.
     pub(super) fn part(&mut self, node: Node<'_>, field: &str, depth: usize) -> Expr {
         self.inner(node.child_by_field_name(field), depth)
     }
 
-    /// Lowers everything inside an expression.
+    /// Lowers all children of an expression.
     pub(super) fn all(&mut self, node: Node<'_>, depth: usize) -> Vec<Expr> {
         children(node).into_iter().map(|child| self.expression(child, depth + 1)).collect()
     }
@@ -122,18 +122,18 @@ impl<G: Grammar> Lowering<'_, G> {
         Expr::Member(Box::new(object), self.field(node, property).unwrap_or_default())
     }
 
-    /// Action something.
-    pub(super) fn does(&mut self, node: Node<'_>, depth: usize) {
+    /// Adds a step that evaluates an expression.
+    pub(super) fn push_expression(&mut self, node: Node<'_>, depth: usize) {
         let value = self.expression(node, depth);
         self.steps.push(Step::Do(value));
     }
 
-    /// Gives a value back from the function that the walk is inside of.
+    /// Adds a step that returns a value from the enclosing function.
     pub(super) fn returns(&mut self, value: Expr) {
         self.steps.push(Step::Return { function: self.function.clone(), value });
     }
 
-    /// Defines a function, and walks over its body inside of it.
+    /// Adds a function definition and lowers its body inside it.
     pub(super) fn define(
         &mut self,
         name: String,
@@ -147,23 +147,23 @@ impl<G: Grammar> Lowering<'_, G> {
     }
 }
 
-/// Returns what `a += b` gives to the names of `a`.
+/// Returns the new value of `a` in `a += b`.
 pub(super) fn added(to: &[String], value: Expr) -> Expr {
     Expr::Join(to.first().cloned().map(Expr::Name).into_iter().chain([value]).collect())
 }
 
-/// Returns a call of something that has no name in the language.
+/// Returns a call of a built-in operation that is not a function in the language.
 pub(super) fn called(function: &str, args: Vec<Arg>, node: Node<'_>) -> Expr {
     let function = Box::new(Expr::Name(function.to_owned()));
     Expr::Call { function, args, range: node.byte_range() }
 }
 
-/// Returns an argument without a name.
+/// Returns a positional argument.
 pub(super) fn unnamed(value: Expr) -> Arg {
     Arg { name: None, value }
 }
 
-/// Reads a number as it is written in either language.
+/// Parses a number literal of either language.
 pub(super) fn number(text: &str) -> i64 {
     let text = text.replace('_', "").to_lowercase();
     for (start, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {

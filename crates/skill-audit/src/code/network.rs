@@ -1,42 +1,42 @@
-//! Calls that talk to hosts.
+//! Calls that communicate with hosts.
 
 use std::ops::Range;
 
 use super::calls::Call;
 use super::evaluate::Program;
-use super::library::Meaning;
+use super::library::CallEffect;
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Action, Channel, OpCollector};
-use crate::programs::somewhere;
-use crate::value::{Carry, Value};
+use crate::programs::unknown_remote;
+use crate::value::{Taint, Value};
 
-/// Arguments that are sent, by name.
+/// Keyword arguments that are sent.
 const SENT: [&str; 8] = ["data", "json", "files", "body", "content", "params", "form", "payload"];
 
 impl Program {
-    /// Carries out a method of a value that a library made; the call's name is that of the value.
-    pub(super) fn act_on(
+    /// Applies a method of a library object; the call's name is the variable that contains the object.
+    pub(super) fn apply_method(
         &mut self,
-        meaning: Meaning,
+        effect: CallEffect,
         call: &Call<'_>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
-        match meaning {
-            Meaning::Connect => {
+        match effect {
+            CallEffect::Connect => {
                 let to = connection(call);
-                scene.add(call.range, Action::Fetch(to.clone()));
+                collector.add(call.range, Action::Fetch(to.clone()));
                 self.connections.insert(call.name.to_owned(), to.clone());
-                Value::unknown().with(Carry::Fetched(to))
+                Value::unknown().with(Taint::Fetched(to))
             }
-            Meaning::SendOpen => {
+            CallEffect::SendOpen => {
                 let known = self.connections.get(call.name).cloned();
                 let known = known.or_else(|| self.values.get(call.name).and_then(Value::remote));
-                let to = known.unwrap_or_else(|| somewhere(call.name));
+                let to = known.unwrap_or_else(|| unknown_remote(call.name));
                 let secrets = call.all().secrets();
-                scene.add(call.range, Action::Send { to, secrets, by: Channel::Body });
+                collector.add(call.range, Action::Send { to, secrets, by: Channel::Body });
                 Value::unknown()
             }
-            other => self.act(other, call, scene),
+            other => self.apply_effect(other, call, collector),
         }
     }
 
@@ -44,15 +44,15 @@ impl Program {
         &mut self,
         address: &Value,
         call: &Call<'_>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let to = remote(address);
-        scene.add(call.range, Action::Fetch(to.clone()));
-        in_address(address, &to, call.range, scene);
+        collector.add(call.range, Action::Fetch(to.clone()));
+        in_address(address, &to, call.range, collector);
         if let Some(params) = call.named("params") {
-            in_address(&params, &to, call.range, scene);
+            in_address(&params, &to, call.range, collector);
         }
-        let answer = Value::unknown().with(Carry::Fetched(to));
+        let answer = Value::unknown().with(Taint::Fetched(to));
         if call.name.ends_with("urlretrieve") || call.name == "wget.download" {
             self.files.insert(call.nth(1).text, answer.clone());
         }
@@ -63,7 +63,7 @@ impl Program {
         &mut self,
         address: &Value,
         call: &Call<'_>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let to = remote(address);
         let (mut body, mut is_sent) = (Value::default(), false);
@@ -78,8 +78,8 @@ impl Program {
                 body.absorb(value);
             }
         }
-        in_address(address, &to, call.range, scene);
-        scene.add(
+        in_address(address, &to, call.range, collector);
+        collector.add(
             call.range,
             if is_sent {
                 Action::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body }
@@ -87,49 +87,50 @@ impl Program {
                 Action::Fetch(to.clone())
             },
         );
-        // A request that is still open is written to by its name.
+        // A request that is still open is written to later, through its variable.
         let is_open = matches!(call.name, "https.request" | "http.request");
         let text = if is_open { to.text.clone() } else { UNKNOWN.to_string() };
-        Value { text, ..Value::default() }.with(Carry::Fetched(to))
+        Value { text, ..Value::default() }.with(Taint::Fetched(to))
     }
 
-    pub(super) fn connect(&mut self, call: &Call<'_>, scene: &mut OpCollector) -> Value {
+    pub(super) fn connect(&mut self, call: &Call<'_>, collector: &mut OpCollector) -> Value {
         let to = connection(call);
-        scene.add(call.range, Action::Fetch(to.clone()));
+        collector.add(call.range, Action::Fetch(to.clone()));
         let made_by = Some(call.name.to_owned());
-        Value { made_by, text: to.text.clone(), ..Value::default() }.with(Carry::Fetched(to))
+        Value { made_by, text: to.text.clone(), ..Value::default() }.with(Taint::Fetched(to))
     }
 
     pub(super) fn look_up(
         &mut self,
         name: &Value,
         call: &Call<'_>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
-        // A name that is made while it runs can carry anything.
+        // A computed host name can contain any data.
         if !name.secrets().is_empty() || !name.is_known() || name.text.contains('%') {
             let host = name.text.rsplit([UNKNOWN, '%']).next().unwrap_or_default();
             let host = host.trim_start_matches(['s', 'd', '.']);
-            let to = Remote::parse(&format!("tcp://{host}")).unwrap_or_else(|| somewhere(host));
-            scene
+            let to =
+                Remote::parse(&format!("tcp://{host}")).unwrap_or_else(|| unknown_remote(host));
+            collector
                 .add(call.range, Action::Send { to, secrets: name.secrets(), by: Channel::Lookup });
         }
         Value::unknown()
     }
 }
 
-fn in_address(address: &Value, to: &Remote, range: &Range<usize>, scene: &mut OpCollector) {
+fn in_address(address: &Value, to: &Remote, range: &Range<usize>, collector: &mut OpCollector) {
     if !address.secrets().is_empty() {
         let (to, secrets) = (to.clone(), address.secrets());
-        scene.add(range, Action::Send { to, secrets, by: Channel::Address });
+        collector.add(range, Action::Send { to, secrets, by: Channel::Address });
     }
 }
 
 fn remote(address: &Value) -> Remote {
-    address.remote().unwrap_or_else(|| somewhere(&address.text))
+    address.remote().unwrap_or_else(|| unknown_remote(&address.text))
 }
 
-/// `("host", port)` or `"host"`, or an object with a name for it.
+/// Returns the address of a connection: `("host", port)`, `"host"`, or an options object.
 fn connection(call: &Call<'_>) -> Remote {
     let first = call.nth(0);
     let host = first.items.first().cloned().or_else(|| call.named("host")).unwrap_or(first);
@@ -139,5 +140,5 @@ fn connection(call: &Call<'_>) -> Remote {
         .iter()
         .find_map(|scheme| host.text.strip_prefix(scheme))
         .unwrap_or(&host.text);
-    Remote::parse(&format!("tcp://{text}")).unwrap_or_else(|| somewhere(&host.text))
+    Remote::parse(&format!("tcp://{text}")).unwrap_or_else(|| unknown_remote(&host.text))
 }

@@ -1,4 +1,4 @@
-//! Python, lowered.
+//! Lowers Python.
 
 use tree_sitter::Node;
 
@@ -7,7 +7,6 @@ use super::{Arg, Expr, Step, children, unquoted};
 
 struct Python;
 
-/// Returns the steps of Python code.
 pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
     lowering::steps::<Python>(text, &tree_sitter_python::LANGUAGE.into())
 }
@@ -28,7 +27,7 @@ impl Grammar for Python {
                 code.block(node, depth);
             }
             "string" => {}
-            _ if is_expression(node) => code.does(node, depth),
+            _ if is_expression(node) => code.push_expression(node, depth),
             _ => code.block(node, depth),
         }
     }
@@ -61,7 +60,7 @@ impl Grammar for Python {
                 let parts = code.all(node, depth);
                 match operator.as_deref() {
                     Some("+") => Expr::Join(parts),
-                    // Paths are put together by a slash.
+                    // `pathlib` joins paths with a slash.
                     Some("/") => Expr::Join(with_between(parts, "/")),
                     Some("%") => called("%", parts.into_iter().map(unnamed).collect(), node),
                     _ => Expr::Many(parts),
@@ -80,7 +79,7 @@ impl Grammar for Python {
         }
     }
 
-    /// Names that a target binds: `a`, `a, b`, and `d` of `d["x"]`.
+    /// Returns the names that a target binds: `a`, `a, b`, and `d` for `d["x"]`.
     fn names(code: &Lowering<'_, Self>, node: Node<'_>) -> Vec<String> {
         match node.kind() {
             "identifier" | "attribute" => vec![code.source(node).to_owned()],
@@ -106,12 +105,12 @@ impl Lowering<'_, Python> {
         self.define(name, parameters, |code| code.block(node, depth));
     }
 
-    /// What a loop goes over, or a `with` opens, is what its name carries.
+    /// Binds the name of a loop or a `with` to the value that it iterates over or opens.
     fn binding(&mut self, node: Node<'_>, depth: usize) {
         let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"));
         let target = node.child_by_field_name("left").or_else(|| node.child_by_field_name("alias"));
         let Some(value) = value else { return };
-        // `with open(x) as f` is one node inside another.
+        // `with open(x) as f` is a nested node.
         let (value, target) = if value.kind() == "as_pattern" {
             (value.named_child(0).unwrap_or(value), value.child_by_field_name("alias").or(target))
         } else {
@@ -124,7 +123,7 @@ impl Lowering<'_, Python> {
 
     fn expression_statement(&mut self, node: Node<'_>, depth: usize) {
         if !matches!(node.kind(), "assignment" | "augmented_assignment" | "named_expression") {
-            return self.does(node, depth);
+            return self.push_expression(node, depth);
         }
         let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
         let to = left.map(|left| self.names(left)).unwrap_or_default();
@@ -149,7 +148,7 @@ impl Lowering<'_, Python> {
         self.steps.push(Step::Assign { to, value });
     }
 
-    /// A function without a name that gets one.
+    /// Lowers a lambda that is assigned to a name.
     fn lambda(&mut self, node: Node<'_>, name: &str, depth: usize) {
         let parameters = self.names_of(node, "parameters");
         self.define(name.to_owned(), parameters, |code| {
@@ -183,7 +182,7 @@ impl Lowering<'_, Python> {
         }
     }
 
-    /// Returns what is imported, and the name that it gets.
+    /// Returns the imported name and its alias.
     fn imported(&self, node: Node<'_>) -> Option<(String, Option<String>)> {
         match node.kind() {
             "aliased_import" => Some((self.field(node, "name")?, self.field(node, "alias"))),

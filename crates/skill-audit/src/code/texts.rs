@@ -1,45 +1,45 @@
-//! What is done with texts: joined, turned, decoded.
+//! String operations: join, reverse, decode.
 
 use super::calls::{Args, Call};
 use super::evaluate::Program;
 use crate::decode::{self, Encoding};
 use crate::hosts::UNKNOWN;
 use crate::op::OpCollector;
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
 impl Program {
-    /// Methods of texts, files and answers.
+    /// Applies a method of a string, a file or a response.
     pub(super) fn method(
         &mut self,
         object: &Value,
         call: &Call<'_>,
-        scene: &mut OpCollector,
+        collector: &mut OpCollector,
     ) -> Value {
         let (first, args) = (call.nth(0), call.args);
         let same = |text: String| Value { text, ..object.clone() };
         match call.name {
             "read" | "readlines" | "readline" | "json" | "text" | "items" | "copy"
             | "iter_content"
-                if !object.carries.is_empty() =>
+                if !object.taints.is_empty() =>
             {
-                object.only_carried()
+                object.without_text()
             }
             "read" | "text" => object.clone(),
-            "read_text" | "read_bytes" => self.read(object, call, scene),
+            "read_text" | "read_bytes" => self.read(object, call, collector),
             "write_text" | "write_bytes" => {
-                self.write(object, &first, call.range, scene);
+                self.write(object, &first, call.range, collector);
                 Value::unknown()
             }
             "write" if object.made_by.as_deref() == Some("open:w") => {
                 let path = Value::plain(object.text.clone());
-                self.write(&path, &first, call.range, scene);
+                self.write(&path, &first, call.range, collector);
                 Value::unknown()
             }
             "decode" | "encode" | "strip" | "trim" | "toString" | "expanduser" | "resolve"
             | "as_posix" | "lower" | "toLowerCase" | "rstrip" | "lstrip"
                 if first.text == "rot13" || first.text == "rot_13" =>
             {
-                same(decode::rot13(&object.text)).with(Carry::Decoded(Encoding::Rot13))
+                same(decode::rot13(&object.text)).with(Taint::Decoded(Encoding::Rot13))
             }
             "decode" | "encode" | "strip" | "trim" | "expanduser" | "resolve" | "as_posix"
             | "rstrip" | "lstrip" => object.clone(),
@@ -65,21 +65,21 @@ impl Program {
                 if object.is_known() && first.is_known() && !first.text.is_empty() =>
             {
                 let mut value = same(object.text.replace(&first.text, &call.nth(1).text));
-                value.carries.extend(call.nth(1).carries);
+                value.taints.extend(call.nth(1).taints);
                 value
             }
-            "split" if object.is_known() && object.text.len() > 4096 => object.only_carried(),
+            "split" if object.is_known() && object.text.len() > 4096 => object.without_text(),
             "split" if object.is_known() && first.text.is_empty() => Value {
                 items: object.text.chars().map(|c| Value::plain(c.to_string())).collect(),
-                ..object.only_carried()
+                ..object.without_text()
             },
             "split" if object.is_known() => Value {
                 items: object.text.split(&first.text).map(Value::plain).collect(),
-                ..object.only_carried()
+                ..object.without_text()
             },
             "reverse" if !object.items.is_empty() => {
                 Value { items: object.items.iter().rev().cloned().collect(), ..object.clone() }
-                    .with(Carry::Decoded(Encoding::Reversed))
+                    .with(Taint::Decoded(Encoding::Reversed))
             }
             "fromCharCode" | "fromCodePoint" => characters(args),
             "from" if first.is_known() => match call.nth(1).text.as_str() {
@@ -93,7 +93,7 @@ impl Program {
                 value
             }
             _ => {
-                let mut value = object.only_carried();
+                let mut value = object.without_text();
                 args.iter().for_each(|(_, arg)| value.absorb(arg));
                 value
             }
@@ -111,9 +111,9 @@ pub(super) fn decoded(value: &Value, encoding: Encoding) -> Value {
     };
     let text =
         bytes.filter(|_| value.is_known()).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
-    let mut decoded = value.only_carried();
+    let mut decoded = value.without_text();
     if encoding != Encoding::Percent || text.as_deref() != Some(value.text.as_str()) {
-        decoded.carries.insert(Carry::Decoded(encoding));
+        decoded.taints.insert(Taint::Decoded(encoding));
     }
     decoded.text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| UNKNOWN.to_string());
     decoded
@@ -127,11 +127,11 @@ fn joined(between: &Value, list: &Value) -> Value {
         }
         whole.push(item);
     }
-    whole.carries.extend(list.carries.iter().cloned());
+    whole.taints.extend(list.taints.iter().cloned());
     whole
 }
 
-/// Numbers that are characters.
+/// Converts character codes to text.
 pub(super) fn characters(args: &Args) -> Value {
     let list = args.iter().flat_map(|(_, value)| {
         if value.items.is_empty() { vec![value.clone()] } else { value.items.clone() }
@@ -139,7 +139,7 @@ pub(super) fn characters(args: &Args) -> Value {
     let text: Option<String> =
         list.map(|value| value.text.parse::<u32>().ok().and_then(char::from_u32)).collect();
     match text {
-        Some(text) => Value::plain(text).with(Carry::Decoded(Encoding::Escapes)),
-        None => Value::unknown().with(Carry::Decoded(Encoding::Escapes)),
+        Some(text) => Value::plain(text).with(Taint::Decoded(Encoding::Escapes)),
+        None => Value::unknown().with(Taint::Decoded(Encoding::Escapes)),
     }
 }

@@ -1,12 +1,12 @@
-//! Programs that are dangerous by themselves, or that make something stay.
+//! Programs that are dangerous by themselves or that set up persistence.
 
 use super::{has, has_letter};
 use crate::op::{Action, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::Invocation;
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
-pub(super) fn keychain(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+pub(super) fn keychain(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let reads = call.args.iter().any(|arg| {
         matches!(
             arg.text.as_str(),
@@ -24,15 +24,15 @@ pub(super) fn keychain(call: &Invocation<'_>, scene: &mut OpCollector) -> Value 
     if !reads {
         return Value::unknown();
     }
-    scene.add(call.range, Action::Read("login.keychain".to_owned()));
-    Value::unknown().with(Carry::File(PathClass::Vault, "login.keychain".to_owned()))
+    collector.add(call.range, Action::Read("login.keychain".to_owned()));
+    Value::unknown().with(Taint::File(PathClass::Vault, "login.keychain".to_owned()))
 }
 
-/// Programs that make something run later.
-pub(super) fn lasting(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+/// Collects the writes of programs that make something run later.
+pub(super) fn persistence(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let first = call.args.first().map(|arg| arg.text.to_lowercase()).unwrap_or_default();
     let all = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
-    let is_lasting = match call.program.as_str() {
+    let is_persistent = match call.program.as_str() {
         "crontab" => !matches!(first.as_str(), "-l" | "-e" | ""),
         "launchctl" => matches!(first.as_str(), "load" | "bootstrap" | "submit"),
         "systemctl" => all.contains("enable"),
@@ -40,13 +40,13 @@ pub(super) fn lasting(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
         "reg" => first == "add" && all.to_lowercase().contains("currentversion\\run"),
         _ => false,
     };
-    if is_lasting {
+    if is_persistent {
         let path = match call.program.as_str() {
             "systemctl" => "~/.config/systemd",
             "launchctl" => "~/Library/LaunchAgents",
             _ => "/var/spool/cron",
         };
-        scene.add(
+        collector.add(
             call.range,
             Action::Write { path: path.to_owned(), text: call.stdin.text.clone() },
         );
@@ -54,8 +54,8 @@ pub(super) fn lasting(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     Value::unknown()
 }
 
-/// What is dangerous by itself.
-pub(super) fn dangers(call: &Invocation<'_>, scene: &mut OpCollector) {
+/// Collects destructive commands, disabled protections and miners.
+pub(super) fn dangers(call: &Invocation<'_>, collector: &mut OpCollector) {
     let all = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     let lower = all.to_lowercase();
     let program = call.program.as_str();
@@ -71,50 +71,50 @@ pub(super) fn dangers(call: &Invocation<'_>, scene: &mut OpCollector) {
                 )
             })
             .filter(|_| call.args.iter().any(|arg| arg.text.starts_with(['/', '~'])))
-            .map(|path| if path.is_empty() { "/".to_owned() } else { path.to_owned() }),
+            .map(|path| format!("everything in `{}`", if path.is_empty() { "/" } else { path })),
         "dd" if lower.contains("of=/dev/sd")
             || lower.contains("of=/dev/nvme")
             || lower.contains("of=/dev/disk") =>
         {
-            Some("a disk".to_owned())
+            Some("all data on a disk".to_owned())
         }
-        name if name.starts_with("mkfs") => Some("a disk".to_owned()),
-        "shred" if lower.contains("/dev/") || lower.contains('~') => Some(all.clone()),
-        "diskutil" if lower.contains("erasedisk") => Some("a disk".to_owned()),
+        name if name.starts_with("mkfs") => Some("all data on a disk".to_owned()),
+        "shred" if lower.contains("/dev/") || lower.contains('~') => Some(format!("`{all}`")),
+        "diskutil" if lower.contains("erasedisk") => Some("all data on a disk".to_owned()),
         "vssadmin" if lower.contains("delete shadows") => {
-            Some("copies that could bring files back".to_owned())
+            Some("the backups that could restore files".to_owned())
         }
         _ => None,
     };
     if let Some(what) = destroyed {
-        scene.add(call.range, Action::Destroy { what });
+        collector.add(call.range, Action::Destroy { what });
     }
     let weakened = match program {
         "xattr" => (lower.contains("quarantine")
             || lower.starts_with("-c")
             || lower.starts_with("-rc")
             || lower.starts_with("-cr"))
-        .then_some("the system's check of downloads"),
+        .then_some("the macOS quarantine of downloaded files"),
         "installer" => {
-            lower.contains("-allowuntrusted").then_some("the system's check of programs")
+            lower.contains("-allowuntrusted").then_some("the macOS installer signature check")
         }
-        "spctl" => lower.contains("disable").then_some("the system's check of programs"),
-        "csrutil" => lower.contains("disable").then_some("the system's own protection"),
+        "spctl" => lower.contains("disable").then_some("macOS Gatekeeper"),
+        "csrutil" => lower.contains("disable").then_some("macOS System Integrity Protection"),
         "setenforce" => (all.trim() == "0").then_some("SELinux"),
         "ufw" => lower.contains("disable").then_some("the firewall"),
         "iptables" => (all.trim() == "-F").then_some("the firewall"),
-        "set-mppreference" | "add-mppreference" => Some("the virus scanner"),
-        "history" => (all.trim() == "-c").then_some("the record of commands"),
-        "unset" => lower.contains("histfile").then_some("the record of commands"),
+        "set-mppreference" | "add-mppreference" => Some("Windows malware protection"),
+        "history" => (all.trim() == "-c").then_some("the shell history"),
+        "unset" => lower.contains("histfile").then_some("the shell history"),
         _ => None,
     };
     if let Some(what) = weakened {
-        scene.add(call.range, Action::Weaken { what: what.to_owned() });
+        collector.add(call.range, Action::Weaken { what: what.to_owned() });
     }
     if matches!(program, "xmrig" | "minerd" | "cpuminer" | "ethminer" | "nbminer" | "t-rex")
         || lower.contains("stratum+tcp")
         || lower.contains("stratum+ssl")
     {
-        scene.add(call.range, Action::Mine { what: program.to_owned() });
+        collector.add(call.range, Action::Mine { what: program.to_owned() });
     }
 }

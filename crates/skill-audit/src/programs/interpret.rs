@@ -1,4 +1,4 @@
-//! Programs that run what they are given.
+//! Programs that execute code from their arguments or input.
 
 use skill::interpreters::{Interpreter, InterpreterLanguage};
 
@@ -6,17 +6,17 @@ use crate::decode::{self, Encoding};
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Action, OpCollector};
 use crate::shell_code::{Code, Invocation, Language, Shell};
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
-/// Flags of `mshta`, `rundll32` and `regsvr32` that code may follow.
+/// Flags of `mshta`, `rundll32` and `regsvr32` that precede code.
 const WINDOWS_CODE_FLAGS: &[&str] = &["-e", "-r", "-c", "/c", "/k", "-E", "-command", "-Command"];
 
-/// Follows what a program is given to run. Without an interpreter it is a command of a shell or of Windows.
+/// Traces the code that a program executes. Without an interpreter, it is a shell builtin or a Windows command.
 pub(super) fn interpret(
     shell: &mut Shell,
     call: &Invocation<'_>,
     interpreter: Option<&Interpreter>,
-    scene: &mut OpCollector,
+    collector: &mut OpCollector,
 ) -> Value {
     let program = call.program.as_str();
     let language = language(program, interpreter);
@@ -28,14 +28,14 @@ pub(super) fn interpret(
             all.push(arg);
             all.push(&Value::plain(" "));
         }
-        scene.add(call.range, Action::Evaluate { by: program.to_owned() });
+        collector.add(call.range, Action::Evaluate { by: program.to_owned() });
         code = Some(all);
     }
     while let (None, Some(arg)) = (&code, args.next()) {
         let text = arg.text.as_str();
         let takes_code = match interpreter {
             Some(interpreter) => interpreter.takes_code(text),
-            // Commands of Windows that are no interpreters of scripts.
+            // Windows commands that are not script interpreters.
             None => language == Language::Other && WINDOWS_CODE_FLAGS.contains(&text),
         };
         let is_encoded =
@@ -50,7 +50,7 @@ pub(super) fn interpret(
             && matches!(program, "mshta" | "regsvr32" | "rundll32" | "powershell" | "pwsh" | "cmd")
             && !text.starts_with(['-', '/'])
         {
-            // All of the rest is what it runs.
+            // It executes all remaining arguments.
             let mut all = arg.clone();
             for more in args.by_ref() {
                 all.push(&Value::plain(" "));
@@ -62,7 +62,7 @@ pub(super) fn interpret(
                 .find_map(|_| find_remote(&all.text))
                 .filter(|_| matches!(program, "mshta" | "regsvr32" | "rundll32"))
             {
-                all.carries.insert(Carry::Fetched(from));
+                all.taints.insert(Taint::Fetched(from));
             }
             code = Some(all);
         } else if !text.starts_with('-') || text == "-" {
@@ -72,7 +72,7 @@ pub(super) fn interpret(
             let file = if arg.fetched().is_some() || arg.decoded().is_some() {
                 arg.clone()
             } else if let Some(from) = arg.remote().filter(|_| text.contains("://")) {
-                Value::unknown().with(Carry::Fetched(from))
+                Value::unknown().with(Taint::Fetched(from))
             } else {
                 shell.written(text).unwrap_or_default()
             };
@@ -82,7 +82,7 @@ pub(super) fn interpret(
     let is_interactive = call.args.iter().any(|arg| arg.text == "-i" || arg.text == "-li");
     let reads_input = code.is_none();
     let code = code.unwrap_or_else(|| call.stdin.clone());
-    shell.run_code(&Code { text: &code, by: program, language }, call.range, scene);
+    shell.run_code(&Code { text: &code, by: program, language }, call.range, collector);
     let mut output = Value::unknown();
     if language == Language::Shell && (is_interactive || reads_input) {
         output.made_by = Some("shell".to_owned());
@@ -90,7 +90,7 @@ pub(super) fn interpret(
     output
 }
 
-/// Returns the language that a program runs.
+/// Returns the language that a program executes.
 fn language(program: &str, interpreter: Option<&Interpreter>) -> Language {
     match interpreter.map(|interpreter| interpreter.language) {
         Some(InterpreterLanguage::Shell) => Language::Shell,
@@ -112,10 +112,10 @@ fn find_remote(text: &str) -> Option<Remote> {
     Remote::parse(text[at..].split([' ', '"', '\'', ')', ',']).next()?)
 }
 
-/// What PowerShell is given in base64.
+/// Decodes a base64 argument of PowerShell.
 fn decoded_command(arg: &Value) -> Value {
     let text = decode::base64(&arg.text).and_then(|bytes| decode::text(&bytes, &mut Vec::new()));
-    let mut value = arg.only_carried().with(Carry::Decoded(Encoding::Base64));
+    let mut value = arg.without_text().with(Taint::Decoded(Encoding::Base64));
     value.text = text.unwrap_or_else(|| UNKNOWN.to_string());
     value
 }

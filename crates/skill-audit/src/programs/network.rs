@@ -1,11 +1,11 @@
-//! Programs that talk to other machines.
+//! Programs that communicate with other machines.
 
-use super::{has, has_letter, somewhere};
+use super::{has, has_letter, unknown_remote};
 use crate::hosts::{Remote, UNKNOWN};
 use crate::op::{Action, Channel, OpCollector};
 use crate::paths::PathClass;
 use crate::shell_code::{Invocation, Shell};
-use crate::value::{Carry, Value};
+use crate::value::{Taint, Value};
 
 /// Options of curl and wget whose value is sent.
 const SENT: [&str; 14] = [
@@ -24,7 +24,7 @@ const SENT: [&str; 14] = [
     "--post-data",
     "--post-file",
 ];
-/// Options with a value that is not.
+/// Options with a value that is not sent.
 const OTHER: [&str; 42] = [
     "--proto",
     "--proto-redir",
@@ -70,7 +70,11 @@ const OTHER: [&str; 42] = [
     "-P",
 ];
 
-pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+pub(super) fn transfer(
+    shell: &mut Shell,
+    call: &Invocation<'_>,
+    collector: &mut OpCollector,
+) -> Value {
     let is_wget = call.program == "wget" || call.program == "aria2c";
     let (mut body, mut sends, mut target, mut addresses) =
         (Value::default(), false, None, Vec::new());
@@ -100,7 +104,7 @@ pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpC
                     let read = shell.read(
                         &Value { text: path.to_owned(), ..value.clone() },
                         call.range,
-                        scene,
+                        collector,
                     );
                     body.absorb(&read);
                 }
@@ -118,7 +122,7 @@ pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpC
                 sends = true;
             }
         } else if flag.starts_with('-') && flag.len() > 1 {
-            // Letters that stand together may end in one that takes a value.
+            // The last of several combined letters can take a value.
             if !flag.starts_with("--") && flag.len() > 2 && flag.ends_with('o') && !is_wget {
                 target = args.next().map(|value| value.text.clone());
             } else if !flag.starts_with("--") && flag.len() > 2 && flag.ends_with('O') && is_wget {
@@ -144,30 +148,30 @@ pub(super) fn transfer(shell: &mut Shell, call: &Invocation<'_>, scene: &mut OpC
     }
     let mut answer = Value::unknown();
     for address in &addresses {
-        let to = address.remote().unwrap_or_else(|| somewhere(address.text.trim()));
+        let to = address.remote().unwrap_or_else(|| unknown_remote(address.text.trim()));
         let in_address = address.secrets();
         if !in_address.is_empty() {
-            scene.add(
+            collector.add(
                 call.range,
                 Action::Send { to: to.clone(), secrets: in_address, by: Channel::Address },
             );
         }
         if sends {
-            scene.add(
+            collector.add(
                 call.range,
                 Action::Send { to: to.clone(), secrets: body.secrets(), by: Channel::Body },
             );
         } else {
-            scene.add(call.range, Action::Fetch(to.clone()));
+            collector.add(call.range, Action::Fetch(to.clone()));
         }
-        answer.carries.insert(Carry::Fetched(to.clone()));
+        answer.taints.insert(Taint::Fetched(to.clone()));
         let saves_by_name = is_wget && target.is_none() && !has(call, &["-O-", "-qO-"])
             || target.as_deref() == Some("");
         let name = if saves_by_name { Some(base_name(&to.text)) } else { target.clone() };
         if let Some(name) = name.filter(|name| !name.is_empty()) {
-            let content = Value::unknown().with(Carry::Fetched(to));
+            let content = Value::unknown().with(Taint::Fetched(to));
             shell.files.insert(name.clone(), content);
-            scene.add(call.range, Action::Write { path: name, text: UNKNOWN.to_string() });
+            collector.add(call.range, Action::Write { path: name, text: UNKNOWN.to_string() });
         }
     }
     if target.is_some() { Value::unknown() } else { answer }
@@ -178,7 +182,7 @@ fn base_name(address: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-pub(super) fn connect(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+pub(super) fn connect(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     let all: String = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     let lower = all.to_lowercase();
     let runs = lower.contains("exec:")
@@ -196,52 +200,50 @@ pub(super) fn connect(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
     });
     let is_shell = call.stdin.made_by.as_deref() == Some("shell");
     if runs || is_shell {
-        scene.add(
-            call.range,
-            Action::RemoteShell { form: format!("a shell over {}", call.program) },
-        );
+        collector.add(call.range, Action::RemoteShell { transport: format!("`{}`", call.program) });
     }
     let listens = has_letter(call, 'l');
     if let Some(to) = to.filter(|_| !listens) {
         let is_probe = has_letter(call, 'z');
-        if !is_probe && (!call.stdin.carries.is_empty() || !call.stdin.text.is_empty()) {
-            scene.add(
+        if !is_probe && (!call.stdin.taints.is_empty() || !call.stdin.text.is_empty()) {
+            collector.add(
                 call.range,
                 Action::Send { to: to.clone(), secrets: call.stdin.secrets(), by: Channel::Body },
             );
         }
-        return Value::unknown().with(Carry::Fetched(to));
+        return Value::unknown().with(Taint::Fetched(to));
     }
     Value::unknown()
 }
 
-pub(super) fn look_up(call: &Invocation<'_>, scene: &mut OpCollector) -> Value {
+pub(super) fn look_up(call: &Invocation<'_>, collector: &mut OpCollector) -> Value {
     for arg in call.args.iter().filter(|arg| !arg.secrets().is_empty()) {
         let name = arg.text.trim_start_matches([UNKNOWN, '.']).to_owned();
-        let to = Remote::parse(&name).unwrap_or_else(|| somewhere(&name));
-        scene.add(call.range, Action::Send { to, secrets: arg.secrets(), by: Channel::Lookup });
+        let to = Remote::parse(&name).unwrap_or_else(|| unknown_remote(&name));
+        collector.add(call.range, Action::Send { to, secrets: arg.secrets(), by: Channel::Lookup });
     }
     Value::unknown()
 }
 
-/// Programs that copy files to other machines.
+/// Traces programs that copy files to other machines.
 pub(super) fn copy_away(
     shell: &mut Shell,
     call: &Invocation<'_>,
-    scene: &mut OpCollector,
+    collector: &mut OpCollector,
 ) -> Value {
     let mut body = call.stdin.clone();
     let is_target = |arg: &&Value| arg.text.contains(':') && !arg.text.starts_with('-');
     for arg in call.args.iter().filter(|arg| PathClass::of(&arg.text).is_secret()) {
-        let read = shell.read(arg, call.range, scene);
+        let read = shell.read(arg, call.range, collector);
         body.absorb(&read);
     }
     if let Some(target) = call.args.iter().rfind(is_target) {
         let host = target.text.split(':').next().unwrap_or_default();
-        let to =
-            Remote::parse(&format!("tcp://{host}/")).unwrap_or_else(|| somewhere(&target.text));
+        let to = Remote::parse(&format!("tcp://{host}/"))
+            .unwrap_or_else(|| unknown_remote(&target.text));
         if !body.secrets().is_empty() {
-            scene.add(call.range, Action::Send { to, secrets: body.secrets(), by: Channel::Body });
+            collector
+                .add(call.range, Action::Send { to, secrets: body.secrets(), by: Channel::Body });
         }
     }
     Value::unknown()

@@ -1,58 +1,59 @@
-//! What code and commands do: secrets that leave, shells for strangers, things that stay, files that go.
+//! Rules about what code and commands do: exfiltration, remote shells, persistence, destruction.
 
 use super::{Hit, Skill};
-use crate::about::{belongs, is_secret_name};
 use crate::finding::Severity;
 use crate::generic::secret_paths;
 use crate::hosts::{HostClass, Remote};
 use crate::op::{Action, Channel, Location, Op, Role};
 use crate::paths::PathClass;
-use crate::value::Carry;
+use crate::topic::{is_secret_name, is_token_for};
+use crate::value::Taint;
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     let all = || skill.files.iter().flat_map(|file| &file.ops);
     for op in all() {
-        match &op.does {
-            Action::Send { secrets, .. } if !secrets.is_empty() => sent(skill, op, hits),
-            Action::Read(path) => read(skill, op, path, hits),
-            Action::Write { path, text } => written(skill, op, path, text, hits),
-            Action::RemoteShell { form } => {
-                let hit =
-                    Hit::new("RSH-01", op.at.clone(), format!("somebody elsewhere gets {form}"));
+        let actor = actor(op);
+        match &op.action {
+            Action::Send { secrets, .. } if !secrets.is_empty() => check_sent(skill, op, hits),
+            Action::Read(path) => check_read(skill, op, path, hits),
+            Action::Write { path, text } => check_written(skill, op, path, text, hits),
+            Action::RemoteShell { transport } => {
+                let hit = Hit::new(
+                    "RSH-01",
+                    op.location.clone(),
+                    format!("{actor} opens a shell over {transport} for a remote host"),
+                );
                 hits.push(hit.blocking().unless_quoted(skill));
             }
             Action::Destroy { what } => {
-                let hit = Hit::new(
-                    "DES-01",
-                    op.at.clone(),
-                    format!("everything in `{what}` is destroyed"),
-                );
-                hits.push(if op.at.role == Role::Script {
+                let hit =
+                    Hit::new("DES-01", op.location.clone(), format!("{actor} destroys {what}"));
+                hits.push(if op.location.role == Role::Script {
                     hit.blocking()
                 } else {
                     hit.severity(Severity::Medium).unless_quoted(skill)
                 });
             }
-            Action::Weaken { what } => weakened(skill, op, what, hits),
+            Action::Weaken { what } => check_weakened(skill, op, what, hits),
             Action::Mine { what } => {
                 let hit = Hit::new(
                     "DES-03",
-                    op.at.clone(),
-                    format!("`{what}` works for somebody else's coins"),
+                    op.location.clone(),
+                    format!("`{what}` mines cryptocurrency"),
                 );
                 hits.push(hit.blocking().unless_quoted(skill));
             }
-            Action::Evaluate { by } if op.at.role == Role::Script => {
-                let message = format!("`{by}` runs text that is made while it runs");
-                hits.push(Hit::new("OBF-01", op.at.clone(), message));
+            Action::Evaluate { by } if op.location.role == Role::Script => {
+                let message = format!("`{by}` executes code that is built at run time");
+                hits.push(Hit::new("OBF-01", op.location.clone(), message));
             }
             Action::Disguise { what } => {
                 let hit = Hit::new(
                     "OBF-02",
-                    op.at.clone(),
-                    format!("`{what}` is reached under a name that is put together"),
+                    op.location.clone(),
+                    format!("{actor} calls `{what}` through a computed name"),
                 );
-                hits.push(if op.at.role == Role::Script {
+                hits.push(if op.location.role == Role::Script {
                     hit.severity(Severity::High)
                 } else {
                     hit.severity(Severity::Medium).unless_quoted(skill)
@@ -61,35 +62,36 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
             _ => {}
         }
     }
-    harvest(skill, hits);
+    check_harvesting(skill, hits);
 }
 
-/// Secrets that are sent somewhere.
-fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
-    let Action::Send { to, secrets, by } = &op.does else { return };
+/// Returns the subject of a message about an operation.
+fn actor(op: &Op) -> &'static str {
+    if op.location.role == Role::Script { "a script" } else { "a command" }
+}
+
+/// Checks secrets that are sent to a host.
+fn check_sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
+    let Action::Send { to, secrets, by } = &op.action else { return };
     let by = *by;
-    let way = match by {
+    let channel = match by {
         Channel::Body => "",
-        Channel::Address => " in the address",
-        Channel::Lookup => " in a name that is looked up",
+        Channel::Address => " in the URL",
+        Channel::Lookup => " in a DNS lookup",
     };
-    let place = if to.host.is_empty() {
-        "a host that is not written out".to_owned()
-    } else {
-        format!("{} ({})", to.host, to.class)
-    };
+    let actor = actor(op);
     let from = source(skill, op, secrets);
-    for carry in secrets {
-        let message = format!("{} goes to {place}{way}", carry.describe());
+    for taint in secrets {
+        let message = format!("{actor} sends {} to {}{channel}", taint.describe(), to.describe());
         let make = |id: &'static str| Hit {
             from: from.clone(),
-            ..Hit::new(id, op.at.clone(), message.clone())
+            ..Hit::new(id, op.location.clone(), message.clone())
         };
         let is_local = to.class == HostClass::Local;
-        match carry {
-            Carry::File(class, _) => {
+        match taint {
+            Taint::File(class, _) => {
                 let hit = make(if by == Channel::Lookup { "EXF-06" } else { "EXF-01" });
-                hits.push(if is_local && op.at.role != Role::Script {
+                hits.push(if is_local && op.location.role != Role::Script {
                     hit.severity(Severity::Medium).unless_quoted_for(skill, to)
                 } else if *class == PathClass::ProjectSecret
                     && (to.class == HostClass::Vendor || to.host.is_empty())
@@ -99,7 +101,7 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                     hit.blocking().unless_quoted_for(skill, to)
                 });
             }
-            Carry::Environment => {
+            Taint::Environment => {
                 let hit = make("EXF-02");
                 hits.push(if is_local {
                     hit.severity(Severity::Medium).unless_quoted_for(skill, to)
@@ -109,7 +111,7 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                     hit.blocking().unless_quoted_for(skill, to)
                 });
             }
-            Carry::Variable(name) if is_wallet(name) && !is_local => {
+            Taint::Variable(name) if is_wallet(name) && !is_local => {
                 hits.push(
                     make("EXF-03")
                         .severity(Severity::Critical)
@@ -117,8 +119,12 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                         .unless_quoted_for(skill, to),
                 );
             }
-            Carry::Variable(name) => {
-                if !is_secret_name(name) || belongs(name, to) || is_local || skill.about.fits(to) {
+            Taint::Variable(name) => {
+                if !is_secret_name(name)
+                    || is_token_for(name, to)
+                    || is_local
+                    || skill.topic.covers(to)
+                {
                     continue;
                 }
                 let hit = make("EXF-03");
@@ -153,12 +159,12 @@ fn sent(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
                     hit.severity(Severity::Medium)
                 });
             }
-            Carry::Fetched(_) | Carry::Decoded(_) | Carry::Machine => {}
+            Taint::Fetched(_) | Taint::Decoded(_) | Taint::Machine => {}
         }
     }
 }
 
-/// Returns true for what opens a wallet: it is sent to nobody at all.
+/// Returns true for the key of a wallet, which no service should receive.
 fn is_wallet(name: &str) -> bool {
     let name = name.to_uppercase();
     ["PRIVATE_KEY", "PRIVKEY", "MNEMONIC", "SEED_PHRASE", "WALLET_SEED", "WALLET_SECRET"]
@@ -166,30 +172,36 @@ fn is_wallet(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Returns where a secret is read, for the way it takes.
-fn source(skill: &Skill<'_>, op: &Op, secrets: &[Carry]) -> Option<(Location, String)> {
-    let reads = |other: &&Op| match (&other.does, secrets.first()) {
-        (Action::Read(path), Some(Carry::File(_, known))) => path == known,
-        (Action::Variable(name), Some(Carry::Variable(known))) => name.as_deref() == Some(known),
-        (Action::Variable(None), Some(Carry::Environment)) => true,
+/// Returns where a secret is read, for the data flow.
+fn source(skill: &Skill<'_>, op: &Op, secrets: &[Taint]) -> Option<(Location, String)> {
+    let reads = |other: &&Op| match (&other.action, secrets.first()) {
+        (Action::Read(path), Some(Taint::File(_, known))) => path == known,
+        (Action::Variable(name), Some(Taint::Variable(known))) => name.as_deref() == Some(known),
+        (Action::Variable(None), Some(Taint::Environment)) => true,
         _ => false,
     };
     let all = skill.files.iter().flat_map(|file| &file.ops);
-    let found = all.filter(|other| other.at != op.at).find(reads)?;
-    Some((found.at.clone(), secrets.first().map(Carry::describe).unwrap_or_default()))
+    let found = all.filter(|other| other.location != op.location).find(reads)?;
+    let secret = secrets.first()?;
+    Some((found.location.clone(), format!("reads {}", secret.describe())))
 }
 
-fn read(skill: &Skill<'_>, op: &Op, path: &str, hits: &mut Vec<Hit>) {
+fn check_read(skill: &Skill<'_>, op: &Op, path: &str, hits: &mut Vec<Hit>) {
+    let actor = actor(op);
     match PathClass::of(path) {
         PathClass::Secret => hits.push(
-            Hit::new("CRED-01", op.at.clone(), format!("`{path}` is read: credentials"))
-                .unless_quoted(skill),
+            Hit::new(
+                "CRED-01",
+                op.location.clone(),
+                format!("{actor} reads credentials from `{path}`"),
+            )
+            .unless_quoted(skill),
         ),
         PathClass::Vault => hits.push(
             Hit::new(
                 "CRED-02",
-                op.at.clone(),
-                format!("`{path}` is read: data of a browser, wallet or keychain"),
+                op.location.clone(),
+                format!("{actor} reads browser, wallet or keychain data from `{path}`"),
             )
             .unless_quoted(skill),
         ),
@@ -197,7 +209,8 @@ fn read(skill: &Skill<'_>, op: &Op, path: &str, hits: &mut Vec<Hit>) {
     }
 }
 
-fn written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hit>) {
+fn check_written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hit>) {
+    let actor = actor(op);
     let lower = text.to_lowercase();
     let is_usual = lower.contains("export path")
         || lower.contains("path=")
@@ -212,25 +225,28 @@ fn written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hi
         PathClass::Startup => {
             let hit = Hit::new(
                 "PER-01",
-                op.at.clone(),
-                format!("`{path}` is written: it runs at every start"),
+                op.location.clone(),
+                format!("{actor} writes `{path}`, which takes effect at every login or startup"),
             );
             hits.push(match () {
                 () if fetches => hit.severity(Severity::High).blocking().unless_quoted(skill),
                 () if path.contains("authorized_keys")
-                    && (op.at.role == Role::Script
+                    && (op.location.role == Role::Script
                         || lower.contains("ssh-rsa aaaa")
                         || lower.contains("ssh-ed25519 aaaa")) =>
                 {
                     hit.severity(Severity::High).blocking()
                 }
-                () if is_usual || op.at.role != Role::Script => hit.severity(Severity::Low),
+                () if is_usual || op.location.role != Role::Script => hit.severity(Severity::Low),
                 () => hit,
             });
         }
         PathClass::GitHook => {
-            let hit =
-                Hit::new("PER-02", op.at.clone(), format!("`{path}` is written: git runs it"));
+            let hit = Hit::new(
+                "PER-02",
+                op.location.clone(),
+                format!("{actor} writes `{path}`, which git runs as a hook"),
+            );
             hits.push(if fetches {
                 hit.severity(Severity::High).blocking().unless_quoted(skill)
             } else {
@@ -240,40 +256,52 @@ fn written(skill: &Skill<'_>, op: &Op, path: &str, text: &str, hits: &mut Vec<Hi
         PathClass::AgentSettings => {
             let hit = Hit::new(
                 "PER-03",
-                op.at.clone(),
-                format!("`{path}` is written: what the agent may do, or what runs beside it"),
+                op.location.clone(),
+                format!(
+                    "{actor} writes `{path}`, which sets the agent's permissions, hooks or servers"
+                ),
             );
-            hits.push(if op.at.role == Role::Script { hit } else { hit.severity(Severity::Low) });
+            hits.push(if op.location.role == Role::Script {
+                hit
+            } else {
+                hit.severity(Severity::Low)
+            });
         }
         PathClass::AgentMemory => {
             let hit = Hit::new(
                 "MEM-01",
-                op.at.clone(),
-                format!("`{path}` is written: the agent is told it in every session"),
+                op.location.clone(),
+                format!("{actor} writes `{path}`, which the agent reads in every session"),
             );
-            hits.push(if op.at.role == Role::Script { hit } else { hit.severity(Severity::Low) });
+            hits.push(if op.location.role == Role::Script {
+                hit
+            } else {
+                hit.severity(Severity::Low)
+            });
         }
         _ => {}
     }
 }
 
-fn weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
-    let hit = Hit::new("DES-02", op.at.clone(), format!("{what} is switched off"));
-    // Where something was fetched before, this is how it gets past.
+fn check_weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
+    let hit = Hit::new("DES-02", op.location.clone(), format!("{} disables {what}", actor(op)));
+    // Next to a download, this is how the download gets past the protection.
     let near = |other: &&Op| {
-        other.at.file == op.at.file && other.at.span.start.abs_diff(op.at.span.start) < 2000
+        other.location.file == op.location.file
+            && other.location.span.start.abs_diff(op.location.span.start) < 2000
     };
-    let fetched =
-        skill.files.iter().flat_map(|file| &file.ops).filter(near).any(|other| match &other.does {
+    let fetched = skill.files.iter().flat_map(|file| &file.ops).filter(near).any(|other| {
+        match &other.action {
             Action::Fetch(from) | Action::RunFetched { from, .. } => !matches!(
                 from.class,
                 HostClass::Vendor | HostClass::Registry | HostClass::Local | HostClass::Code
             ),
             _ => false,
-        });
-    let file = &skill.files[op.at.file];
-    let around = op.at.span.start.saturating_sub(1500)..op.at.span.end + 600;
-    let is_far = |word: &str| Remote::parse(word).is_some_and(|to| is_strange(skill, &to));
+        }
+    });
+    let file = &skill.files[op.location.file];
+    let around = op.location.span.start.saturating_sub(1500)..op.location.span.end + 600;
+    let is_far = |word: &str| Remote::parse(word).is_some_and(|to| is_untrusted_host(skill, &to));
     let mut words = file.slice(&around).split([' ', '(', ')', '<', '>', '"', '\n']);
     let is_led = words.any(|word| word.contains("://") && is_far(word));
     let fetched = fetched || is_led && what.contains("download");
@@ -284,53 +312,50 @@ fn weakened(skill: &Skill<'_>, op: &Op, what: &str, hits: &mut Vec<Hit>) {
     });
 }
 
-/// Secrets are read, or named, by a script that also sends something to a host nobody knows.
-fn harvest(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
+/// Finds scripts that read or list secrets and also send data to an unknown host.
+fn check_harvesting(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     let scripts = || {
         let all = skill.files.iter().flat_map(|file| &file.ops);
-        all.filter(|op| op.at.role == Role::Script || !op.at.chain.is_empty())
+        all.filter(|op| op.location.role == Role::Script || !op.location.chain.is_empty())
     };
-    let out = scripts().find_map(|op| match &op.does {
-        Action::Send { to, .. } if !to.host.is_empty() && is_strange(skill, to) => Some((op, to)),
+    let out = scripts().find_map(|op| match &op.action {
+        Action::Send { to, .. } if !to.host.is_empty() && is_untrusted_host(skill, to) => {
+            Some((op, to))
+        }
         _ => None,
     });
     let Some((out, to)) = out else { return };
     let read = scripts().find_map(|op| {
-        match &op.does {
-            Action::Read(path) => Some((op.at.clone(), PathClass::of(path))),
+        match &op.action {
+            Action::Read(path) => Some((op.location.clone(), PathClass::of(path))),
             _ => None,
         }
         .filter(|(_, class)| matches!(class, PathClass::Secret | PathClass::Vault))
     });
-    // A list of paths that is gone through is read as well, however that is written.
+    // A script that lists secret paths also reads them, whatever the loop looks like.
     let named = || {
         skill.files.iter().enumerate().filter(|(_, file)| file.is_script()).find_map(
             |(number, file)| {
                 let paths = secret_paths(&file.text.text);
                 let (range, class) = paths.first()?;
                 (paths.len() >= 2 || *class == PathClass::Vault)
-                    .then(|| (skill.at(number, range.clone(), &[]), *class))
+                    .then(|| (skill.location(number, range.clone(), &[]), *class))
             },
         )
     };
     let Some((from, class)) = read.or_else(named) else { return };
-    let message = format!(
-        "a script reads {} and sends something to {} ({})",
-        class.as_str(),
-        to.host,
-        to.class
-    );
+    let message = format!("a script reads {} and sends data to {}", class.as_str(), to.describe());
     let hit = Hit {
-        from: Some((from, "it is read".to_owned())),
-        ..Hit::new("EXF-01", out.at.clone(), message)
+        from: Some((from, format!("reads {}", class.as_str()))),
+        ..Hit::new("EXF-01", out.location.clone(), message)
     };
     hits.push(hit.blocking());
 }
 
-/// Returns true for a host that is nothing to the skill, as far as is known.
-fn is_strange(skill: &Skill<'_>, to: &Remote) -> bool {
+/// Returns true for a host that is neither well known nor related to the skill.
+fn is_untrusted_host(skill: &Skill<'_>, to: &Remote) -> bool {
     !matches!(
         to.class,
         HostClass::Local | HostClass::Vendor | HostClass::Registry | HostClass::Code
-    ) && !skill.about.fits(to)
+    ) && !skill.topic.covers(to)
 }

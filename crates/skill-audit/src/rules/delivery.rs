@@ -1,4 +1,4 @@
-//! Ways by which something else comes onto the machine: fetched and run, behind a password, by way of a person.
+//! Rules about delivery of malware: downloads that run, password-protected archives, instructions to the reader.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -6,19 +6,19 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Hit, Skill};
-use crate::artifact::Kind;
+use crate::artifact::FileKind;
 use crate::cues::Cue;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
-use crate::inspect::{Inspected, MOST_PLACES};
+use crate::inspect::{InspectedFile, MAX_MATCHES};
 use crate::op::{Action, Location, Op, Role};
 
-/// How far words that belong together are apart.
-const NEAR: usize = 400;
+/// How many bytes around a match are searched for related words.
+const CONTEXT_BYTES: usize = 400;
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?-u:\b)(?:https?|hxxps?|ftp)(?:://|\[:\]//|%3a%2f%2f)[^\s"'`<>)\]|]+|(?-u:\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?/[^\s"'`<>)\]|]+|(?-u:\b)[a-z0-9-]+(?:\.[a-z0-9-]+)+/[A-Za-z0-9_./-]*\.(?:zip|rar|7z|exe|dmg|pkg|msi)(?-u:\b)"#)
-        .expect("a pattern that is tested")
+        .expect("the pattern is valid")
 });
 static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"pass(?:word|code|phrase|wd)?|pwd|contraseña|clave|senha|passwort|kennwort|mot de passe|密码|口令|пароль|パスワード|비밀번호";
@@ -28,70 +28,71 @@ static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
     let option = r"-p['\x22]?[A-Za-z0-9!@#_]{3,}\s+\S+\.(?:zip|7z|rar)";
     let locked = r"(?:key|code|unlock(?:ed)? with|unpack(?: it)? with|unzip(?: it)? with|extract(?: it)? with|locked|protected)\s*(?:is|es|:|=|,|-)?\s*(?:the |code |key )?[`*(\x22'“]+[A-Za-z0-9_!@#-]{3,}";
     Regex::new(&format!("(?i)(?:{words})(?:{given}|{quoted})|{locked}|{asked}|{option}"))
-        .expect("a pattern that is tested")
+        .expect("the pattern is valid")
 });
 static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\.(?:zip|rar|7z|exe|msi|dmg|pkg|scr|iso|bat|ps1|apk|jar|vbs|command)(?:[?#\s)\]`*,.]|$)").expect("a pattern that is tested")
+    Regex::new(r"(?i)\.(?:zip|rar|7z|exe|msi|dmg|pkg|scr|iso|bat|ps1|apk|jar|vbs|command)(?:[?#\s)\]`*,.]|$)").expect("the pattern is valid")
 });
 
-/// A page shows a command.
+/// Phrases for a page that shows a command.
 static SHOWS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:page|site|link|guide|it)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:shows?|has|gives|contains|displays|provides|holds)(?-u:\b)[^.\n]{0,40}(?:command|code|snippet|one-liner)").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?:page|site|link|guide|it)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:shows?|has|gives|contains|displays|provides|holds)(?-u:\b)[^.\n]{0,40}(?:command|code|snippet|one-liner)").expect("the pattern is valid")
 });
-/// Keys that paste whatever a page has put on the clipboard, and run it.
+/// Keystrokes that paste and run whatever a page put on the clipboard.
 static KEYS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?is)(?:win(?:dows)?(?: key)?\s*\+\s*r(?-u:\b)|(?:open|launch|start) (?:the )?terminal).{0,160}?(?:ctrl|cmd|command|⌘)\s*\+\s*v.{0,80}?(?:enter|return)").expect("a pattern that is tested")
+    Regex::new(r"(?is)(?:win(?:dows)?(?: key)?\s*\+\s*r(?-u:\b)|(?:open|launch|start) (?:the )?terminal).{0,160}?(?:ctrl|cmd|command|⌘)\s*\+\s*v.{0,80}?(?:enter|return)").expect("the pattern is valid")
 });
-/// Somebody is told to do what is written elsewhere.
+/// Phrases that tell the reader to follow instructions found elsewhere.
 pub(super) static FOLLOW: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:follow|carry out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)|(?-u:\b)do (?:exactly )?(?:as|what) (?:it|they|the page|that page) says?").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:follow|taint out|execute|perform|obey|apply|run|treat)(?-u:\b)[^.\n]{0,60}(?-u:\b)(?:instructions?|steps|commands?|directives?|tasks|each line|every line|all lines|whatever)|(?-u:\b)do (?:exactly )?(?:as|what) (?:it|they|the page|that page) says?").expect("the pattern is valid")
 });
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for (number, file) in skill.files.iter().enumerate() {
         for op in &file.ops {
-            fetched(skill, op, hits);
+            check_fetched(skill, op, hits);
         }
-        if matches!(file.kind, Kind::Markdown | Kind::Data) {
-            told(skill, number, file, hits);
+        if matches!(file.kind, FileKind::Markdown | FileKind::Data) {
+            check_text(skill, number, file, hits);
         }
     }
 }
 
-/// What is fetched and run by a command.
-fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
-    match &op.does {
-        // Dots stand for whatever one likes: it is spoken of, not done.
+/// Checks commands that run downloaded or decoded code.
+fn check_fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
+    match &op.action {
+        // An ellipsis is a placeholder, so the text only describes the command.
         Action::RunFetched { from, .. }
             if from.host.is_empty() && (from.text.contains("...") || from.text.contains('…')) => {
         }
         Action::RunFetched { from, by } => {
             let hit = Hit::new(
-                if op.at.role == Role::Frontmatter { "DEL-07" } else { "DEL-01" },
-                op.at.clone(),
-                format!("what {} answers is run by `{by}`: {}", shown(from), from.class),
+                if op.location.role == Role::Frontmatter { "DEL-07" } else { "DEL-01" },
+                op.location.clone(),
+                format!("`{by}` executes the response from {}", from.describe()),
             );
-            hits.push(weighed(skill, op, from, hit));
+            hits.push(rated(skill, op, from, hit));
         }
         Action::RunDecoded { encoding, by, text } => {
-            let what = text.as_deref().map(|text| format!(": {}", short(text))).unwrap_or_default();
-            let message = format!("text hidden as {} is run by `{by}`{what}", encoding.as_str());
-            let hit = Hit::new("DEL-02", op.at.clone(), message);
-            // What is harmless when decoded is odd, and no more.
+            let decoded =
+                text.as_deref().map(|text| format!(": {}", short(text))).unwrap_or_default();
+            let message = format!("`{by}` executes encoded text ({}){decoded}", encoding.as_str());
+            let hit = Hit::new("DEL-02", op.location.clone(), message);
+            // Harmless decoded text is unusual, but not dangerous.
             let is_harmless = text.as_deref().is_some_and(|text| !looks_active(text));
-            // Escapes and the like are common in honest scripts.
+            // Escapes and the like are common in legitimate scripts.
             let is_odd = matches!(
                 encoding,
                 crate::Encoding::Escapes | crate::Encoding::Percent | crate::Encoding::Reversed
             ) && !text.as_deref().is_some_and(looks_active);
-            let is_shell_or_code = op.at.role != Role::Inline || text.is_some();
+            let is_shell_or_code = op.location.role != Role::Inline || text.is_some();
             hits.push(if is_harmless || is_odd || !is_shell_or_code {
                 hit.severity(Severity::Medium)
-            } else if text.is_none() && matches!(op.at.role, Role::Inline | Role::Prose) {
-                // A way to decode is named, and nothing that is decoded.
+            } else if text.is_none() && matches!(op.location.role, Role::Inline | Role::Prose) {
+                // The text mentions how to decode, but not what.
                 hit.severity(Severity::Low)
-            } else if text.is_none() && op.at.role != Role::Script {
-                // What is decoded is not in the skill: an example of how to decode.
+            } else if text.is_none() && op.location.role != Role::Script {
+                // The decoded text is not in the skill, so this may be an example of decoding.
                 hit.severity(Severity::High).unless_quoted(skill)
             } else {
                 hit.blocking()
@@ -101,18 +102,19 @@ fn fetched(skill: &Skill<'_>, op: &Op, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Says how bad it is to run what a host answers.
-fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
-    let is_hidden = !op.at.chain.is_empty();
+/// Sets the severity of running a response, depending on the host.
+fn rated(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
+    let is_hidden = !op.location.chain.is_empty();
     match from.class {
         HostClass::Local => hit.severity(Severity::Low),
         HostClass::Vendor | HostClass::Registry if is_hidden => hit.severity(Severity::High),
         HostClass::Vendor | HostClass::Registry => hit.severity(Severity::Low),
         HostClass::Code => {
             let hit = hit.severity(Severity::Medium);
-            // Nobody hides what is harmless.
-            let is_secret = is_kept_secret(skill, &op.at);
-            let is_own = from.text.split('/').skip(3).take(2).any(|part| skill.about.knows(part));
+            // Concealment suggests that the download is harmful.
+            let is_secret = is_concealed(skill, &op.location);
+            let is_own =
+                from.text.split('/').skip(3).take(2).any(|part| skill.topic.mentions(part));
             if is_own && !is_hidden && !is_secret {
                 return hit.severity(Severity::Low);
             }
@@ -123,7 +125,7 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
             }
         }
         HostClass::Unknown if from.host.is_empty() => hit.severity(Severity::Medium),
-        HostClass::Unknown if skill.about.fits(from) && !is_hidden && !from.is_plain => {
+        HostClass::Unknown if skill.topic.covers(from) && !is_hidden && !from.is_plain => {
             hit.severity(Severity::Medium)
         }
         HostClass::Unknown | HostClass::FreeHost => {
@@ -140,16 +142,16 @@ fn weighed(skill: &Skill<'_>, op: &Op, from: &Remote, hit: Hit) -> Hit {
     }
 }
 
-/// Returns true if what stands around a place is to be kept from the user.
-fn is_kept_secret(skill: &Skill<'_>, at: &Location) -> bool {
+/// Returns true if the text around a location tells the agent to conceal it from the user.
+fn is_concealed(skill: &Skill<'_>, at: &Location) -> bool {
     let file = &skill.files[at.file];
-    let around = at.span.start.saturating_sub(NEAR)..at.span.end + NEAR;
-    file.cues.near(Cue::Conceal, &around).is_some()
+    let around = at.span.start.saturating_sub(CONTEXT_BYTES)..at.span.end + CONTEXT_BYTES;
+    file.cues.find_in(Cue::Conceal, &around).is_some()
         || super::instructions::HIDES.is_match(file.slice(&around))
 }
 
-/// What a reader is told to fetch and run.
-fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<Hit>) {
+/// Checks instructions to download and run something.
+fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: &mut Vec<Hit>) {
     let text = file.text.text.as_str();
     let links = file
         .document
@@ -166,52 +168,61 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
     let mut seen: Vec<Range<usize>> = Vec::new();
     let mut all: Vec<(Range<usize>, String)> = links.chain(bare).collect();
     all.sort_by_key(|(span, _)| span.start);
-    all.truncate(MOST_PLACES);
+    all.truncate(MAX_MATCHES);
     for (span, address) in all {
         let Some(remote) = Remote::parse(address.trim_end_matches(['.', ',', '*'])) else {
             continue;
         };
         let section = file.document.section(span.start, text.len());
-        let around =
-            section.start.max(span.start.saturating_sub(NEAR))..section.end.min(span.end + NEAR);
-        // A title between two steps parts nothing where nobody has anything good.
+        let around = section.start.max(span.start.saturating_sub(CONTEXT_BYTES))
+            ..section.end.min(span.end + CONTEXT_BYTES);
+        // For a throwaway host, related words count even across section headings.
         let around = if remote.class.is_throwaway() {
-            span.start.saturating_sub(NEAR)..(span.end + NEAR).min(text.len())
+            span.start.saturating_sub(CONTEXT_BYTES)..(span.end + CONTEXT_BYTES).min(text.len())
         } else {
             around
         };
-        let wide = section.start.max(span.start.saturating_sub(3 * NEAR))
-            ..section.end.min(span.end + 3 * NEAR);
-        let at = skill.at(number, span.clone(), &[]);
+        let wide = section.start.max(span.start.saturating_sub(3 * CONTEXT_BYTES))
+            ..section.end.min(span.end + 3 * CONTEXT_BYTES);
+        let at = skill.location(number, span.clone(), &[]);
         let is_new = !seen.iter().any(|before| before.start < span.end && span.start < before.end);
-        if let Some(hit) = pasted(skill, file, &remote, &around, &at)
-            .or_else(|| helper(skill, file, &remote, &Spans { around: &around, wide: &wide }, &at))
+        if let Some(hit) = command_from_page(skill, file, &remote, &around, &at)
+            .or_else(|| {
+                required_download(
+                    skill,
+                    file,
+                    &remote,
+                    &UrlContext { around: &around, wide: &wide },
+                    &at,
+                )
+            })
             .filter(|_| is_new)
         {
             seen.push(span);
             hits.push(hit);
         }
     }
-    for found in KEYS.find_iter(text).take(MOST_PLACES) {
-        let at = skill.at(number, found.range(), &[]);
-        let message = "the reader is to paste and run what a page has put on the clipboard";
+    for found in KEYS.find_iter(text).take(MAX_MATCHES) {
+        let at = skill.location(number, found.range(), &[]);
+        let message =
+            "the skill tells the reader to paste and run whatever a page put on the clipboard";
         hits.push(Hit::new("DEL-08", at, message).blocking().unless_quoted(skill));
     }
-    for found in PASSWORD.find_iter(text).take(MOST_PLACES) {
+    for found in PASSWORD.find_iter(text).take(MAX_MATCHES) {
         let section = file.document.section(found.start(), text.len());
-        let around = section.start.max(found.start().saturating_sub(NEAR))
-            ..section.end.min(found.end() + NEAR);
-        if let Some(hit) = locked(skill, number, file, found.range(), &around) {
+        let around = section.start.max(found.start().saturating_sub(CONTEXT_BYTES))
+            ..section.end.min(found.end() + CONTEXT_BYTES);
+        if let Some(hit) = password_archive(skill, number, file, found.range(), &around) {
             hits.push(hit);
             break;
         }
     }
 }
 
-/// A page that shows a command, and a terminal to paste it into.
-fn pasted(
+/// Finds instructions to copy a command from a page into a terminal.
+fn command_from_page(
     skill: &Skill<'_>,
-    file: &Inspected<'_>,
+    file: &InspectedFile<'_>,
     remote: &Remote,
     around: &Range<usize>,
     at: &Location,
@@ -233,7 +244,7 @@ fn pasted(
         "コマンド",
     ];
     let has_command = has_command.iter().any(|word| lower.contains(word));
-    let has = |cue: Cue| cues.near(cue, around).is_some();
+    let has = |cue: Cue| cues.find_in(cue, around).is_some();
     let is_page = remote
         .text
         .split("://")
@@ -241,11 +252,11 @@ fn pasted(
         .and_then(|rest| rest.split_once('/'))
         .is_some_and(|(_, path)| !path.is_empty());
     let to_terminal = has(Cue::Terminal) && (has(Cue::Copy) || SHOWS.is_match(text));
-    let is_told = match remote.class {
+    let is_instructed = match remote.class {
         HostClass::Paste => {
-            // A skill about the site itself speaks of it all the time.
+            // A skill about the paste site itself mentions it all the time.
             let is_about_it =
-                skill.about.knows(remote.domain().split('.').next().unwrap_or_default());
+                skill.topic.mentions(remote.domain().split('.').next().unwrap_or_default());
             let is_command = is_page && has_command && (has(Cue::Run) || has(Cue::Copy));
             !is_about_it && (is_command || FOLLOW.is_match(text))
         }
@@ -253,16 +264,16 @@ fn pasted(
             has_command && (to_terminal || has(Cue::Copy) && has(Cue::Run))
         }
         HostClass::FreeHost | HostClass::Unknown => {
-            has_command && to_terminal && !skill.about.fits(remote)
+            has_command && to_terminal && !skill.topic.covers(remote)
         }
         HostClass::Code => is_snippet(remote) && has_command && to_terminal,
         HostClass::Local | HostClass::Registry | HostClass::Vendor | HostClass::Hook => false,
     };
-    if !is_told {
+    if !is_instructed {
         return None;
     }
     let message =
-        format!("the reader is sent to {} ({}) for a command to run", shown(remote), remote.class);
+        format!("the skill sends the reader to {} for a command to run", remote.describe());
     let hit = Hit::new("DEL-04", at.clone(), message);
     let is_pushed = has(Cue::Require)
         || ["administrator", "admin rights", "sudo", "as root", "win+r", "win + r"]
@@ -282,33 +293,33 @@ fn is_snippet(remote: &Remote) -> bool {
     remote.host.starts_with("gist.")
 }
 
-/// The text around an address: close to it, and further away.
-struct Spans<'a> {
+/// The text around a URL: the close range and a wider one.
+struct UrlContext<'a> {
     around: &'a Range<usize>,
     wide: &'a Range<usize>,
 }
 
-/// A tool that must be there first, from a place where anybody can put one.
-fn helper(
+/// Finds required tools from hosts where anyone can upload files.
+fn required_download(
     skill: &Skill<'_>,
-    file: &Inspected<'_>,
+    file: &InspectedFile<'_>,
     remote: &Remote,
-    spans: &Spans<'_>,
+    spans: &UrlContext<'_>,
     at: &Location,
 ) -> Option<Hit> {
-    let Spans { around, wide } = *spans;
+    let UrlContext { around, wide } = *spans;
     let cues = &file.cues;
     let is_bundle = BUNDLE.is_match(&format!("{} ", remote.text));
-    let gets = cues.near(Cue::Download, around).is_some() || is_bundle;
-    let runs = cues.near(Cue::Run, around).is_some();
-    let must = cues.near(Cue::Require, wide).is_some();
+    let gets = cues.find_in(Cue::Download, around).is_some() || is_bundle;
+    let runs = cues.find_in(Cue::Run, around).is_some();
+    let must = cues.find_in(Cue::Require, wide).is_some();
     let is_odd = remote.class.is_throwaway();
     let is_packed =
-        [Cue::Archive, Cue::Program].iter().any(|cue| cues.near(*cue, around).is_some());
+        [Cue::Archive, Cue::Program].iter().any(|cue| cues.find_in(*cue, around).is_some());
     if !(gets || is_odd && is_packed) || !runs {
         return None;
     }
-    let message = |how: &str| format!("{how} from {} ({})", shown(remote), remote.class);
+    let message = |how: &str| format!("the skill {how} from {}", remote.describe());
     let hit =
         |how: &str| Hit::new(if must { "DEL-05" } else { "DEL-06" }, at.clone(), message(how));
     match remote.class {
@@ -318,7 +329,7 @@ fn helper(
         | HostClass::Shortener
         | HostClass::Tunnel
         | HostClass::Address => Some(
-            hit("something to be run is to be fetched")
+            hit("tells the reader to download and run a file")
                 .severity(Severity::Critical)
                 .blocking()
                 .unless_quoted_for(skill, remote),
@@ -326,12 +337,12 @@ fn helper(
         HostClass::Hook => None,
         HostClass::Code if is_bundle && must => {
             let is_own =
-                remote.text.split('/').nth(3).is_some_and(|owner| skill.about.knows(owner))
-                    && remote.text.split('/').nth(4).is_some_and(|name| skill.about.knows(name));
-            let hit = hit("a program that must be there first is to be fetched");
-            // A program for one system alone, straight from a release, and told to be started.
-            let is_for_people = cues.near(Cue::Program, around).is_some()
-                || cues.near(Cue::Archive, around).is_some();
+                remote.text.split('/').nth(3).is_some_and(|owner| skill.topic.mentions(owner))
+                    && remote.text.split('/').nth(4).is_some_and(|name| skill.topic.mentions(name));
+            let hit = hit("requires a program that is downloaded");
+            // A binary for one platform, straight from a release, that the reader is told to start.
+            let is_for_people = cues.find_in(Cue::Program, around).is_some()
+                || cues.find_in(Cue::Archive, around).is_some();
             Some(if is_for_people && !is_own {
                 hit.blocking().unless_quoted_for(skill, remote)
             } else {
@@ -339,35 +350,33 @@ fn helper(
             })
         }
         HostClass::Code if is_bundle => {
-            Some(hit("a program is to be fetched and run").severity(Severity::Medium))
+            Some(hit("tells the reader to download and run a program").severity(Severity::Medium))
         }
         HostClass::Code => None,
         HostClass::FreeHost if must && !is_page_of_project(remote) => Some(
-            hit("a tool that must be there first is to be fetched")
-                .blocking()
-                .unless_quoted_for(skill, remote),
+            hit("requires a tool that is downloaded").blocking().unless_quoted_for(skill, remote),
         ),
         HostClass::FreeHost => None,
-        HostClass::Unknown if skill.about.fits(remote) => None,
+        HostClass::Unknown if skill.topic.covers(remote) => None,
         HostClass::Unknown if is_bundle && must => Some(
-            hit("a program that must be there first is to be fetched")
+            hit("requires a program that is downloaded")
                 .blocking()
                 .unless_quoted_for(skill, remote),
         ),
         HostClass::Unknown if must && insists(file, around) => Some(
-            hit("a tool that must be there first is to be fetched")
+            hit("requires a tool that is downloaded")
                 .severity(Severity::High)
                 .blocking()
                 .unless_quoted_for(skill, remote),
         ),
         HostClass::Unknown if is_bundle => {
-            Some(hit("a program is to be fetched and run").severity(Severity::Medium))
+            Some(hit("tells the reader to download and run a program").severity(Severity::Medium))
         }
         HostClass::Unknown => None,
     }
 }
 
-/// Documentation of projects is kept there too.
+/// Returns true for free hosts that projects also use for documentation.
 fn is_page_of_project(remote: &Remote) -> bool {
     [
         "github.io",
@@ -383,8 +392,8 @@ fn is_page_of_project(remote: &Remote) -> bool {
     .any(|known| remote.host.ends_with(known))
 }
 
-/// Returns true if a text leaves no way around it.
-fn insists(file: &Inspected<'_>, around: &Range<usize>) -> bool {
+/// Returns true if the text says that the skill does not work without it.
+fn insists(file: &InspectedFile<'_>, around: &Range<usize>) -> bool {
     let text = file.slice(around).to_lowercase();
     [
         "must be installed",
@@ -403,26 +412,27 @@ fn insists(file: &Inspected<'_>, around: &Range<usize>) -> bool {
     .any(|phrase| text.contains(phrase))
 }
 
-/// An archive, and the password that keeps scanners out of it.
-fn locked(
+/// Finds an archive and the password that keeps scanners out of it.
+fn password_archive(
     skill: &Skill<'_>,
     number: usize,
-    file: &Inspected<'_>,
+    file: &InspectedFile<'_>,
     span: Range<usize>,
     around: &Range<usize>,
 ) -> Option<Hit> {
     let cues = &file.cues;
     let close = around.start.max(span.start.saturating_sub(200))..around.end.min(span.end + 200);
     let text = file.slice(around).to_lowercase();
-    let has_archive = cues.near(Cue::Archive, &close).is_some();
+    let has_archive = cues.find_in(Cue::Archive, &close).is_some();
     let odd_address = ADDRESS
         .find_iter(file.slice(around))
         .filter_map(|found| Remote::parse(found.as_str().trim_end_matches(['.', ',', ')'])))
         .any(|remote| {
             !matches!(remote.class, HostClass::Local | HostClass::Vendor | HostClass::Registry)
         });
-    let comes_from_elsewhere = odd_address || cues.near(Cue::Download, around).is_some();
-    let runs = cues.near(Cue::Run, around).is_some() || cues.near(Cue::Program, around).is_some();
+    let comes_from_elsewhere = odd_address || cues.find_in(Cue::Download, around).is_some();
+    let runs =
+        cues.find_in(Cue::Run, around).is_some() || cues.find_in(Cue::Program, around).is_some();
     let is_made = [
         "create a zip",
         "create an archive",
@@ -442,14 +452,17 @@ fn locked(
     ]
     .iter()
     .any(|word| text.contains(word));
-    // The archive itself and its password in one place need no more words.
+    // A link to the archive next to its password is enough.
     let is_linked = BUNDLE.is_match(file.slice(&close)) && odd_address;
     if !has_archive || !comes_from_elsewhere || !(runs || is_linked) {
         return None;
     }
-    let at = skill.at(number, span, &[]);
-    let hit =
-        Hit::new("DEL-03", at, "an archive with a password is to be fetched, unpacked and run");
+    let at = skill.location(number, span, &[]);
+    let hit = Hit::new(
+        "DEL-03",
+        at,
+        "the skill tells the reader to download, extract and run a password-protected archive",
+    );
     Some(if odd_address && !is_made {
         hit.blocking()
     } else if is_made {
@@ -459,7 +472,7 @@ fn locked(
     })
 }
 
-/// Returns true if text does more than say something.
+/// Returns true if decoded text looks like code or commands.
 fn looks_active(text: &str) -> bool {
     let lower = text.to_lowercase();
     [
@@ -488,14 +501,6 @@ fn looks_active(text: &str) -> bool {
     ]
     .iter()
     .any(|word| lower.contains(word))
-}
-
-fn shown(remote: &Remote) -> String {
-    if remote.host.is_empty() {
-        "a host that is not written out".to_owned()
-    } else {
-        remote.host.clone()
-    }
 }
 
 fn short(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! What the agent is told: to forget, to hide, to send, to run without a word.
+//! Rules about instructions for the agent: prompt injection, concealment, exfiltration, unattended execution.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -6,49 +6,50 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Hit, Skill};
-use crate::artifact::Kind;
+use crate::artifact::FileKind;
 use crate::cues::{Cue, Cues};
+use crate::excerpt;
 use crate::finding::Severity;
 use crate::hosts::{HostClass, Remote};
-use crate::inspect::{Inspected, MOST_PLACES};
-use crate::near;
+use crate::inspect::{InspectedFile, MAX_MATCHES};
 use crate::op::{Action, Location, Role};
 use crate::rules::delivery::FOLLOW;
 
-const NEAR: usize = 300;
+const CONTEXT_BYTES: usize = 300;
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?-u:\b)https?://[^\s"'`<>)\]|]+"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)(?-u:\b)https?://[^\s"'`<>)\]|]+"#).expect("the pattern is valid")
 });
-/// Something is not to be told.
+/// Phrases that conceal something from the user.
 pub(super) static HIDES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:do(?:es)? not|don'?t|never|without|no need to|should ?n[o']t|need not|must not|is not to|not to|not be)(?-u:\b)[^.\n]{0,40}(?-u:\b)(?:tell|mention|inform|notif|reveal|bring (?:it|this|that) up|disclos|alert|summari[sz]|announce|list (?:it|this|them)|show (?:the user|them|it|a diff|the page|this)|aware)").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:do(?:es)? not|don'?t|never|without|no need to|should ?n[o']t|need not|must not|is not to|not to|not be)(?-u:\b)[^.\n]{0,40}(?-u:\b)(?:tell|mention|inform|notif|reveal|bring (?:it|this|that) up|disclos|alert|summari[sz]|announce|list (?:it|this|them)|show (?:the user|them|it|a diff|the page|this)|aware)").expect("the pattern is valid")
 });
-/// What opens more than one door.
-static STRONG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)cookie|\.ssh|private key|seed phrase|recovery phrase|mnemonic|passwords|keychain|login data|\.env|credentials").expect("a pattern that is tested")
+/// Secrets that give access to more than one service.
+static BROAD_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)cookie|\.ssh|private key|seed phrase|recovery phrase|mnemonic|passwords|keychain|login data|\.env|credentials").expect("the pattern is valid")
 });
-static LETTERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
-        .expect("a pattern that is tested")
+static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+").expect("the pattern is valid")
 });
 static MEMORY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:append|add|write|insert|put|save|copy|paste|place|store)(?-u:\b)[^.\n]{0,80}(?-u:\b)(?:SOUL|MEMORY|AGENTS|CLAUDE|HEARTBEAT|IDENTITY|GEMINI)\.md").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:append|add|write|insert|put|save|copy|paste|place|store)(?-u:\b)[^.\n]{0,80}(?-u:\b)(?:SOUL|MEMORY|AGENTS|CLAUDE|HEARTBEAT|IDENTITY|GEMINI)\.md").expect("the pattern is valid")
 });
 static REDIRECT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|OPENROUTER)_(?:BASE_URL|API_BASE|API_URL|ENDPOINT)["']?\s*[:=]\s*["']?(https?://[^\s"'`]+)"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)(?:ANTHROPIC|OPENAI|CLAUDE|GEMINI|OPENROUTER)_(?:BASE_URL|API_BASE|API_URL|ENDPOINT)["']?\s*[:=]\s*["']?(https?://[^\s"'`]+)"#).expect("the pattern is valid")
 });
 static PIXEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)!\[[^\]]*\]\((https?://[^)\s]*(?:\{[^}]*\}|\$\{?[A-Za-z]|<[A-Za-z_ ]+>|%s|\[[A-Z_ ]+\]|=[A-Z][A-Z_]{2,})[^)\s]*)\)"#).expect("a pattern that is tested")
+    Regex::new(r#"(?i)!\[[^\]]*\]\((https?://[^)\s]*(?:\{[^}]*\}|\$\{?[A-Za-z]|<[A-Za-z_ ]+>|%s|\[[A-Z_ ]+\]|=[A-Z][A-Z_]{2,})[^)\s]*)\)"#).expect("the pattern is valid")
 });
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?-u:\b)(?:enter|provide|paste|type|share|give|export|ask (?:the user )?for|request)(?-u:\b)[^\n.]{0,60}(?-u:\b)(?:seed phrase|recovery phrase|mnemonic phrase|(?:wallet|master|system|login|sudo|mac|computer) password|private key of (?:your|the) wallet|wallet private key|12[- ]words?|24[- ]words?|wallet'?s private key)").expect("a pattern that is tested")
+    Regex::new(r"(?i)(?-u:\b)(?:enter|provide|paste|type|share|give|export|ask (?:the user )?for|request)(?-u:\b)[^\n.]{0,60}(?-u:\b)(?:seed phrase|recovery phrase|mnemonic phrase|(?:wallet|master|system|login|sudo|mac|computer) password|private key of (?:your|the) wallet|wallet private key|12[- ]words?|24[- ]words?|wallet'?s private key)").expect("the pattern is valid")
 });
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for (number, file) in skill.files.iter().enumerate() {
         match file.kind {
-            Kind::Markdown | Kind::Data | Kind::Active => told(skill, number, file, hits),
+            FileKind::Markdown | FileKind::Data | FileKind::Active => {
+                check_text(skill, number, file, hits)
+            }
             _ => {}
         }
         for hidden in &file.hidden {
@@ -56,37 +57,42 @@ pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
             let all = 0..hidden.text.len();
             let is_directive = [Cue::Override, Cue::Conceal, Cue::Approvals]
                 .iter()
-                .any(|cue| cues.near(*cue, &all).is_some())
+                .any(|cue| cues.find_in(*cue, &all).is_some())
                 || cues.all(&[Cue::Send, Cue::Secret], &all);
             if is_directive {
-                let at = skill.at(number, hidden.span.clone(), &hidden.chain);
+                let at = skill.location(number, hidden.span.clone(), &hidden.chain);
                 hits.push(
-                    Hit::new("INJ-03", at, "instructions are hidden in encoded text").blocking(),
+                    Hit::new("INJ-03", at, "encoded text hides instructions for the agent")
+                        .blocking(),
                 );
             }
         }
     }
 }
 
-fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<Hit>) {
+fn check_text(skill: &Skill<'_>, number: usize, file: &InspectedFile<'_>, hits: &mut Vec<Hit>) {
     let text = file.text.text.as_str();
     let cues = &file.cues;
     let window = |range: &Range<usize>| {
         let section = file.document.section(range.start, text.len());
-        section.start.max(range.start.saturating_sub(NEAR))..section.end.min(range.end + NEAR)
+        section.start.max(range.start.saturating_sub(CONTEXT_BYTES))
+            ..section.end.min(range.end + CONTEXT_BYTES)
     };
-    for range in cues.each(Cue::Override).take(MOST_PLACES) {
-        let at = skill.at(number, range.clone(), &[]);
-        let id = if file.kind == Kind::Data { "INJ-06" } else { "INJ-01" };
+    for range in cues.each(Cue::Override).take(MAX_MATCHES) {
+        let at = skill.location(number, range.clone(), &[]);
+        let id = if file.kind == FileKind::Data { "INJ-06" } else { "INJ-01" };
         let hit = Hit::new(
             id,
             at.clone(),
-            format!("the agent is told to set its instructions aside: \"{}\"", line(text, range)),
+            format!(
+                "the skill tells the agent to ignore its instructions: \"{}\"",
+                line(text, range)
+            ),
         );
         let around = window(range);
-        let acts = [Cue::Send, Cue::Secret, Cue::Conceal, Cue::Unasked, Cue::Approvals]
+        let acts = [Cue::Send, Cue::Secret, Cue::Conceal, Cue::NoConfirmation, Cue::Approvals]
             .iter()
-            .filter(|cue| cues.near(**cue, &around).is_some())
+            .filter(|cue| cues.find_in(**cue, &around).is_some())
             .count();
         hits.push(match at.role {
             Role::Comment => hit.blocking(),
@@ -94,20 +100,23 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             _ => hit.severity(Severity::Medium).unless_quoted(skill),
         });
     }
-    for range in cues.each(Cue::Conceal).take(MOST_PLACES) {
-        let at = skill.at(number, range.clone(), &[]);
+    for range in cues.each(Cue::Conceal).take(MAX_MATCHES) {
+        let at = skill.location(number, range.clone(), &[]);
         let around = window(range);
         let hit = Hit::new(
             "INJ-02",
             at.clone(),
-            format!("something is to be kept from the user: \"{}\"", line(text, range)),
+            format!(
+                "the skill tells the agent to hide something from the user: \"{}\"",
+                line(text, range)
+            ),
         );
-        let sends = cues.near(Cue::Send, &around).is_some();
-        let takes = cues.near(Cue::Secret, &around).is_some();
+        let sends = cues.find_in(Cue::Send, &around).is_some();
+        let takes = cues.find_in(Cue::Secret, &around).is_some();
         let acts = skill.files[number].ops.iter().any(|op| {
-            around.contains(&op.at.span.start)
+            around.contains(&op.location.span.start)
                 && matches!(
-                    op.does,
+                    op.action,
                     Action::Send { .. } | Action::RunFetched { .. } | Action::RunDecoded { .. }
                 )
         });
@@ -119,47 +128,47 @@ fn told(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             _ => hit.severity(Severity::Low),
         });
     }
-    for range in cues.each(Cue::Approvals).take(MOST_PLACES) {
-        let at = skill.at(number, range.clone(), &[]);
+    for range in cues.each(Cue::Approvals).take(MAX_MATCHES) {
+        let at = skill.location(number, range.clone(), &[]);
         let around = window(range);
         let hit = Hit::new(
             "INJ-04",
             at,
-            format!("approvals are to be switched off: \"{}\"", line(text, range)),
+            format!(
+                "the skill disables the agent's approvals or sandbox: \"{}\"",
+                line(text, range)
+            ),
         );
-        let is_pushed = cues.near(Cue::Unasked, &around).is_some()
-            && cues.near(Cue::Require, &around).is_some();
+        let is_pushed = cues.find_in(Cue::NoConfirmation, &around).is_some()
+            && cues.find_in(Cue::Require, &around).is_some();
         hits.push(if is_pushed { hit.unless_quoted(skill) } else { hit.severity(Severity::Low) });
     }
-    sent(skill, number, file, hits);
-    kept(skill, number, file, &window, hits);
-    shown(skill, number, file, &window, hits);
+    check_sent_secrets(skill, number, file, hits);
+    check_memory(skill, number, file, &window, hits);
+    check_images_and_prompts(skill, number, file, &window, hits);
 }
 
-/// Pictures that carry data, and what the user is asked for.
-fn shown(
+/// Checks images that taint data, and requests for the user's secrets.
+fn check_images_and_prompts(
     skill: &Skill<'_>,
     number: usize,
-    file: &Inspected<'_>,
+    file: &InspectedFile<'_>,
     window: &dyn Fn(&Range<usize>) -> Range<usize>,
     hits: &mut Vec<Hit>,
 ) {
     let (text, cues) = (file.text.text.as_str(), &file.cues);
-    for found in PIXEL.captures_iter(text).take(MOST_PLACES) {
+    for found in PIXEL.captures_iter(text).take(MAX_MATCHES) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) = Remote::parse(address.as_str()) else { continue };
         let usual = matches!(
             remote.class,
             HostClass::Local | HostClass::Vendor | HostClass::Registry | HostClass::Code
-        ) || skill.about.fits(&remote);
+        ) || skill.topic.covers(&remote);
         if !usual {
-            let at = skill.at(number, whole.range(), &[]);
-            let hit = Hit::new(
-                "EXF-05",
-                at,
-                format!("a picture's address carries data to {} ({})", remote.host, remote.class),
-            );
-            let takes = cues.near(Cue::Secret, &window(&whole.range())).is_some();
+            let at = skill.location(number, whole.range(), &[]);
+            let hit =
+                Hit::new("EXF-05", at, format!("an image URL sends data to {}", remote.describe()));
+            let takes = cues.find_in(Cue::Secret, &window(&whole.range())).is_some();
             hits.push(if takes || remote.class.is_throwaway() {
                 hit.blocking().unless_quoted(skill)
             } else {
@@ -167,25 +176,27 @@ fn shown(
             });
         }
     }
-    for found in ASKS.find_iter(text).take(MOST_PLACES) {
+    for found in ASKS.find_iter(text).take(MAX_MATCHES) {
         let line_start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         let before = text[line_start..found.start()].to_lowercase();
         if ["never", "not ", "n't"].iter().any(|word| before.contains(word)) {
             continue;
         }
-        let at = skill.at(number, found.range(), &[]);
+        let at = skill.location(number, found.range(), &[]);
         let words = line(text, &found.range());
         let hit = Hit::new(
             "CRED-03",
             at,
-            format!("the user is asked for what nobody may have: \"{words}\""),
+            format!(
+                "the skill asks the user for a seed phrase, wallet key or system password: \"{words}\""
+            ),
         );
         let far = around(file, &found.range(), 700);
         let is_strange = |found: regex::Match<'_>| {
             Remote::parse(found.as_str())
                 .is_some_and(|remote| !is_known(skill, &remote) || remote.class.is_throwaway())
         };
-        let leaves = file.cues.near(Cue::Send, &far).is_some()
+        let leaves = file.cues.find_in(Cue::Send, &far).is_some()
             && ADDRESS.find_iter(file.slice(&far)).any(is_strange);
         hits.push(if leaves {
             hit.blocking().unless_quoted(skill)
@@ -195,27 +206,32 @@ fn shown(
     }
 }
 
-/// Returns true for hosts that say nothing bad about who names them.
+/// Returns true for well-known hosts and hosts that the skill is about.
 fn is_known(skill: &Skill<'_>, remote: &Remote) -> bool {
     matches!(
         remote.class,
         HostClass::Local | HostClass::Registry | HostClass::Vendor | HostClass::Code
-    ) || skill.about.fits(remote)
+    ) || skill.topic.covers(remote)
 }
 
-/// Secrets that the agent is told to send, and instructions that it is told to fetch.
-fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<Hit>) {
+/// Checks instructions to send secrets, or to follow a remote page.
+fn check_sent_secrets(
+    skill: &Skill<'_>,
+    number: usize,
+    file: &InspectedFile<'_>,
+    hits: &mut Vec<Hit>,
+) {
     let text = file.text.text.as_str();
     let hides = |window: &Range<usize>| {
-        file.cues.near(Cue::Conceal, window).is_some() || HIDES.is_match(file.slice(window))
+        file.cues.find_in(Cue::Conceal, window).is_some() || HIDES.is_match(file.slice(window))
     };
-    for found in ADDRESS.find_iter(text).take(MOST_PLACES) {
+    for found in ADDRESS.find_iter(text).take(MAX_MATCHES) {
         let Some(remote) = Remote::parse(found.as_str().trim_end_matches(['.', ','])) else {
             continue;
         };
-        // A key of its own goes to a service that the skill is about; what opens everything else does not.
-        let is_own = skill.about.fits(&remote)
-            && !STRONG.is_match(file.slice(&around(file, &found.range(), 250)));
+        // A skill may send its service that service's own key, but not secrets that give wider access.
+        let is_own = skill.topic.covers(&remote)
+            && !BROAD_SECRETS.is_match(file.slice(&around(file, &found.range(), 250)));
         let is_usual = matches!(
             remote.class,
             HostClass::Local | HostClass::Registry | HostClass::Vendor | HostClass::Code
@@ -225,15 +241,15 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         }
         let wide = around(file, &found.range(), 700);
         let near = around(file, &found.range(), 250);
-        let at = skill.at(number, found.range(), &[]);
+        let at = skill.location(number, found.range(), &[]);
         let (takes, sends) = (
-            file.cues.near(Cue::Secret, &wide).is_some(),
-            file.cues.near(Cue::Send, &wide).is_some(),
+            file.cues.find_in(Cue::Secret, &wide).is_some(),
+            file.cues.find_in(Cue::Send, &wide).is_some(),
         );
         let is_pushed = hides(&wide)
-            || [Cue::Unasked, Cue::Override]
+            || [Cue::NoConfirmation, Cue::Override]
                 .iter()
-                .any(|cue| file.cues.near(*cue, &near).is_some());
+                .any(|cue| file.cues.find_in(*cue, &near).is_some());
         let before = file.slice(&(found.start().saturating_sub(2000)..found.start()));
         let end_of = |mark: &str| before.rfind(mark).map_or(0, |at| at + mark.len());
         let start = [". ", ".\n", "\n\n", "\n- "].map(end_of).into_iter().max().unwrap_or(0);
@@ -244,7 +260,7 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
             Hit::new(
                 "EXF-04",
                 at.clone(),
-                format!("the agent is told to send secrets to {} ({})", remote.host, remote.class),
+                format!("the skill tells the agent to send secrets to {}", remote.describe()),
             )
         };
         if takes
@@ -257,40 +273,41 @@ fn sent(skill: &Skill<'_>, number: usize, file: &Inspected<'_>, hits: &mut Vec<H
         } else if is_one_sentence && !is_code {
             hits.push(hit().severity(Severity::Medium).unless_quoted(skill));
         }
-        let page = Page { remote: &remote, near: &near, is_pushed };
-        followed(skill, file, &page, at, hits);
+        let page = LinkedPage { remote: &remote, near: &near, is_pushed };
+        check_followed_page(skill, file, &page, at, hits);
     }
-    for found in LETTERS.find_iter(text).take(MOST_PLACES) {
+    for found in EMAIL.find_iter(text).take(MAX_MATCHES) {
         let wide = around(file, &found.range(), 500);
         let domain = found.as_str().rsplit('@').next().unwrap_or_default();
         let is_usual = Remote::parse(&format!("https://{domain}/"))
             .is_none_or(|remote| is_known(skill, &remote));
         if !is_usual && file.cues.all(&[Cue::Secret, Cue::Send], &wide) && hides(&wide) {
-            let at = skill.at(number, found.range(), &[]);
-            let message = format!("the agent is told to send secrets to {}", found.as_str());
+            let at = skill.location(number, found.range(), &[]);
+            let message =
+                format!("the skill tells the agent to send secrets to {}", found.as_str());
             hits.push(Hit::new("EXF-04", at, message).blocking().unless_quoted(skill));
         }
     }
 }
 
-/// A page that instructions name.
-struct Page<'a> {
+/// A page that the text links to.
+struct LinkedPage<'a> {
     remote: &'a Remote,
-    /// What stands around its address.
+    /// The text around its URL.
     near: &'a Range<usize>,
-    /// Whether the text there presses the agent.
+    /// Whether that text conceals something or pressures the agent.
     is_pushed: bool,
 }
 
-/// The agent is told to do what a page says that can change at any time.
-fn followed(
+/// Checks instructions to follow a page that can change at any time.
+fn check_followed_page(
     skill: &Skill<'_>,
-    file: &Inspected<'_>,
-    page: &Page<'_>,
+    file: &InspectedFile<'_>,
+    page: &LinkedPage<'_>,
     at: Location,
     hits: &mut Vec<Hit>,
 ) {
-    let Page { remote, near, is_pushed } = *page;
+    let LinkedPage { remote, near, is_pushed } = *page;
     let text = file.slice(near);
     if !FOLLOW.is_match(text) {
         return;
@@ -326,7 +343,8 @@ fn followed(
         "in the shell",
     ];
     let outranks = outranks.iter().any(|word| lower.contains(word));
-    let message = format!("the agent is told to do what {} says ({})", remote.host, remote.class);
+    let message =
+        format!("the skill tells the agent to follow instructions from {}", remote.describe());
     let hit = Hit::new("INJ-07", at, message);
     hits.push(if remote.class.is_throwaway() || is_pushed || outranks {
         hit.severity(Severity::High).blocking().unless_quoted(skill)
@@ -335,17 +353,17 @@ fn followed(
     });
 }
 
-/// Returns the stretch around a place, in its section.
-fn around(file: &Inspected<'_>, range: &Range<usize>, far: usize) -> Range<usize> {
+/// Returns the range of up to `distance` bytes around a match, within its section.
+fn around(file: &InspectedFile<'_>, range: &Range<usize>, distance: usize) -> Range<usize> {
     let section = file.document.section(range.start, file.text.text.len());
-    section.start.max(range.start.saturating_sub(far))..section.end.min(range.end + far)
+    section.start.max(range.start.saturating_sub(distance))..section.end.min(range.end + distance)
 }
 
-/// What is to stay in the agent's memory, and what is to run without a question.
-fn kept(
+/// Checks instructions to change the agent's memory or API endpoint.
+fn check_memory(
     skill: &Skill<'_>,
     number: usize,
-    file: &Inspected<'_>,
+    file: &InspectedFile<'_>,
     window: &dyn Fn(&Range<usize>) -> Range<usize>,
     hits: &mut Vec<Hit>,
 ) {
@@ -355,23 +373,26 @@ fn kept(
         .each(Cue::Remember)
         .cloned()
         .chain(MEMORY.find_iter(text).map(|found| found.range()));
-    for range in remembered.take(MOST_PLACES) {
+    for range in remembered.take(MAX_MATCHES) {
         let far = around(file, &range, 900);
-        let at = skill.at(number, range.clone(), &[]);
+        let at = skill.location(number, range.clone(), &[]);
         let slice = file.slice(&far);
         let is_pushed =
-            [Cue::Conceal, Cue::Override].iter().any(|cue| file.cues.near(*cue, &far).is_some())
+            [Cue::Conceal, Cue::Override].iter().any(|cue| file.cues.find_in(*cue, &far).is_some())
                 || HIDES.is_match(slice);
         let is_strange = |found: regex::Match<'_>| {
             Remote::parse(found.as_str()).is_some_and(|remote| !is_known(skill, &remote))
         };
         let acts = ADDRESS.find_iter(slice).any(is_strange)
-            && [Cue::Send, Cue::Run].iter().any(|cue| file.cues.near(*cue, &far).is_some())
+            && [Cue::Send, Cue::Run].iter().any(|cue| file.cues.find_in(*cue, &far).is_some())
             || ADDRESS.find_iter(slice).any(is_strange) && slice.contains("curl");
         let hit = Hit::new(
             "MEM-02",
             at,
-            format!("the agent is told to remember: \"{}\"", line(text, &range)),
+            format!(
+                "the skill tells the agent to remember something permanently: \"{}\"",
+                line(text, &range)
+            ),
         );
         hits.push(if is_pushed || acts {
             hit.severity(Severity::High).blocking().unless_quoted(skill)
@@ -379,18 +400,18 @@ fn kept(
             hit.severity(Severity::Low)
         });
     }
-    for found in REDIRECT.captures_iter(text).take(MOST_PLACES) {
+    for found in REDIRECT.captures_iter(text).take(MAX_MATCHES) {
         let (Some(whole), Some(address)) = (found.get(0), found.get(1)) else { continue };
         let Some(remote) =
             Remote::parse(address.as_str()).filter(|remote| !is_known(skill, remote))
         else {
             continue;
         };
-        let at = skill.at(number, whole.range(), &[]);
+        let at = skill.location(number, whole.range(), &[]);
         let hit = Hit::new(
             "EXF-07",
             at,
-            format!("what is said to the model goes through {} ({})", remote.host, remote.class),
+            format!("the skill routes model traffic through {}", remote.describe()),
         );
         hits.push(if remote.class.is_throwaway() || remote.is_plain {
             hit.blocking().unless_quoted(skill)
@@ -398,35 +419,35 @@ fn kept(
             hit.severity(Severity::Medium)
         });
     }
-    unasked(skill, number, file, window, hits);
+    check_unattended(skill, number, file, window, hits);
 }
 
-/// What is to run without a question, and what is told where people do not look.
-fn unasked(
+/// Checks instructions to run something without asking, and instructions in hidden text.
+fn check_unattended(
     skill: &Skill<'_>,
     number: usize,
-    file: &Inspected<'_>,
+    file: &InspectedFile<'_>,
     window: &dyn Fn(&Range<usize>) -> Range<usize>,
     hits: &mut Vec<Hit>,
 ) {
     let text = file.text.text.as_str();
-    for range in file.cues.each(Cue::Unasked).take(MOST_PLACES) {
-        // "Do not change anything without asking" asks.
+    for range in file.cues.each(Cue::NoConfirmation).take(MAX_MATCHES) {
+        // "Do not change anything without asking" does ask.
         let before = file.slice(&(range.start.saturating_sub(50)..range.start)).to_lowercase();
         if ["not ", "never ", "n't "].iter().any(|word| before.contains(word)) {
             continue;
         }
-        let at = skill.at(number, range.clone(), &[]);
+        let at = skill.location(number, range.clone(), &[]);
         let has_address = ADDRESS.is_match(file.slice(&window(range)));
         if at.role == Role::Comment
-            && (has_address || file.cues.near(Cue::Secret, &window(range)).is_some())
+            && (has_address || file.cues.find_in(Cue::Secret, &window(range)).is_some())
         {
             hits.push(
                 Hit::new(
                     "INJ-03",
                     at,
                     format!(
-                        "instructions stand where people do not see them: \"{}\"",
+                        "hidden text contains instructions for the agent: \"{}\"",
                         line(text, range)
                     ),
                 )
@@ -437,8 +458,8 @@ fn unasked(
         }
         let around = window(range);
         let acts = file.ops.iter().any(|op| {
-            around.contains(&op.at.span.start)
-                && matches!(op.does, Action::RunFetched { .. } | Action::RunDecoded { .. })
+            around.contains(&op.location.span.start)
+                && matches!(op.action, Action::RunFetched { .. } | Action::RunDecoded { .. })
         });
         if acts {
             hits.push(
@@ -446,7 +467,7 @@ fn unasked(
                     "INJ-05",
                     at,
                     format!(
-                        "something fetched is to be run without a question: \"{}\"",
+                        "the skill tells the agent to run downloaded or decoded code without asking: \"{}\"",
                         line(text, range)
                     ),
                 )
@@ -461,15 +482,16 @@ fn unasked(
                 .find(file.slice(&piece.span))
                 .and_then(|found| Remote::parse(found.as_str()))
                 .is_some_and(|remote| {
-                    remote.class.is_throwaway() && file.cues.near(Cue::Run, &piece.span).is_some()
+                    remote.class.is_throwaway()
+                        && file.cues.find_in(Cue::Run, &piece.span).is_some()
                 });
         if acts {
-            let at = skill.at(number, piece.span.clone(), &[]);
+            let at = skill.location(number, piece.span.clone(), &[]);
             hits.push(
                 Hit::new(
                     "INJ-03",
                     at,
-                    "instructions stand in a comment, where people do not see them",
+                    "a comment or invisible element hides instructions for the agent",
                 )
                 .blocking()
                 .unless_quoted(skill),
@@ -478,9 +500,9 @@ fn unasked(
     }
 }
 
-/// Returns the line that something stands in, shortened.
+/// Returns the line around a match, shortened.
 fn line(text: &str, range: &Range<usize>) -> String {
-    let line = text[near::line(text, range, 200)].trim();
+    let line = text[excerpt::line(text, range, 200)].trim();
     match line.char_indices().nth(120) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

@@ -1,12 +1,12 @@
-//! Packages that a skill installs, and names that look like others.
+//! Rules about packages that a skill installs, and names that imitate popular ones.
 
 use super::{Hit, Skill};
 use crate::finding::Severity;
 use crate::hosts::HostClass;
 use crate::op::{Action, Op, Role};
 
-/// Packages that others are named after.
-const POPULAR: [&str; 70] = [
+/// Popular packages that attackers imitate.
+const POPULAR_PACKAGES: [&str; 70] = [
     "requests",
     "numpy",
     "pandas",
@@ -78,8 +78,8 @@ const POPULAR: [&str; 70] = [
     "vue",
     "angular",
 ];
-/// Skills that others are named after.
-const SKILLS: [&str; 12] = [
+/// Popular skills that attackers imitate.
+const POPULAR_SKILLS: [&str; 12] = [
     "pdf",
     "docx",
     "xlsx",
@@ -96,22 +96,26 @@ const SKILLS: [&str; 12] = [
 
 pub(super) fn find(skill: &Skill<'_>, hits: &mut Vec<Hit>) {
     for op in skill.files.iter().flat_map(|file| &file.ops) {
-        if let Action::Install { by, what } = &op.does {
-            installed(skill, op, by, what, hits);
+        if let Action::Install { by, what } = &op.action {
+            check_install(skill, op, by, what, hits);
         }
     }
-    if let Some(known) = SKILLS.iter().find(|known| is_near(skill.name, known) && known.len() >= 7)
+    if let Some(known) =
+        POPULAR_SKILLS.iter().find(|known| is_near(skill.name, known) && known.len() >= 7)
     {
-        let at = skill.at(0, 0..0, &[]);
+        let at = skill.location(0, 0..0, &[]);
         hits.push(Hit::new(
             "DEP-03",
             at,
-            format!("the skill's name `{}` is close to `{known}`", skill.name),
+            format!(
+                "the skill name `{}` is one edit away from the popular skill `{known}`",
+                skill.name
+            ),
         ));
     }
 }
 
-fn installed(skill: &Skill<'_>, op: &Op, by: &str, what: &str, hits: &mut Vec<Hit>) {
+fn check_install(skill: &Skill<'_>, op: &Op, by: &str, what: &str, hits: &mut Vec<Hit>) {
     let name = what
         .trim_start_matches("git+")
         .split(['@', '=', '<', '>', '[', '~', '!'])
@@ -123,14 +127,14 @@ fn installed(skill: &Skill<'_>, op: &Op, by: &str, what: &str, hits: &mut Vec<Hi
     {
         let hit = Hit::new(
             "DEP-02",
-            op.at.clone(),
-            format!("`{by}` installs from {} ({})", remote.host, remote.class),
+            op.location.clone(),
+            format!("`{by}` installs a package from {}", remote.describe()),
         );
         hits.push(match remote.class {
             HostClass::Local | HostClass::Vendor | HostClass::Registry | HostClass::Code => {
                 hit.severity(Severity::Low)
             }
-            _ if skill.about.fits(&remote) => hit,
+            _ if skill.topic.covers(&remote) => hit,
             _ if remote.class.is_throwaway() => {
                 hit.severity(Severity::High).blocking().unless_quoted(skill)
             }
@@ -138,19 +142,23 @@ fn installed(skill: &Skill<'_>, op: &Op, by: &str, what: &str, hits: &mut Vec<Hi
         });
         return;
     }
-    if let Some(known) = POPULAR.iter().find(|known| known.len() >= 5 && is_near(&name, known)) {
+    if let Some(known) =
+        POPULAR_PACKAGES.iter().find(|known| known.len() >= 5 && is_near(&name, known))
+    {
         let hit = Hit::new(
             "DEP-01",
-            op.at.clone(),
-            format!("the package `{name}` is named like `{known}`"),
+            op.location.clone(),
+            format!(
+                "the package name `{name}` is one edit away from the popular package `{known}`"
+            ),
         );
-        hits.push(if op.at.role == Role::Script { hit } else { hit.unless_quoted(skill) });
+        hits.push(if op.location.role == Role::Script { hit } else { hit.unless_quoted(skill) });
     }
 }
 
-/// One letter more, less or other; or two that changed places.
+/// Returns true if the names are one insertion, deletion, substitution or transposition apart.
 fn is_near(name: &str, known: &str) -> bool {
-    const HONEST: [&str; 16] = [
+    const LEGITIMATE: [&str; 16] = [
         "preact",
         "vuex",
         "uuid4",
@@ -169,7 +177,7 @@ fn is_near(name: &str, known: &str) -> bool {
         "torchx",
     ];
     name != known
-        && !HONEST.contains(&name)
+        && !LEGITIMATE.contains(&name)
         && name.len().abs_diff(known.len()) <= 1
         && name.chars().next() == known.chars().next()
         && strsim::osa_distance(name, known) == 1

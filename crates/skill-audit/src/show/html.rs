@@ -1,4 +1,4 @@
-//! Reports as one page that needs nothing else: no script, no font, no picture, no network.
+//! Reports as one self-contained HTML page: no script, font, image or network access.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,19 +8,19 @@ use skill::capabilities::Extent;
 use super::{AuditedSkill, REVOKED};
 use crate::{Finding, FlowStep, LineRange, ObservedKind, Report};
 
-/// The text of a file of a skill, to show lines of.
+/// A file of a skill, to show source lines from.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// The file.
+    /// The file's path in the skill.
     pub path: &'a str,
-    /// What it holds.
+    /// The content.
     pub text: &'a str,
 }
 
-/// How many lines are shown around a finding.
-const AROUND: usize = 3;
-/// The longest line that is shown.
-const LONGEST: usize = 300;
+/// How many lines are shown before and after a finding.
+const CONTEXT_LINES: usize = 3;
+/// The maximum length of a shown line.
+const MAX_LINE_CHARS: usize = 300;
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;--mark:#fff3c4;
@@ -40,11 +40,11 @@ pre span{display:block;padding:0 .75rem;white-space:pre}pre .hit{background:var(
 .chain{margin:.3rem 0;font-size:.9rem}details{margin:.5rem 0}summary{cursor:pointer}.gained{color:var(--block)}.lost{color:var(--pass)}ul{margin:.3rem 0;padding-left:1.2rem}
 ";
 
-/// Returns reports as a page. `sources` are the files of each skill.
+/// Renders reports as a page. `sources` are the files of each skill.
 pub fn html(reports: &[AuditedSkill], sources: &[Vec<Source<'_>>]) -> String {
     let mut page = String::new();
     page.push_str("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
-    // Even if something were to slip through, nothing runs and nothing is fetched.
+    // Even if escaping failed, nothing would run and nothing would be fetched.
     page.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Skill audit</title>\n");
     let _ = write!(page, "<style>{STYLE}</style></head>\n<body><main>\n<h1>Skill audit</h1>\n");
@@ -52,7 +52,7 @@ pub fn html(reports: &[AuditedSkill], sources: &[Vec<Source<'_>>]) -> String {
     for (at, report) in reports.iter().enumerate() {
         skill(&mut page, at, report, sources.get(at).map_or(&[][..], Vec::as_slice));
     }
-    page.push_str("<p class=\"soft\">Found by reading alone: nothing of a skill was run, and nothing was sent anywhere. A skill that passes can still do harm.</p>\n</main></body></html>\n");
+    page.push_str("<p class=\"soft\">Static analysis only: no skill code was run, and nothing was sent anywhere. A skill that passes can still do harm.</p>\n</main></body></html>\n");
     page
 }
 
@@ -93,39 +93,43 @@ fn skill(page: &mut String, at: usize, audited: &AuditedSkill, sources: &[Source
     );
     let _ = writeln!(
         page,
-        "<p class=\"soft\">{} files, bundle <code>{}</code></p>",
-        report.files, audited.found.bundle
+        "<p class=\"soft\">{} {}, bundle <code>{}</code></p>",
+        report.files,
+        if report.files == 1 { "file" } else { "files" },
+        audited.found.bundle
     );
     if let Some(reason) = &audited.revoked {
         let _ = writeln!(page, "<p class=\"BLOCK\"><b>Revoked:</b> {}</p>", escaped(reason));
     }
-    for difference in audited.differs.iter().flatten() {
-        let _ = writeln!(page, "<p class=\"REVIEW\"><b>Differs:</b> {}</p>", escaped(difference));
+    for difference in audited.differences.iter().flatten() {
+        let _ =
+            writeln!(page, "<p class=\"REVIEW\"><b>Difference:</b> {}</p>", escaped(difference));
     }
     changes(page, audited);
     capabilities(page, report);
     if report.findings.is_empty() {
-        page.push_str("<p>Nothing was found.</p>\n");
+        page.push_str("<p>No findings.</p>\n");
     } else {
         page.push_str("<h3>Findings</h3>\n");
     }
     for finding in &report.findings {
-        show(page, finding, finding.lowered.as_deref(), sources);
+        let lowered = finding.lowered.as_deref().map(|reason| ("Severity lowered", reason));
+        show(page, finding, lowered, sources);
     }
     if !report.suppressed.is_empty() {
         let _ =
             writeln!(page, "<details><summary>{} suppressed</summary>", report.suppressed.len());
         for one in &report.suppressed {
-            show(page, &one.finding, Some(&one.reason), sources);
+            show(page, &one.finding, Some(("Suppressed", &one.reason)), sources);
         }
         page.push_str("</details>\n");
     }
     page.push_str("</section>\n");
 }
 
-/// What an update adds and takes away.
+/// Shows the capabilities that an update gains and loses.
 fn changes(page: &mut String, audited: &AuditedSkill) {
-    let Some(before) = &audited.before else { return };
+    let Some(previous) = &audited.previous else { return };
     let mut rows = String::new();
     for change in audited.changes() {
         let _ = writeln!(
@@ -136,15 +140,15 @@ fn changes(page: &mut String, audited: &AuditedSkill) {
             list(change.lost.iter().map(String::as_str))
         );
     }
-    page.push_str("<h3>What is different</h3>\n");
+    page.push_str("<h3>Changes since the previous version</h3>\n");
     let _ = writeln!(
         page,
-        "<p class=\"soft\">Before: <span class=\"{v}\">{v}</span>, bundle <code>{}</code></p>",
-        before.bundle,
-        v = before.report.verdict
+        "<p class=\"soft\">Previous: <span class=\"{v}\">{v}</span>, bundle <code>{}</code></p>",
+        previous.bundle,
+        v = previous.report.verdict
     );
     if rows.is_empty() {
-        page.push_str("<p>No capability was gained or lost.</p>\n");
+        page.push_str("<p>No capabilities gained or lost.</p>\n");
     } else {
         let _ = writeln!(
             page,
@@ -157,8 +161,9 @@ fn capabilities(page: &mut String, report: &Report) {
     let mut rows = String::new();
     for kind in ObservedKind::all() {
         let declared = report.declared_of(kind).filter(|extent| **extent != Extent::Undeclared);
-        let [code, told] = [&report.observed.code, &report.observed.told].map(|map| map.get(&kind));
-        if declared.is_none() && code.is_none() && told.is_none() {
+        let [scripts, instructions] =
+            [&report.observed.scripts, &report.observed.instructions].map(|map| map.get(&kind));
+        if declared.is_none() && scripts.is_none() && instructions.is_none() {
             continue;
         }
         let items = |items: Option<&BTreeSet<String>>| {
@@ -169,32 +174,32 @@ fn capabilities(page: &mut String, report: &Report) {
             rows,
             "<tr><th>{kind}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&declared),
-            items(code),
-            items(told)
+            items(scripts),
+            items(instructions)
         );
     }
     if !rows.is_empty() {
-        page.push_str("<h3>Capabilities</h3>\n<table><thead><tr><th>Capability</th><th>Declared</th><th>Used by scripts</th><th>Told to the agent</th></tr></thead><tbody>\n");
+        page.push_str("<h3>Capabilities</h3>\n<table><thead><tr><th>Capability</th><th>Declared</th><th>Scripts</th><th>Instructions</th></tr></thead><tbody>\n");
         page.push_str(&rows);
         page.push_str("</tbody></table>\n");
     }
 }
 
-/// What stands where there is nothing.
+/// Shown in an empty cell.
 const NONE: &str = "–";
 
 fn list<'a>(items: impl ExactSizeIterator<Item = &'a str>) -> String {
-    const MOST: usize = 12;
-    let more = items.len().saturating_sub(MOST);
-    let mut shown: Vec<String> = items.take(MOST).map(escaped).collect();
+    const MAX_ITEMS: usize = 12;
+    let more = items.len().saturating_sub(MAX_ITEMS);
+    let mut shown: Vec<String> = items.take(MAX_ITEMS).map(escaped).collect();
     if more > 0 {
         shown.push(format!("and {more} more"));
     }
     if shown.is_empty() { NONE.to_owned() } else { shown.join("<br>") }
 }
 
-/// Shows a finding; `because` is why it counts less.
-fn show(page: &mut String, finding: &Finding, because: Option<&str>, sources: &[Source<'_>]) {
+/// Shows a finding; `note` is a label and a reason, such as why the severity was lowered.
+fn show(page: &mut String, finding: &Finding, note: Option<(&str, &str)>, sources: &[Source<'_>]) {
     let (severity, rule) = (finding.severity, finding.rule);
     let _ = writeln!(
         page,
@@ -227,35 +232,35 @@ fn show(page: &mut String, finding: &Finding, because: Option<&str>, sources: &[
     }
     if !finding.flow.is_empty() {
         page.push_str("<ul>\n");
-        for FlowStep { file, line, what } in &finding.flow {
-            let _ = writeln!(page, "<li>{}:{line}: {}</li>", escaped(file), escaped(what));
+        for FlowStep { file, line, description } in &finding.flow {
+            let _ = writeln!(page, "<li>{}:{line}: {}</li>", escaped(file), escaped(description));
         }
         page.push_str("</ul>\n");
     }
-    if let Some(because) = because {
-        let _ = writeln!(page, "<p class=\"soft\">It counts less: {}</p>", escaped(because));
+    if let Some((label, reason)) = note {
+        let _ = writeln!(page, "<p class=\"soft\">{label}: {}</p>", escaped(reason));
     }
     let _ = writeln!(
         page,
-        "<details><summary>Why, and what to do</summary><p>{}</p><p>{}</p></details>",
-        escaped(rule.why),
+        "<details><summary>Why it matters and how to fix it</summary><p>{}</p><p>{}</p></details>",
+        escaped(rule.rationale),
         escaped(rule.fix)
     );
     page.push_str("</article>\n");
 }
 
-/// Shows the lines of a finding and those around it.
+/// Shows the source lines of a finding with some context.
 fn lines(page: &mut String, text: &str, finding: &Finding) {
     let LineRange { line: start, end_line: end, .. } = finding.location;
-    let first = start.saturating_sub(AROUND).max(1);
-    let last = end.min(start + 12) + AROUND;
+    let first = start.saturating_sub(CONTEXT_LINES).max(1);
+    let last = end.min(start + 12) + CONTEXT_LINES;
     page.push_str("<pre>");
     for (at, line) in text.lines().enumerate().skip(first - 1).take(last + 1 - first) {
         let number = at + 1;
         let is_hit = (start..=end).contains(&number);
         let clean = crate::report::redacted(line);
-        let shown: String = clean.chars().take(LONGEST).collect();
-        let more = if clean.chars().count() > LONGEST { "…" } else { "" };
+        let shown: String = clean.chars().take(MAX_LINE_CHARS).collect();
+        let more = if clean.chars().count() > MAX_LINE_CHARS { "…" } else { "" };
         let _ = write!(
             page,
             "<span{}><i>{number}</i>{}{more}</span>",
@@ -266,7 +271,7 @@ fn lines(page: &mut String, text: &str, finding: &Finding) {
     page.push_str("</pre>\n");
 }
 
-/// Returns text that is nothing but text on a page. What cannot be seen is shown.
+/// Escapes text for HTML and makes invisible characters visible.
 fn escaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! A report as JSON. The same form is kept as the verdict of a bundle.
+//! Reports as JSON. Stored verdicts use the same format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,107 +11,107 @@ use crate::{
     BundleReport, Finding, ObservedChange, ObservedKind, RULESET, Report, Rule, Suppressed,
 };
 
-/// `csk audit --json`.
+/// The output of `csk audit --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReportsJson {
     /// The version of this format.
     pub version: u32,
-    /// The version of the rules.
+    /// The version of the rule set.
     pub ruleset: u32,
-    /// One report for each skill.
+    /// One report per skill.
     pub skills: Vec<AuditedJson>,
 }
 
-/// What was found about one skill, and what else is known of it.
+/// The report on one skill, with its context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(deny_unknown_fields)]
 pub struct AuditedJson {
-    /// What was found.
+    /// The report.
     #[serde(flatten)]
     pub report: ReportJson,
-    /// Why it is never to be installed; only where the user revoked it, or where it comes from.
+    /// The reason for the revocation; present only if the user revoked this bundle or its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
-    /// What it is compared with: the first version of `--diff`, or what `verify` finds to be kept.
+    /// The version that this one is compared with: the first version of `--diff`, or the stored report for `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<BeforeJson>,
-    /// What it uses and that version did not; only with `before`.
+    pub previous: Option<PreviousJson>,
+    /// Capabilities that only this version uses; present only with `previous`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gained: Option<Vec<UsedJson>>,
-    /// What that version used and it does not; only with `before`.
+    /// Capabilities that only the previous version used; present only with `previous`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<Vec<UsedJson>>,
-    /// How it is not what was installed and kept; only of `verify`, and empty if it is.
+    /// Differences from what was installed and stored; present only for `verify`, and empty if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub differs: Option<Vec<String>>,
+    pub differences: Option<Vec<String>>,
 }
 
-/// `csk audit --explain --json`: what a rule finds, and why.
+/// The output of `csk audit --explain --json`: one audit rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RuleJson {
     /// The version of this format.
     pub version: u32,
-    /// Its name for machines: `DEL-01`.
+    /// The stable ID: `DEL-01`.
     pub id: &'static str,
-    /// Its name for people.
+    /// The readable name.
     pub name: &'static str,
-    /// How bad what it finds usually is: `info`, `low`, `medium`, `high` or `critical`.
+    /// The usual severity: `info`, `low`, `medium`, `high` or `critical`.
     pub severity: &'static str,
-    /// What it finds.
-    pub what: &'static str,
-    /// Why that matters.
-    pub why: &'static str,
-    /// An example.
+    /// What the rule finds.
+    pub description: &'static str,
+    /// Why it matters.
+    pub rationale: &'static str,
+    /// Code or text that the rule finds.
     pub example: &'static str,
-    /// What an author can do instead, or a reader should do.
+    /// What the author or the user should do.
     pub fix: &'static str,
 }
 
 impl RuleJson {
-    /// Returns a rule.
+    /// Converts a rule.
     pub fn new(rule: &Rule) -> Self {
-        let Rule { id, name, severity, what, why, example, fix, .. } = *rule;
+        let Rule { id, name, severity, description, rationale, example, fix, .. } = *rule;
         Self {
             version: 1,
             id: id.as_str(),
             name,
             severity: severity.as_str(),
-            what,
-            why,
+            description,
+            rationale,
             example,
             fix,
         }
     }
 }
 
-/// An earlier version.
+/// The previous version of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BeforeJson {
-    /// The digest of everything that it was.
+pub struct PreviousJson {
+    /// The digest of the whole previous version.
     pub bundle_sha256: String,
-    /// What was found about it.
+    /// Its verdict.
     pub verdict: String,
 }
 
-/// What is used of one kind of capability.
+/// The items of one capability that a skill uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsedJson {
-    /// The kind.
+    /// The capability.
     pub capability: String,
-    /// What of it.
+    /// Hosts, programs, paths or names.
     pub items: Vec<String>,
 }
 
 impl AuditedJson {
-    /// Returns all that is known of a skill.
+    /// Converts a report and its context.
     pub fn new(audited: &AuditedSkill) -> Self {
-        let before = audited.before.as_ref();
-        let changes = before.map(|_| audited.changes());
+        let previous = audited.previous.as_ref();
+        let changes = previous.map(|_| audited.changes());
         let used = |of: fn(&ObservedChange) -> &Vec<String>| {
             let one = |change: &ObservedChange| {
                 let (capability, items) = (change.kind.as_str().to_owned(), of(change).clone());
@@ -122,72 +122,74 @@ impl AuditedJson {
         Self {
             report: ReportJson::new(&audited.found),
             revoked: audited.revoked.clone(),
-            before: before.map(|before| BeforeJson {
-                bundle_sha256: before.bundle.to_string(),
-                verdict: before.report.verdict.to_string(),
+            previous: previous.map(|previous| PreviousJson {
+                bundle_sha256: previous.bundle.to_string(),
+                verdict: previous.report.verdict.to_string(),
             }),
             gained: used(|change| &change.gained),
             lost: used(|change| &change.lost),
-            differs: audited.differs.clone(),
+            differences: audited.differences.clone(),
         }
     }
 }
 
-/// What was found about one skill.
+/// The report on one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReportJson {
     /// The skill's name.
     pub name: String,
-    /// The digest of everything that it is.
+    /// The digest of the whole skill.
     pub bundle_sha256: String,
-    /// `PASS`, `NOTE`, `REVIEW`, `UNANALYZABLE` or `BLOCK`.
+    /// The verdict: `PASS`, `NOTE`, `REVIEW`, `UNANALYZABLE` or `BLOCK`.
     pub verdict: String,
-    /// What it declares and what it is seen to use, kind by kind.
+    /// The capabilities that the skill declares or uses.
     pub capabilities: Vec<CapabilityJson>,
-    /// What was found, the worst first.
+    /// The findings, worst first.
     pub findings: Vec<FindingJson>,
-    /// What was found and somebody said is fine.
+    /// Findings that the user suppressed.
     pub suppressed: Vec<FindingJson>,
-    /// How many files were looked at.
+    /// The number of audited files.
     pub files: usize,
 }
 
-/// One kind of capability.
+/// One capability: what the skill declares and what it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CapabilityJson {
-    /// The kind.
+    /// The capability.
     pub capability: String,
-    /// What the skill declares: a list, or `any`; absent where it does not say.
+    /// What the skill declares: a list, or `any`; absent if it does not declare this capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<ExtentJson>,
-    /// What its scripts are seen to use.
-    pub code: Vec<String>,
-    /// What its text has the agent use.
-    pub told: Vec<String>,
+    /// What its scripts use.
+    #[serde(alias = "code")]
+    pub scripts: Vec<String>,
+    /// What the agent uses when it follows the skill's instructions.
+    #[serde(alias = "told")]
+    pub instructions: Vec<String>,
 }
 
-/// How far a declared capability reaches.
+/// The extent of a declared capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ExtentJson {
-    /// To all of these.
+    /// Only these items.
     Only(BTreeSet<String>),
-    /// Anywhere.
+    /// No limit.
     Anything(AnyJson),
 }
 
-/// The word for no limit.
+/// The value for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AnyJson {
-    /// Whatever there is.
+    /// Anything.
     Any,
 }
 
 impl ExtentJson {
-    /// Returns an extent; nothing for what is not declared.
+    /// Converts an extent; returns `None` if it is not declared.
     pub fn new(extent: &Extent) -> Option<Self> {
         match extent {
             Extent::Undeclared => None,
@@ -196,7 +198,7 @@ impl ExtentJson {
         }
     }
 
-    /// Returns the extent that was written down, or was not.
+    /// Returns the extent of a stored declaration.
     pub fn extent(declared: Option<&Self>) -> Extent {
         match declared {
             None => Extent::Undeclared,
@@ -210,15 +212,15 @@ impl ExtentJson {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FindingJson {
-    /// The rule.
+    /// The rule's ID.
     pub rule: String,
-    /// Its name for people.
+    /// The rule's name.
     pub name: String,
-    /// How bad it is here.
+    /// The severity of this finding.
     pub severity: String,
-    /// Whether it alone is enough not to install the skill.
+    /// Whether this finding alone blocks the install.
     pub blocks: bool,
-    /// The file.
+    /// The file's path in the skill.
     pub file: String,
     /// The first line, from 1.
     pub line: usize,
@@ -226,32 +228,32 @@ pub struct FindingJson {
     pub column: usize,
     /// The last line.
     pub end_line: usize,
-    /// What that place is to its reader.
+    /// The part of the document: `prose`, `fence`, `inline`, `frontmatter`, `comment`, `script` or `data`.
     pub role: String,
-    /// How it was encoded, from the outside in.
+    /// The encodings around the text, outermost first.
     pub chain: Vec<String>,
-    /// What was found.
+    /// The finding as one sentence.
     pub message: String,
-    /// The text, with secrets taken out.
+    /// The source text, with secrets redacted.
     pub evidence: String,
-    /// What a suppression is bound to.
+    /// The fingerprint that a suppression refers to.
     pub fingerprint: String,
-    /// The way that something takes: file, line, what happens there.
+    /// The data flow: file, line, what happens there.
     pub flow: Vec<(String, usize, String)>,
-    /// Why it counts less than usual, or why somebody said that it is fine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
+    /// Why the severity was lowered, or why the user suppressed the finding.
+    #[serde(default, alias = "because", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl ReportsJson {
-    /// Returns several reports.
+    /// Wraps several reports.
     pub fn new(skills: Vec<AuditedJson>) -> Self {
         Self { version: 1, ruleset: RULESET, skills }
     }
 }
 
 impl ReportJson {
-    /// Returns what was found about a bundle.
+    /// Converts a report.
     pub fn new(found: &BundleReport) -> Self {
         let report = &found.report;
         let suppressed = |one: &Suppressed| FindingJson::new(&one.finding, Some(&one.reason));
@@ -274,11 +276,11 @@ fn capabilities(report: &Report) -> Vec<CapabilityJson> {
     let all = ObservedKind::all().map(|kind| CapabilityJson {
         capability: kind.as_str().to_owned(),
         declared: report.declared_of(kind).and_then(ExtentJson::new),
-        code: list(&report.observed.code, kind),
-        told: list(&report.observed.told, kind),
+        scripts: list(&report.observed.scripts, kind),
+        instructions: list(&report.observed.instructions, kind),
     });
     let is_shown = |row: &CapabilityJson| {
-        row.declared.is_some() || !row.code.is_empty() || !row.told.is_empty()
+        row.declared.is_some() || !row.scripts.is_empty() || !row.instructions.is_empty()
     };
     all.filter(is_shown).collect()
 }
@@ -302,9 +304,9 @@ impl FindingJson {
             flow: finding
                 .flow
                 .iter()
-                .map(|step| (step.file.clone(), step.line, step.what.clone()))
+                .map(|step| (step.file.clone(), step.line, step.description.clone()))
                 .collect(),
-            because: reason.or(finding.lowered.as_deref()).map(str::to_owned),
+            reason: reason.or(finding.lowered.as_deref()).map(str::to_owned),
         }
     }
 }

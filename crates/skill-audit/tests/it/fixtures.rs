@@ -130,7 +130,7 @@ fn every_rule_has_cases_of_both_kinds_and_says_what_it_is() {
             "{} has no case that is found",
             rule.id
         );
-        for text in [rule.what, rule.why, rule.example, rule.fix] {
+        for text in [rule.description, rule.rationale, rule.example, rule.fix] {
             assert!(!text.is_empty(), "{}", rule.id);
         }
     }

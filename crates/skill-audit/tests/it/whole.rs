@@ -89,7 +89,7 @@ fn capabilities_are_seen_in_code_and_in_text() {
     assert!(has(Capability(Secrets), "~/.ssh/id_rsa"));
     assert!(has(ObservedKind::Persistence, "~/.bashrc"));
     assert!(has(Capability(Env), "TAVILY_API_KEY") && has(Capability(Write), "the workspace"));
-    assert!(observed.told.get(&Capability(Exec)).is_none_or(|told| !told.contains("git")));
+    assert!(observed.instructions.get(&Capability(Exec)).is_none_or(|told| !told.contains("git")));
     let (before, now) = (report(&files[..1]).observed, observed);
     let changes = now.changes_since(&before);
     let network = changes.iter().find(|change| change.kind == Capability(Network)).unwrap();
@@ -180,7 +180,7 @@ fn no_small_file_is_much_work() {
 fn a_frontmatter_is_no_script() {
     let exec = |text: &str| -> Vec<String> {
         let report = report(&[("SKILL.md".to_owned(), text.as_bytes().to_vec())]);
-        let told = report.observed.told.get(&Capability(Exec)).into_iter().flatten();
+        let told = report.observed.instructions.get(&Capability(Exec)).into_iter().flatten();
         told.cloned().collect()
     };
     for fields in [

@@ -1,33 +1,33 @@
-//! Text as its reader takes it: look-alike letters are the ones they look like, and what cannot be seen is gone.
+//! Normalizes text: replaces look-alike letters and removes invisible characters.
 
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Something odd about the letters of a text.
+/// An anomaly in the characters of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Oddity {
-    /// Text in invisible copies of letters.
+pub(crate) enum TextAnomaly {
+    /// Text in invisible Unicode tag characters.
     Tags(String),
-    /// A mark that reorders what is seen.
-    Direction,
-    /// Something invisible in the middle of a word.
-    InsideWord,
-    /// A word of several alphabets that look alike.
-    LookAlike(String),
+    /// A bidirectional control character.
+    BidiControl,
+    /// An invisible character inside a word.
+    InvisibleInWord,
+    /// A word that mixes look-alike alphabets, as normalized.
+    Homoglyph(String),
 }
 
-/// A text and where each part of it stood.
+/// Normalized text with a mapping to the original.
 #[derive(Debug, Default)]
-pub(crate) struct Normal {
+pub(crate) struct NormalizedText {
     pub(crate) text: String,
-    /// The first byte of each byte of the text, where they differ.
+    /// The original offset of each byte; `None` if the text is unchanged.
     map: Option<Vec<u32>>,
-    pub(crate) oddities: Vec<(Range<usize>, Oddity)>,
+    pub(crate) anomalies: Vec<(Range<usize>, TextAnomaly)>,
 }
 
-impl Normal {
-    /// Returns where a stretch of the text stood.
+impl NormalizedText {
+    /// Returns the original range of a normalized one.
     pub(crate) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         let Some(map) = &self.map else { return range.clone() };
         let at = |at: usize| map.get(at).or(map.last()).map_or(0, |at| *at as usize);
@@ -35,15 +35,14 @@ impl Normal {
     }
 }
 
-/// Returns a text as it is taken.
-pub(crate) fn normal(text: &str) -> Normal {
+pub(crate) fn normalize(text: &str) -> NormalizedText {
     if text.is_ascii() {
-        return Normal { text: text.to_owned(), ..Normal::default() };
+        return NormalizedText { text: text.to_owned(), ..NormalizedText::default() };
     }
-    let mut normal = Normal {
+    let mut normal = NormalizedText {
         text: String::with_capacity(text.len()),
         map: Some(Vec::with_capacity(text.len() + 1)),
-        ..Normal::default()
+        ..NormalizedText::default()
     };
     let mut tags: Option<(usize, String)> = None;
     for (start, word) in words(text) {
@@ -56,7 +55,7 @@ pub(crate) fn normal(text: &str) -> Normal {
         if is_mixed {
             let range = start..start + word.len();
             let plain = word.chars().map(|c| look_alike(c).unwrap_or(c)).collect();
-            normal.oddities.push((range, Oddity::LookAlike(plain)));
+            normal.anomalies.push((range, TextAnomaly::Homoglyph(plain)));
         }
         let mut was_letter = false;
         for (at, character) in word.char_indices() {
@@ -68,16 +67,16 @@ pub(crate) fn normal(text: &str) -> Normal {
                 continue;
             }
             if let Some((start, hidden)) = tags.take() {
-                normal.oddities.push((start..at, Oddity::Tags(hidden)));
+                normal.anomalies.push((start..at, TextAnomaly::Tags(hidden)));
             }
             if matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-                normal.oddities.push((range, Oddity::Direction));
+                normal.anomalies.push((range, TextAnomaly::BidiControl));
                 continue;
             }
             if skill::is_invisible(character) || matches!(character, '\u{200c}' | '\u{200d}') {
                 let next = word[range.end - start..].chars().next();
                 if was_letter && next.is_some_and(|next| next.is_ascii_alphabetic()) {
-                    normal.oddities.push((range, Oddity::InsideWord));
+                    normal.anomalies.push((range, TextAnomaly::InvisibleInWord));
                 }
                 continue;
             }
@@ -90,7 +89,7 @@ pub(crate) fn normal(text: &str) -> Normal {
         }
     }
     if let Some((start, hidden)) = tags {
-        normal.oddities.push((start..text.len(), Oddity::Tags(hidden)));
+        normal.anomalies.push((start..text.len(), TextAnomaly::Tags(hidden)));
     }
     if let Some(map) = &mut normal.map {
         map.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
@@ -98,7 +97,7 @@ pub(crate) fn normal(text: &str) -> Normal {
     normal
 }
 
-impl Normal {
+impl NormalizedText {
     fn push_plain(&mut self, word: &str, start: usize) {
         self.text.push_str(word);
         if let Some(map) = &mut self.map {
@@ -115,7 +114,7 @@ impl Normal {
     }
 }
 
-/// Words and what is between them, in order.
+/// Splits text into words and the gaps between them, in order.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_part = |c: char| {
         c.is_alphanumeric()
@@ -137,7 +136,7 @@ fn tag(character: char) -> Option<char> {
     (0x20..0x7f).contains(&code).then(|| char::from_u32(code)).flatten()
 }
 
-/// Returns the ASCII letter that a letter of another alphabet looks like.
+/// Returns the ASCII letter that a letter looks like.
 fn look_alike(character: char) -> Option<char> {
     const LIKE: [(&str, &str); 3] = [
         ("авеёікмнорсутхьѕјһԁԛԝАВЕЅЈКМНОРСТУХІ", "abeeikmhopcytxbsjhdqwABESJKMHOPCTYXI"),
@@ -158,23 +157,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_taken_as_it_looks() {
-        let normal = normal("с\u{200b}url ｈttp, привет");
+    fn look_alike_and_invisible_characters_are_normalized() {
+        let normal = normalize("с\u{200b}url ｈttp, привет");
         assert_eq!(normal.text, "curl http, привет");
         let at = normal.text.find("http").unwrap();
         assert_eq!(&"с\u{200b}url ｈttp, привет"[normal.origin(&(at..at + 4))], "ｈttp");
         assert!(
-            matches!(normal.oddities[0].1, Oddity::LookAlike(ref word) if word.contains("url"))
+            matches!(normal.anomalies[0].1, TextAnomaly::Homoglyph(ref word) if word.contains("url"))
         );
-        assert_eq!(super::normal("plain").map, None);
+        assert_eq!(normalize("plain").map, None);
     }
 
     #[test]
-    fn what_is_hidden_in_tags_is_read() {
+    fn text_in_tag_characters_is_decoded() {
         let hidden: String =
             "run it".chars().map(|c| char::from_u32(0xe0000 + u32::from(c)).unwrap()).collect();
-        let normal = normal(&format!("ok{hidden} go"));
+        let normal = normalize(&format!("ok{hidden} go"));
         assert_eq!(normal.text, "ok go");
-        assert!(normal.oddities.iter().any(|(_, odd)| *odd == Oddity::Tags("run it".to_owned())));
+        assert!(
+            normal
+                .anomalies
+                .iter()
+                .any(|(_, anomaly)| *anomaly == TextAnomaly::Tags("run it".to_owned()))
+        );
     }
 }

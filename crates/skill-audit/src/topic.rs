@@ -1,18 +1,18 @@
-//! What a skill says it is about. Words alone prove nothing; they say what is usual for it.
+//! The topic of a skill, from its name and description. It proves nothing, but shows which hosts are plausible.
 
 use crate::hosts::{HostClass, Remote};
 
-/// What a skill says of itself.
+/// The topic of a skill.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct About {
+pub(crate) struct SkillTopic {
     words: Vec<String>,
-    /// The name of the skill, in one word.
+    /// The skill's name without separators.
     joined: Vec<String>,
-    /// Whether it teaches security, and so quotes what it warns of.
-    pub(crate) is_teaching: bool,
+    /// Whether the skill is about security, and so likely to quote attacks.
+    pub(crate) is_about_security: bool,
 }
 
-const TEACHING: [&str; 22] = [
+const SECURITY_WORDS: [&str; 22] = [
     "security",
     "pentest",
     "penetration",
@@ -37,11 +37,11 @@ const TEACHING: [&str; 22] = [
     "secret scanning",
 ];
 
-impl About {
-    /// Reads it from the name and the description.
+impl SkillTopic {
+    /// Derives the topic from the name and the description.
     pub(crate) fn new(name: &str, description: &str) -> Self {
         let text = format!("{name} {description}").to_lowercase();
-        let is_teaching = TEACHING.iter().any(|word| text.contains(word));
+        let is_about_security = SECURITY_WORDS.iter().any(|word| text.contains(word));
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= 3);
         let mut words: Vec<String> = words.map(str::to_owned).collect();
         words.sort();
@@ -49,12 +49,12 @@ impl About {
         let plain = |text: &str| {
             text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
         };
-        Self { words, joined: vec![plain(name)], is_teaching }
+        Self { words, joined: vec![plain(name)], is_about_security }
     }
 
-    /// Returns true if a host is of what the skill is about: `api.tavily.com` for one that speaks of Tavily. Where anybody can put
-    /// anything, a name says nothing.
-    pub(crate) fn fits(&self, remote: &Remote) -> bool {
+    /// Returns true if the skill is about the host's owner: `api.tavily.com` for a skill that mentions Tavily. The name
+    /// of a host where anyone can publish proves nothing.
+    pub(crate) fn covers(&self, remote: &Remote) -> bool {
         if remote.class.is_throwaway()
             || matches!(remote.class, HostClass::FreeHost | HostClass::Code)
         {
@@ -62,11 +62,11 @@ impl About {
         }
         let domain = remote.domain();
         let (label, end) = domain.split_once('.').unwrap_or((&domain, ""));
-        !CHEAP.contains(&end) && self.knows(label)
+        !CHEAP.contains(&end) && self.mentions(label)
     }
 
-    /// Returns true if a word is one of the skill's own: by itself, or with what is often put before or after a name.
-    pub(crate) fn knows(&self, label: &str) -> bool {
+    /// Returns true if the skill mentions a name, with or without a common prefix or suffix.
+    pub(crate) fn mentions(&self, label: &str) -> bool {
         let plain: String =
             label.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
         let mut names = vec![plain.as_str()];
@@ -81,21 +81,21 @@ impl About {
     }
 }
 
-/// Ends of names that cost next to nothing, and that nobody's product has.
+/// Cheap top-level domains that established products do not use.
 const CHEAP: [&str; 24] = [
     "xyz", "top", "icu", "click", "su", "tk", "ml", "ga", "cf", "gq", "pw", "buzz", "rest", "cam",
     "sbs", "cfd", "bond", "monster", "quest", "lol", "zip", "mov", "live", "fun",
 ];
 const BEFORE: [&str; 6] = ["get", "use", "try", "my", "go", "the"];
 const AFTER: [&str; 9] = ["cli", "app", "hq", "dev", "ai", "api", "inc", "labs", "io"];
-/// Words that say nothing about whose something is.
+/// Generic words that do not identify an owner.
 const COMMON: [&str; 24] = [
     "tool", "tools", "agent", "agents", "skill", "skills", "with", "from", "using", "when", "user",
     "data", "file", "files", "code", "core", "that", "this", "your", "help", "plan", "note",
     "notes", "search",
 ];
 
-/// Services and words that their tokens are named by.
+/// Prefixes of token variables and the hosts of their services.
 const OWNERS: [(&str, &[&str]); 18] = [
     ("GITHUB", &["github.com", "githubusercontent.com"]),
     ("GH", &["github.com", "githubusercontent.com"]),
@@ -117,12 +117,12 @@ const OWNERS: [(&str, &[&str]); 18] = [
     ("AZURE", &["azure.com", "microsoft.com", "windows.net", "microsoftonline.com"]),
 ];
 
-/// Returns true if a variable is for that host: it is called like it.
-pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
+/// Returns true if a variable's name belongs to the service at a host.
+pub(crate) fn is_token_for(variable: &str, remote: &Remote) -> bool {
     let parts: Vec<String> = variable.split('_').map(str::to_lowercase).collect();
     let domain = remote.domain();
     let label = domain.split('.').next().unwrap_or(&domain).replace('-', "");
-    // A name that only begins like the service's is somebody else's.
+    // A name that merely starts with the service's name belongs to someone else.
     let trimmed = AFTER.iter().find_map(|word| label.strip_suffix(word)).unwrap_or(&label);
     let is_label = |name: &str| name.len() >= 3 && (name == label || name == trimmed);
     let whole = parts.concat();
@@ -141,7 +141,7 @@ pub(crate) fn belongs(variable: &str, remote: &Remote) -> bool {
     is_named || is_owner
 }
 
-/// Returns true for a variable that holds a secret, by its name.
+/// Returns true if a variable's name suggests a secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_uppercase();
     [
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_belongs_to_the_service_it_is_called_by() {
+    fn a_token_belongs_to_the_service_in_its_name() {
         for (variable, address, fits) in [
             ("TAVILY_API_KEY", "https://api.tavily.com/search", true),
             ("GITHUB_TOKEN", "https://api.github.com", true),
@@ -178,7 +178,7 @@ mod tests {
             ("ELEVENLABS_API_KEY", "https://api.elevenlabs.io/v1", true),
         ] {
             assert_eq!(
-                belongs(variable, &Remote::parse(address).unwrap()),
+                is_token_for(variable, &Remote::parse(address).unwrap()),
                 fits,
                 "{variable} {address}"
             );
@@ -186,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn a_host_fits_a_skill_that_speaks_of_it() {
-        let about = About::new("tavily-search", "Searches the web with Tavily.");
-        assert!(about.fits(&Remote::parse("https://get.tavily.com/i.sh").unwrap()));
-        assert!(!about.fits(&Remote::parse("https://tavily-cli.vercel.app/i.sh").unwrap()));
-        assert!(!about.fits(&Remote::parse("https://qx-core.xyz/i.sh").unwrap()));
+    fn a_topic_covers_the_hosts_that_it_mentions() {
+        let topic = SkillTopic::new("tavily-search", "Searches the web with Tavily.");
+        assert!(topic.covers(&Remote::parse("https://get.tavily.com/i.sh").unwrap()));
+        assert!(!topic.covers(&Remote::parse("https://tavily-cli.vercel.app/i.sh").unwrap()));
+        assert!(!topic.covers(&Remote::parse("https://qx-core.xyz/i.sh").unwrap()));
     }
 }
